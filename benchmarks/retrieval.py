@@ -1,0 +1,135 @@
+"""How well retrieval covers the readings: AC@k and MRecall@k of every stage, in one table.
+
+python -m benchmarks.retrieval --index NAME --questions FILE [--limit N] [--json FILE]
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, Reranker, Retriever
+from embedded_models import Encoder
+from metrics import answer_coverage, mrecall
+from signatures import Passage
+
+from .questions import Question, read_asqa
+
+_RESAMPLES = 2000
+Ranking = Sequence[Sequence[Passage]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean over questions in per cent, with the 95% bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
+
+
+def bootstrap(values: Sequence[float], seed: int = 0) -> Score:
+    """Return the mean of per-question values in per cent and its percentile bootstrap interval."""
+    sample = 100 * np.asarray(values, dtype=float)
+    draws = np.random.default_rng(seed).integers(len(sample), size=(_RESAMPLES, len(sample)))
+    low, high = np.percentile(sample[draws].mean(axis=1), [2.5, 97.5])
+    return Score(float(sample.mean()), float(low), float(high))
+
+
+def evaluate_ranking(questions: Sequence[Question], ranking: Ranking) -> dict[str, Score]:
+    """Return AC@5, AC@100 and MRecall@5 of ranked passages; an answer may stand in title or text."""
+    texts = [[passage.render() for passage in passages] for passages in ranking]
+    pairs = list(zip(questions, texts, strict=True))
+    return {
+        "AC@5": bootstrap([answer_coverage(q.answers, t, 5) for q, t in pairs]),
+        "AC@100": bootstrap([answer_coverage(q.answers, t, 100) for q, t in pairs]),
+        "MRecall@5": bootstrap([mrecall(q.answers, t, 5) for q, t in pairs]),
+    }
+
+
+def reranked(reranker: Reranker, questions: Sequence[Question], candidates: Ranking, weight: float = 1.0) -> Ranking:
+    """Return the candidates in the order of the reranker."""
+    from colbert_index import rerank
+
+    return [
+        rerank(reranker, question.question, own, len(own)) for question, own in zip(questions, candidates, strict=True)
+    ]
+
+
+def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, questions: Sequence[Question]) -> Ranking:
+    """Return DIVA's passages for each question, with the embedded engine's pseudo-interpretations."""
+    import dspy
+
+    from engines.extractive import ExtractiveEngine, embedded_lm
+    from programs import DIVA
+
+    program = DIVA(retriever, reranker, encoder=encoder)
+    with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder)), adapter=dspy.ChatAdapter()):
+        ranking = []
+        for question in questions:
+            typed = program.type(question=question.question)
+            inferred = program.infer(question=question.question, reason=typed.reason)
+            ranking.append(program.diversify(question.question, inferred.pseudo_interpretations))
+    return ranking
+
+
+def run(index: ColBERTIndex, questions: Sequence[Question], depth: int = 200) -> dict[str, dict[str, object]]:
+    """Return the scores of every stage, and milliseconds per question."""
+    encoder = Encoder()
+    reranker = BiEncoderReranker(encoder, index)
+    fused = FusedRetriever([index, index.bm25])
+    asked = [question.question for question in questions]
+    index.search("warm up", 1)
+    rows: dict[str, dict[str, object]] = {}
+    rankings: dict[str, Ranking] = {}
+
+    def stage(name: str, make: Callable[[], Ranking]) -> None:
+        started = time.perf_counter()
+        rankings[name] = make()
+        milliseconds = 1000 * (time.perf_counter() - started) / len(questions)
+        scores = evaluate_ranking(questions, rankings[name])
+        rows[name] = {**scores, "ms": milliseconds}
+
+    stage("BM25", lambda: index.bm25.search_many(asked, depth))
+    stage("ColBERT", lambda: index.search_many(asked, depth))
+    stage("fused", lambda: fused.search_many(asked, depth))
+    stage("ColBERT + rerank", lambda: reranked(reranker, questions, rankings["ColBERT"]))
+    stage("fused + rerank", lambda: reranked(reranker, questions, rankings["fused"]))
+    stage("fused + DIVA (5 passages)", lambda: diversified(fused, reranker, encoder, questions))
+    return rows
+
+
+def main(
+    index: Annotated[str, typer.Option(help="Name or path of the index.")],
+    questions: Annotated[Path, typer.Option(help="Questions in ASQA's schema.")],
+    limit: Annotated[int | None, typer.Option(help="A random sample of so many questions.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+) -> None:
+    """Score every stage of retrieval on questions in ASQA's schema."""
+    opened = ColBERTIndex(index)
+    chosen = read_asqa(questions)
+    if limit is not None and limit < len(chosen):
+        chosen = random.Random(seed).sample(chosen, limit)
+    rows = run(opened, chosen)
+    typer.echo(f"{len(chosen)} questions, index {opened.name} ({opened.fingerprint}), 95% bootstrap intervals\n")
+    typer.echo("| retrieval | AC@5 | AC@100 | MRecall@5 | ms per question |\n|---|---|---|---|---|")
+    for name, row in rows.items():
+        deep = "–" if "DIVA" in name else row["AC@100"]
+        typer.echo(f"| {name} | {row['AC@5']} | {deep} | {row['MRecall@5']} | {row['ms']:.0f} |")
+    if json_file is not None:
+        data = {name: {k: vars(v) if isinstance(v, Score) else v for k, v in row.items()} for name, row in rows.items()}
+        json_file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)

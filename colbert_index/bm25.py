@@ -1,0 +1,97 @@
+"""BM25, the lexical retriever beside ColBERT.
+
+The papers pool ColBERT's candidates with those of the Bing search API, which was shut down in 2025;
+BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes its place.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from signatures import Passage
+
+_SETTINGS = {"stopwords": "english", "stemmer": "english"}
+
+
+def _tokenize(texts: list[str]) -> list[list[str]]:
+    import bm25s
+    import Stemmer
+
+    tokens: list[list[str]] = bm25s.tokenize(
+        texts,
+        stopwords=_SETTINGS["stopwords"],
+        stemmer=Stemmer.Stemmer(_SETTINGS["stemmer"]),
+        return_ids=False,
+        show_progress=False,
+    )
+    return tokens
+
+
+class BM25Retriever:
+    """Ranks passages by BM25 of their title and text.
+
+    Parameters
+    ----------
+    passages
+        The corpus, at least one passage.
+    model
+        A `bm25s.BM25` already built over just these passages; built here if not given.
+    """
+
+    def __init__(self, passages: Sequence[Passage], model: Any = None) -> None:
+        if not passages:
+            raise ValueError("BM25 needs at least one passage")
+        self.passages = list(passages)
+        self._model = model if model is not None else _build(self.passages)
+
+    def save(self, folder: Path) -> None:
+        """Write the term statistics into ``folder`` (the passages are not written)."""
+        self._model.save(str(folder), show_progress=False)
+        (folder / "polyqa.json").write_text(json.dumps(_SETTINGS) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, passages: Sequence[Passage]) -> "BM25Retriever":
+        """Open what `save` wrote, over the same passages in the same order."""
+        import bm25s
+
+        return cls(passages, bm25s.BM25.load(str(folder), load_corpus=False, show_progress=False))
+
+    def search(self, query: str, k: int = 10) -> list[Passage]:
+        """Return the ``k`` best passages; one that shares no word with the query is left out."""
+        return self.search_many([query], k)[0]
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        """Search for several queries.
+
+        Returns
+        -------
+        list of list of Passage
+            Per query at most ``k`` passages, best first; the score is BM25, above 0 and unbounded.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        if not queries:
+            return []
+        positions, scores = self._model.retrieve(
+            _tokenize(list(queries)), k=min(k, len(self.passages)), show_progress=False
+        )
+        return [
+            [
+                self.passages[int(position)].with_score(score)
+                for position, score in zip(row, values, strict=True)
+                if score > 0
+            ]
+            for row, values in zip(positions, scores, strict=True)
+        ]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "BM25Retriever":
+        return self
+
+
+def _build(passages: Sequence[Passage]) -> Any:
+    import bm25s
+
+    model = bm25s.BM25()
+    model.index(_tokenize([passage.render() for passage in passages]), show_progress=False)
+    return model

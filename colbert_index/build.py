@@ -1,0 +1,265 @@
+"""Builds an index: encode once, train centroids, compress, write aside, rename."""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from embedded_models import Encoder
+from signatures import Passage, PolyqaError
+
+from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
+from .corpus import CorpusSource, read_corpus
+from .engine import colbert_config, encode_documents, load_checkpoint, quiet
+from .files import (
+    MANIFEST,
+    PASSAGES,
+    VECTORS,
+    scrub_metadata,
+    write_bm25,
+    write_manifest,
+    write_passages,
+)
+from .settings import IndexSettings, Manifest, fingerprint
+from .store import index_path
+
+if TYPE_CHECKING:
+    from .index import ColBERTIndex
+
+_CHUNK = 25_000  # passages per chunk, as in colbert-ai: 600 MB of vectors
+_POINTS_PER_CENTROID = 64  # more vectors move the centroids little and cost minutes of k-means
+
+
+def build_index(
+    corpus: CorpusSource,
+    index: str | Path,
+    *,
+    checkpoint: str = EMBEDDED_CHECKPOINT,
+    settings: IndexSettings | None = None,
+    encoder: Encoder | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> "ColBERTIndex":
+    """Build a ColBERTv2 index of a corpus.
+
+    The index is written into a temporary folder beside its place and renamed when it is complete:
+    a build that is killed leaves nothing half-made, and the next one starts clean.
+
+    Parameters
+    ----------
+    corpus
+        Anything that `read_corpus` reads.
+    index
+        A name (the folder is made in `store.index_home`) or a path.
+    checkpoint
+        ``polyqa-minilm-colbert`` (embedded), a path, or a hub name such as ``colbert-ir/colbertv2.0``.
+    settings
+        How to build; the default is ColBERTv2's 2 bits.
+    encoder
+        If given, its vectors of the passages are stored too, so that rerankers need not encode them.
+    overwrite
+        Replace an index that is there.
+    progress
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    ColBERTIndex
+        The new index, opened.
+
+    Raises
+    ------
+    PolyqaError
+        If the corpus is faulty, the place is taken, or the checkpoint is not there.
+    """
+    from .index import ColBERTIndex
+
+    settings = settings or IndexSettings()
+    target = index_path(index)
+    if target.exists() and not overwrite:
+        raise PolyqaError(f"{target} exists; remove it, choose another name, or overwrite it (--overwrite).")
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
+    passages = read_corpus(corpus)
+    location = resolve_checkpoint(checkpoint)
+    with replacing(target) as work:
+        tokens = _build_colbert(passages, work, location, settings, progress)
+        if encoder is not None:
+            vectors = encoder.encode([passage.render() for passage in passages])
+            np.save(work / VECTORS, vectors.astype(np.float16))
+        hashed = checkpoint_hash(location)
+        write_passages(work / PASSAGES, passages)
+        write_bm25(work, passages)
+        write_manifest(
+            work,
+            Manifest(
+                passages=len(passages),
+                tokens=tokens,
+                checkpoint=checkpoint,
+                checkpoint_hash=hashed,
+                settings=asdict(settings),
+                fingerprint=fingerprint(passages, hashed, settings),
+                encoder=encoder.name if encoder else None,
+                colbert_ai=version("colbert-ai"),
+            ),
+        )
+    return ColBERTIndex(target)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes the place of ``target`` when the block ends without error.
+
+    Only one process at a time writes to ``target``. Leftovers of killed processes are removed.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(target.parent / f".{target.name}.lock")
+    try:
+        lock.acquire(timeout=1)
+    except Timeout as error:
+        raise PolyqaError(f"{target} is being written by another process; wait until it is done.") from error
+    try:
+        for leftover in target.parent.glob(f".{target.name}.building-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        old = target.parent / f".{target.name}.replaced"
+        if old.exists() and not target.exists():
+            old.rename(target)  # killed between the two renames below
+        shutil.rmtree(old, ignore_errors=True)
+        work = target.parent / f".{target.name}.building-{os.getpid()}"
+        work.mkdir()
+        try:
+            yield work
+            if target.exists():
+                target.rename(old)
+            work.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def _build_colbert(
+    passages: Sequence[Passage], work: Path, location: str, settings: IndexSettings, progress: bool
+) -> int:
+    """Write colbert-ai's files for the passages into ``work``; return the number of token vectors.
+
+    This is `CollectionIndexer.run` with three differences: a corpus of one chunk is encoded once and
+    not twice, the centroids never outnumber the vectors, and every random choice is seeded.
+    """
+    import torch
+
+    model = load_checkpoint(location, settings)
+    config = colbert_config(
+        location, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
+    )
+    texts = [passage.render() for passage in passages]
+    chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
+    sampled = _sample(texts, settings) if len(chunks) > 1 else []
+    with _bar(len(texts) + len(sampled), progress) as advance:
+        # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
+        first, first_lengths = encode_documents(model, sampled or texts, advance)
+        with quiet(), torch.inference_mode():
+            indexer = make_indexer(config, passages, len(chunks), len(first) / len(first_lengths))
+            indexer._save_plan()
+            _save_codec(indexer, first, settings)
+            if sampled:
+                del first
+            with indexer.saver.thread():
+                for number, chunk in enumerate(chunks):
+                    vectors, lengths = (
+                        encode_documents(model, chunk, advance) if sampled else (first, first_lengths)
+                    )
+                    indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
+            indexer.finalize()
+    scrub_metadata(work)
+    return int(indexer.num_embeddings)
+
+
+def _sample(texts: Sequence[str], settings: IndexSettings) -> list[str]:
+    """Draw as many passages as colbert-ai does for training the centroids: 16 · √(120 · n)."""
+    count = min(len(texts), 1 + int(16 * (120 * len(texts)) ** 0.5))
+    return random.Random(settings.seed).sample(texts, count)
+
+
+def make_indexer(config: Any, passages: Sequence[Passage | None], chunks: int, average_length: float) -> Any:
+    """Return colbert-ai's `CollectionIndexer` for saving chunks and finalizing, without its start-up."""
+    from colbert.indexing.collection_indexer import CollectionIndexer
+    from colbert.indexing.index_saver import IndexSaver
+
+    # Not its constructor, which would load the checkpoint again; `setup` and `train` are ours.
+    indexer = object.__new__(CollectionIndexer)
+    indexer.verbose = 0
+    indexer.config = config
+    indexer.rank, indexer.nranks, indexer.use_gpu = 0, 1, False
+    indexer.collection = passages
+    indexer.saver = IndexSaver(config)
+    indexer.num_chunks = chunks
+    indexer.avg_doclen_est = average_length
+    indexer.num_embeddings_est = average_length * len(passages)
+    wanted = 2 ** int(np.log2(16 * np.sqrt(indexer.num_embeddings_est)))
+    # faiss refuses more centroids than vectors, which colbert-ai asks for below 270 vectors.
+    indexer.num_partitions = max(1, min(wanted, int(indexer.num_embeddings_est) // 2))
+    return indexer
+
+
+def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings) -> None:
+    """Train the centroids and the residual buckets, seeded, and save them."""
+    import torch
+    from colbert.indexing.codecs.residual import ResidualCodec
+
+    generator = torch.Generator().manual_seed(settings.seed)
+    sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * indexer.num_partitions]]
+    held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
+    centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings)
+    cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
+    indexer.saver.save_codec(
+        ResidualCodec(
+            config=indexer.config,
+            centroids=centroids,
+            avg_residual=average,
+            bucket_cutoffs=cutoffs,
+            bucket_weights=weights,
+        )
+    )
+
+
+def _centroids(sample: Any, count: int, settings: IndexSettings) -> Any:
+    import faiss
+    import torch
+
+    kmeans = faiss.Kmeans(
+        sample.shape[1],
+        count,
+        niter=settings.kmeans_iterations,
+        seed=settings.seed + 1,
+        verbose=False,
+        min_points_per_centroid=1,
+        max_points_per_centroid=_POINTS_PER_CENTROID,
+    )
+    kmeans.train(sample)
+    return torch.nn.functional.normalize(torch.from_numpy(kmeans.centroids), dim=-1).float()
+
+
+@contextmanager
+def _bar(total: int, show: bool) -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("encoding passages"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not show) as bar:
+        task = bar.add_task("encoding", total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,116 @@
+"""Finds ColBERT checkpoints by name and makes the embedded one from all-MiniLM-L6-v2."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from embedded_models.encoder import minilm_path
+from signatures import PolyqaError
+
+from .engine import prepare_colbert, quiet
+from .store import checkpoint_home
+
+EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
+_DIMENSIONS = 128
+_SEED = 0
+
+
+def resolve_checkpoint(name: str) -> str:
+    """Return the path or hub name that colbert-ai loads for ``name``; makes the embedded one if need be.
+
+    Raises
+    ------
+    PolyqaError
+        If ``name`` looks like a path and there is no checkpoint.
+    """
+    if name == EMBEDDED_CHECKPOINT:
+        return str(embedded_checkpoint())
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise PolyqaError(f"{path} is no ColBERT checkpoint: it has no config.json.")
+        return str(path)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise PolyqaError(f"There is no ColBERT checkpoint at {path}.")
+    return name
+
+
+def checkpoint_hash(location: str) -> str:
+    """Return a hash of a checkpoint's weights and configuration: 16 hexadecimal digits.
+
+    A hub name is looked up in the local cache of the hub (its files are there once it is loaded).
+    """
+    folder = Path(location)
+    if not folder.is_dir():
+        from huggingface_hub import snapshot_download
+
+        folder = Path(
+            snapshot_download(location, allow_patterns=["*.json", "*.safetensors", "*.bin", "artifact.*"])
+        )
+    digest = hashlib.sha256()
+    weights = [*folder.glob("*.safetensors")] or [*folder.glob("*.bin")]
+    for path in sorted([*weights, folder / "config.json"]):
+        digest.update(path.name.encode())
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def embedded_checkpoint() -> Path:
+    """Return the folder of the embedded checkpoint; it is made on first use, in about 5 seconds.
+
+    It is all-MiniLM-L6-v2 with a random orthogonal projection to 128 dimensions. As the model was
+    never trained for late interaction, ``[CLS]`` serves as both markers and queries are padded with
+    ``[PAD]``: its ``[MASK]`` vectors mean nothing and hurt.
+    """
+    target = checkpoint_home() / EMBEDDED_CHECKPOINT
+    if (target / "artifact.metadata").is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.parent / f".{EMBEDDED_CHECKPOINT}.lock"):
+        if not (target / "artifact.metadata").is_file():
+            _make(target)
+    return target
+
+
+def _make(target: Path) -> None:
+    import torch
+
+    prepare_colbert()
+    from colbert.infra import ColBERTConfig
+    from colbert.modeling.base_colbert import BaseColBERT
+
+    config = ColBERTConfig(
+        dim=_DIMENSIONS, query_maxlen=32, doc_maxlen=180, query_token_id="[CLS]", doc_token_id="[CLS]"
+    )
+    with quiet(), torch.random.fork_rng():
+        torch.manual_seed(_SEED)
+        model = BaseColBERT(str(minilm_path()), colbert_config=config)
+        generator = torch.Generator().manual_seed(_SEED)
+        torch.nn.init.orthogonal_(model.linear.weight, generator=generator)
+        model.raw_tokenizer.mask_token = "[PAD]"
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            # Not `model.save`: it looks for a git repository around the working folder, fails where
+            # there is none, and records host name, user and command.
+            model.model.save_pretrained(work)
+            model.raw_tokenizer.save_pretrained(work)
+            (work / "artifact.metadata").write_text(
+                json.dumps(_settings(model.colbert_config), indent=2) + "\n"
+            )
+            shutil.rmtree(target, ignore_errors=True)
+            work.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _settings(config: Any) -> dict[str, Any]:
+    kept = ("dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token")
+    kept += ("similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens")
+    return {name: getattr(config, name) for name in kept}

@@ -1,0 +1,122 @@
+"""Reads a corpus: JSONL or TSV files, or passages made in Python."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from signatures import Passage, PolyqaError
+
+CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
+
+_ID_KEYS = ("pid", "id", "_id", "docid", "passage_id")
+_TEXT_KEYS = ("text", "passage", "contents", "content", "body")
+_HEADER = {*_ID_KEYS, *_TEXT_KEYS, "title"}
+
+
+def read_corpus(source: CorpusSource) -> list[Passage]:
+    """Read the passages of a corpus.
+
+    Parameters
+    ----------
+    source
+        A path, or an iterable of passages, mappings or plain texts. A ``.jsonl`` file holds one
+        object a line with ``id`` (or ``pid``, ``_id``), ``title`` (optional) and ``text``; a ``.tsv``
+        file holds ``id<TAB>text`` or ``id<TAB>text<TAB>title`` (the order of DPR's and ColBERT's
+        collections), or names its columns in a header line. Passages without an id are numbered.
+
+    Raises
+    ------
+    PolyqaError
+        If the file is missing, empty or of another format, a line is broken (its number is given),
+        a passage has no text, or two passages share an id.
+    """
+    if isinstance(source, (str, Path)):
+        path = Path(source).expanduser()
+        if not path.is_file():
+            raise PolyqaError(f"{path} is not a file; give a corpus in .jsonl or .tsv format.")
+        records: Iterable[tuple[str, Any]] = _records(path)
+        origin = str(path)
+    else:
+        records = ((f"passage {number}", record) for number, record in enumerate(source, 1))
+        origin = "the list of passages"
+    passages: list[Passage] = []
+    seen: dict[str, str] = {}
+    for number, (where, record) in enumerate(records):
+        passage = _passage(where, record, number)
+        if passage.pid in seen:
+            raise PolyqaError(
+                f"{where}: the id {passage.pid!r} already stands at {seen[passage.pid]}; ids must be unique."
+            )
+        seen[passage.pid] = where
+        passages.append(passage)
+    if not passages:
+        raise PolyqaError(f"{origin} holds no passage; there is nothing to index.")
+    return passages
+
+
+def _records(path: Path) -> Iterator[tuple[str, Any]]:
+    kind = path.suffix.lower()
+    if kind not in (".jsonl", ".ndjson", ".tsv"):
+        raise PolyqaError(
+            f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use .jsonl or .tsv."
+        )
+    try:
+        yield from (_tsv(path) if kind == ".tsv" else _jsonl(path))
+    except UnicodeDecodeError as error:
+        raise PolyqaError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from error
+
+
+def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                yield f"{path}:{number}", json.loads(line)
+            except json.JSONDecodeError as error:
+                raise PolyqaError(
+                    f"{path}:{number}: not a JSON object ({error.msg}): {line.strip()[:80]!r}"
+                ) from error
+
+
+def _tsv(path: Path) -> Iterator[tuple[str, Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        columns: Sequence[str] = ("id", "text", "title")
+        for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
+            if not row or not any(cell.strip() for cell in row):
+                continue
+            if number == 1 and {cell.strip().lower() for cell in row} <= _HEADER:
+                columns = [cell.strip().lower() for cell in row]
+                continue
+            if not 2 <= len(row) <= len(columns):
+                raise PolyqaError(
+                    f"{path}:{number}: {len(row)} columns, expected {' <TAB> '.join(columns)}: {row[0][:60]!r}"
+                )
+            yield f"{path}:{number}", dict(zip(columns, row, strict=False))
+
+
+def _passage(where: str, record: Any, number: int) -> Passage:
+    if isinstance(record, Passage):
+        return _checked(where, record)
+    if isinstance(record, str):
+        record = {"text": record}
+    if not isinstance(record, Mapping):
+        raise PolyqaError(
+            f"{where}: expected an object with id, title and text, got {type(record).__name__}."
+        )
+    text = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
+    if not isinstance(text, str):
+        raise PolyqaError(
+            f"{where}: no text; keys are {', '.join(map(str, record)) or 'none'}, 'text' is needed."
+        )
+    pid = next((record[key] for key in _ID_KEYS if record.get(key) is not None), number)
+    title = record.get("title") or ""
+    return _checked(where, Passage(pid=str(pid), title=str(title).strip(), text=text))
+
+
+def _checked(where: str, passage: Passage) -> Passage:
+    if not passage.text.strip():
+        raise PolyqaError(f"{where}: passage {passage.pid!r} has an empty text.")
+    return passage

@@ -1,0 +1,145 @@
+"""The only module that loads colbert-ai's models: its mends for this stack are all here.
+
+- transformers 5 wants `post_init()` after a model is built, which colbert-ai 0.2.22 does not call
+  (https://github.com/stanford-futuredata/ColBERT/pull/412).
+- Its mixed precision asks for CUDA; here it is bfloat16 where the CPU has it.
+- It prints; here its output is kept and only shown with an error.
+- `Searcher.search` fixes its settings by the first call's `k`; here they are per call.
+"""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from embedded_models.precision import Precision, resolve_precision
+
+from .extensions import install_extensions
+from .settings import IndexSettings
+
+if TYPE_CHECKING:
+    import torch
+    from colbert.infra import ColBERTConfig
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[io.StringIO]:
+    """Keep what colbert-ai prints while it loads or builds; yields the buffer."""
+    buffer = io.StringIO()
+    with contextlib.redirect_stdout(buffer), contextlib.redirect_stderr(buffer), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield buffer
+
+
+@cache
+def prepare_colbert() -> None:
+    """Import colbert-ai, mend it, and give it its compiled extensions. Safe to call again."""
+    with quiet():
+        from colbert.modeling import base_colbert, hf_colbert
+
+    original = hf_colbert.class_factory
+
+    def class_factory(name: str) -> type:
+        base = original(name)
+
+        class HF_ColBERT(base):  # type: ignore[misc,valid-type]
+            def __init__(self, config: Any, colbert_config: Any) -> None:
+                super().__init__(config, colbert_config)
+                self.post_init()
+
+        return HF_ColBERT
+
+    base_colbert.class_factory = class_factory
+    install_extensions()
+
+
+class _Autocast:
+    def __init__(self, precision: Precision) -> None:
+        self.enabled = resolve_precision(precision) == "bfloat16"
+
+    def context(self) -> contextlib.AbstractContextManager[Any]:
+        import torch
+
+        if torch.cuda.is_available():
+            return torch.autocast("cuda")
+        return torch.autocast("cpu", torch.bfloat16, enabled=self.enabled)
+
+
+def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any) -> "ColBERTConfig":
+    """Return colbert-ai's configuration for a checkpoint under our settings."""
+    from colbert.infra import ColBERTConfig
+
+    return ColBERTConfig.from_existing(
+        ColBERTConfig.load_from_checkpoint(str(checkpoint)),
+        ColBERTConfig(
+            nbits=settings.nbits,
+            doc_maxlen=settings.doc_maxlen,
+            query_maxlen=settings.query_maxlen,
+            index_bsize=settings.batch_size,
+            kmeans_niters=settings.kmeans_iterations,
+            checkpoint=str(checkpoint),
+            nranks=1,
+            avoid_fork_if_possible=True,
+            **more,
+        ),
+    )
+
+
+def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: Precision = "auto") -> Any:
+    """Load a ColBERT checkpoint for inference.
+
+    Returns
+    -------
+    colbert.modeling.checkpoint.Checkpoint
+        Its `queryFromText` and `docFromText` make the token vectors.
+    """
+    prepare_colbert()
+    with quiet():
+        from colbert.modeling.checkpoint import Checkpoint
+
+        model = Checkpoint(str(checkpoint), colbert_config=colbert_config(checkpoint, settings), verbose=0)
+    model.amp_manager = _Autocast(precision)
+    return model
+
+
+def encode_documents(
+    model: Any, texts: Sequence[str], advance: Any = None
+) -> tuple["torch.Tensor", list[int]]:
+    """Return the token vectors of the texts, concatenated in their order, and the lengths.
+
+    Texts of like length share a batch, so that little is spent on padding.
+
+    Parameters
+    ----------
+    model
+        From `load_checkpoint`.
+    texts
+        Rendered passages.
+    advance
+        Called with the number of texts done after each batch.
+
+    Returns
+    -------
+    vectors : tensor of shape (sum of lengths, dim), float16
+    lengths : list of int
+        Vectors per text.
+    """
+    import torch
+
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+    size = model.colbert_config.index_bsize
+    parts: list[Any] = [None] * len(texts)
+    with torch.inference_mode():
+        for begin in range(0, len(order), size):
+            batch = order[begin : begin + size]
+            vectors, lengths = model.docFromText(
+                [texts[i] for i in batch], bsize=len(batch), keep_dims="flatten"
+            )
+            for index, own in zip(batch, vectors.half().split(lengths), strict=True):
+                parts[index] = own
+            if advance is not None:
+                advance(len(batch))
+    return torch.cat(parts), [len(part) for part in parts]

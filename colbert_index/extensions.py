@@ -1,0 +1,157 @@
+"""colbert-ai's four C++ extensions: compiled once in set-up, only imported afterwards.
+
+colbert-ai compiles them whenever a process first needs them, which wants a compiler, ninja and half
+a second in every process, and hangs for ever on the lock that a killed compile leaves behind. Here
+they are compiled under a lock of our own into a folder of this Python environment; a process that
+finds them there imports the four shared libraries and never looks for a compiler.
+"""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from signatures import PolyqaError
+
+from .store import extension_home
+
+_NAMES = (
+    "segmented_maxsim_cpp",
+    "segmented_lookup_cpp",
+    "filter_pids_cpp",
+    "decompress_residuals_cpp",
+)
+_FLAGS = ("-O3",)
+
+
+def _sources() -> dict[str, Path]:
+    spec = importlib.util.find_spec("colbert")
+    assert spec is not None
+    assert spec.origin is not None
+    root = Path(spec.origin).parent
+    return {
+        "segmented_maxsim_cpp": root / "modeling" / "segmented_maxsim.cpp",
+        "segmented_lookup_cpp": root / "search" / "segmented_lookup.cpp",
+        "filter_pids_cpp": root / "search" / "filter_pids.cpp",
+        "decompress_residuals_cpp": root / "search" / "decompress_residuals.cpp",
+    }
+
+
+def _folder() -> Path:
+    """Return the folder of the extensions that fit this Python, this torch and these sources."""
+    import torch
+
+    digest = hashlib.sha256()
+    for part in (torch.__version__, sys.implementation.cache_tag, *_FLAGS):
+        digest.update(str(part).encode())
+    for source in _sources().values():
+        digest.update(source.read_bytes())
+    return extension_home() / digest.hexdigest()[:16]
+
+
+def extensions_ready() -> bool:
+    """Return whether all four extensions are compiled for this environment."""
+    folder = _folder()
+    return all((folder / f"{name}.so").is_file() for name in _NAMES)
+
+
+def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
+    """Compile the extensions that are missing, about 20 seconds each on one core.
+
+    Parameters
+    ----------
+    report
+        Called with a line for each extension that is compiled.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no C++ compiler, or it fails.
+    """
+    folder = _folder()
+    if extensions_ready():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "polyqa.lock"):
+        missing = [name for name in _NAMES if not (folder / f"{name}.so").is_file()]
+        if missing:
+            report(f"compiling {len(missing)} extensions of colbert-ai (once, a minute or two) …")
+            _compile_all(missing, folder)
+
+
+def _compile_all(names: Sequence[str], folder: Path) -> None:
+    compiler = os.environ.get("CXX", "c++")
+    if not (shutil.which(compiler) or shutil.which("g++")):
+        raise PolyqaError(
+            "No C++ compiler found: ColBERT's search needs four small extensions. Install one "
+            "(Debian, Ubuntu: apt-get install g++ python3-dev; macOS: xcode-select --install), then run again."
+        )
+    path = os.environ.get("PATH", "")
+    # The ninja of a virtual environment is not on PATH when its python is called by its full name.
+    os.environ["PATH"] = os.pathsep.join((sysconfig.get_path("scripts"), path))
+    try:
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            list(pool.map(lambda name: _compile(name, folder), names))
+    except (RuntimeError, OSError, ImportError) as error:
+        first = next((line for line in str(error).splitlines() if "error" in line.lower()), str(error)[:200])
+        raise PolyqaError(
+            f"Compiling colbert-ai's extensions failed: {first.strip()} Check that a C++ compiler and the "
+            "Python headers (Debian, Ubuntu: apt-get install g++ python3-dev) are installed."
+        ) from error
+    finally:
+        os.environ["PATH"] = path
+
+
+def _compile(name: str, folder: Path) -> None:
+    from torch.utils import cpp_extension
+
+    build = folder / f"build-{name}"
+    shutil.rmtree(build, ignore_errors=True)  # whoever left it was killed: we hold the lock
+    build.mkdir()
+    cpp_extension.load(
+        name=name,
+        sources=[str(_sources()[name])],
+        extra_cflags=list(_FLAGS),
+        build_directory=str(build),
+        is_python_module=True,
+    )
+    (build / f"{name}.so").replace(folder / f"{name}.so")
+    shutil.rmtree(build, ignore_errors=True)
+
+
+def _import(name: str, library: Path) -> Any:
+    import torch  # noqa: F401  the library links against torch's own libraries
+
+    spec = importlib.util.spec_from_file_location(name, library)
+    if spec is None or spec.loader is None:
+        raise PolyqaError(f"{library} cannot be imported; delete its folder and run `polyqa setup`.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def install_extensions() -> None:
+    """Give the compiled functions to colbert-ai's classes, so that they never compile themselves."""
+    from colbert.modeling.colbert import ColBERT
+    from colbert.search.index_storage import IndexScorer
+    from colbert.search.strided_tensor import StridedTensor
+
+    if "loaded_extensions" in vars(IndexScorer):
+        return
+    compile_extensions()
+    folder = _folder()
+    modules = {name: _import(name, folder / f"{name}.so") for name in _NAMES}
+    ColBERT.segmented_maxsim = modules["segmented_maxsim_cpp"].segmented_maxsim_cpp
+    StridedTensor.segmented_lookup = modules["segmented_lookup_cpp"].segmented_lookup_cpp
+    IndexScorer.filter_pids = modules["filter_pids_cpp"].filter_pids_cpp
+    IndexScorer.decompress_residuals = modules["decompress_residuals_cpp"].decompress_residuals_cpp
+    for owner in (ColBERT, StridedTensor, IndexScorer):
+        owner.loaded_extensions = True

@@ -1,0 +1,65 @@
+"""Where things that are built on this machine live: indexes, checkpoints, compiled extensions."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import platformdirs
+
+from signatures import PolyqaError
+
+_CHECKOUT = Path(__file__).resolve().parents[1]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def _home(of_checkout: str, folder: str) -> Path:
+    if home := os.environ.get("POLYQA_HOME"):
+        return Path(home).expanduser() / folder
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return _CHECKOUT / of_checkout
+    return Path(platformdirs.user_data_dir("polyqa", appauthor=False)) / folder
+
+
+def index_home() -> Path:
+    """Return the folder of all indexes: ``$POLYQA_HOME/indexes``, or the checkout's, or the user's."""
+    return _home("colbert_index/indexes", "indexes")
+
+
+def checkpoint_home() -> Path:
+    """Return the folder of the checkpoints that set-up makes."""
+    return _home("embedded_models/checkpoints", "checkpoints")
+
+
+def extension_home() -> Path:
+    """Return the folder of colbert-ai's compiled extensions, one per Python environment.
+
+    Environments that share a folder would rebuild each other's extensions again and again.
+    """
+    own = Path(sys.prefix) / "share" / "polyqa" / "extensions"
+    if os.access(sys.prefix, os.W_OK):
+        return own
+    return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
+
+
+def index_path(name_or_path: str | Path) -> Path:
+    """Return the folder of an index: a bare name lies in `index_home`, anything else is a path.
+
+    Raises
+    ------
+    PolyqaError
+        If a bare name holds characters that do not belong into a folder name.
+    """
+    if isinstance(name_or_path, Path) or os.sep in name_or_path:
+        return Path(name_or_path).expanduser()
+    if not _NAME.fullmatch(name_or_path):
+        raise PolyqaError(
+            f"{name_or_path!r} is no index name: use letters, digits, '.', '_' and '-', or give a path with '/'."
+        )
+    return index_home() / name_or_path
+
+
+def index_names() -> list[str]:
+    """Return the names of the indexes in `index_home`, sorted."""
+    home = index_home()
+    return sorted(p.parent.name for p in home.glob("*/polyqa.json") if not p.parent.name.startswith("."))

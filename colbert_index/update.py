@@ -1,0 +1,154 @@
+"""Adds passages to an index and removes them, without building it anew.
+
+The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
+position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
+`IndexUpdater` writes wrong totals, so that its second update fails.) All of it happens in a copy of
+the folder that takes the place of the old one at the end.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from embedded_models import Encoder
+from signatures import Passage, PolyqaError
+
+from .build import make_indexer, replacing
+from .checkpoint import resolve_checkpoint
+from .corpus import CorpusSource, read_corpus
+from .engine import colbert_config, encode_documents, load_checkpoint, quiet
+from .files import BM25, PASSAGES, VECTORS, scrub_metadata, write_bm25, write_manifest, write_passages
+from .index import ColBERTIndex
+from .settings import fingerprint
+
+
+def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
+    """Add the passages of a corpus to an index.
+
+    Parameters
+    ----------
+    index
+        The index; a handle opened before goes on serving the old content until it is opened again.
+    corpus
+        Anything that `read_corpus` reads.
+
+    Returns
+    -------
+    ColBERTIndex
+        A new handle.
+
+    Raises
+    ------
+    PolyqaError
+        If the corpus is faulty or an id is already in the index.
+    """
+    new = read_corpus(corpus)
+    known = {passage.pid for passage in index.passages}
+    if taken := [passage.pid for passage in new if passage.pid in known]:
+        raise PolyqaError(
+            f"{len(taken)} ids are already in the index {index.name}, such as {taken[0]!r}; remove them first."
+        )
+    location = resolve_checkpoint(index.manifest.checkpoint)
+    model = load_checkpoint(location, index.settings)
+    vectors, lengths = encode_documents(model, [passage.render() for passage in new])
+    positions = [*index.positions, *new]
+
+    def change(work: Path) -> None:
+        chunks = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_chunks"]
+        with quiet():
+            indexer = _indexer(index, work, location, positions, chunks + 1)
+            with indexer.saver.thread():
+                indexer.saver.save_chunk(chunks, len(index.positions), vectors, lengths)
+            indexer.finalize()
+        if (stored := index.vectors(index.manifest.encoder or "")) is not None:
+            own = Encoder(str(index.manifest.encoder)).encode([passage.render() for passage in new])
+            np.save(work / VECTORS, np.concatenate([stored, own.astype(np.float16)]))
+
+    return _rewrite(index, positions, change)
+
+
+def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
+    """Remove passages by their ids; see `add_passages` for handles opened before.
+
+    Raises
+    ------
+    PolyqaError
+        If an id is not in the index, or nothing would be left.
+    """
+    gone = set(pids)
+    if unknown := sorted(gone - {passage.pid for passage in index.passages}):
+        raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
+    if len(gone) == len(index):
+        raise PolyqaError(
+            f"That would remove every passage of the index {index.name}; delete its folder instead."
+        )
+    location = resolve_checkpoint(index.manifest.checkpoint)
+    positions = [None if passage is None or passage.pid in gone else passage for passage in index.positions]
+
+    def change(work: Path) -> None:
+        chunks = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_chunks"]
+        offset = 0
+        for chunk in range(chunks):
+            offset += _empty_positions(work, chunk, offset, positions)
+        with quiet():
+            _indexer(index, work, location, positions, chunks).finalize()
+
+    return _rewrite(index, positions, change)
+
+
+def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passage | None]) -> int:
+    """Drop the token vectors of a chunk's removed passages; return how many positions it has."""
+    import torch
+
+    lengths_path = work / f"doclens.{chunk}.json"
+    lengths = json.loads(lengths_path.read_text(encoding="utf-8"))
+    keep = torch.tensor([positions[offset + i] is not None for i in range(len(lengths))])
+    tokens = keep.repeat_interleave(torch.tensor(lengths))
+    for name in ("codes", "residuals"):
+        path = work / f"{chunk}.{name}.pt"
+        torch.save(torch.load(path, weights_only=True)[tokens], path)
+    lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
+    metadata_path = work / f"{chunk}.metadata.json"
+    metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
+    metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
+    return len(lengths)
+
+
+def _indexer(
+    index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int
+) -> Any:
+    import torch
+
+    config = colbert_config(
+        location, index.settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
+    )
+    indexer = make_indexer(config, positions, chunks, index.manifest.tokens / max(1, len(index.positions)))
+    indexer.num_partitions = len(torch.load(work / "centroids.pt", weights_only=True))
+    return indexer
+
+
+def _rewrite(
+    index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]
+) -> ColBERTIndex:
+    with replacing(index.path) as work:
+        shutil.copytree(index.path, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(BM25))
+        change(work)
+        scrub_metadata(work)
+        tokens = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_embeddings"]
+        write_passages(work / PASSAGES, positions)
+        write_bm25(work, positions)
+        manifest = index.manifest.model_copy(
+            update={
+                "passages": sum(passage is not None for passage in positions),
+                "tokens": tokens,
+                "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings),
+                "settings": asdict(index.settings),
+            }
+        )
+        write_manifest(work, manifest)
+    return ColBERTIndex(index.path, search_settings=index.search_settings)

@@ -1,0 +1,10 @@
+"""The small neural models that run in this process: sentence encoder, span reader, ColBERT checkpoint.
+
+Importing this package loads no model; a model is read when it is first used.
+"""
+
+from .encoder import EMBEDDED_ENCODER, Encoder
+from .reader import EMBEDDED_READER, Reader
+from .spans import Reading, Span
+
+__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span"]

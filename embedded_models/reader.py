@@ -1,0 +1,179 @@
+"""The span reader with a null answer: embedded, or any Hugging Face question-answering model."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .loading import without_progress_bars
+from .precision import Precision, resolve_precision
+from .spans import Reading, Window, read_windows
+
+EMBEDDED_READER = "polyqa-minilm-reader"
+_LENGTH_STEP = 32  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
+
+
+def reader_path() -> Path:
+    """Return the folder of the shipped reader's weights."""
+    return Path(__file__).parent / "weights" / "reader"
+
+
+class Reader:
+    """Answers questions with spans of contexts, in batches, and says when a context has no answer.
+
+    Windows and the null rule are those of the official SQuAD 2.0 scripts (see `spans.read_windows`).
+
+    Parameters
+    ----------
+    name
+        ``polyqa-minilm-reader`` (the default, shipped: no network), a path, or a hub name such as
+        ``deepset/roberta-large-squad2``.
+    precision
+        ``float32`` for figures, ``auto`` (bfloat16 where the CPU has it) for speed.
+    max_length, stride
+        Tokens per window, and tokens that neighbouring windows share (official: 384 and 128).
+    batch_size
+        Windows per forward pass.
+    memory
+        How many readings to keep: verification and extraction ask about the same pairs.
+    """
+
+    def __init__(
+        self,
+        name: str = EMBEDDED_READER,
+        *,
+        precision: Precision = "float32",
+        max_length: int = 384,
+        stride: int = 128,
+        batch_size: int = 16,
+        memory: int = 50_000,
+    ) -> None:
+        self.name = name
+        self.precision = precision
+        self.max_length = max_length
+        self.stride = stride
+        self.batch_size = batch_size
+        self._memory = memory
+        self._readings: OrderedDict[bytes, Reading] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        import torch
+        from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+        path = str(reader_path()) if self.name == EMBEDDED_READER else self.name
+        dtype = getattr(torch, resolve_precision(self.precision))
+        with without_progress_bars():
+            tokenizer = AutoTokenizer.from_pretrained(path)
+            model = AutoModelForQuestionAnswering.from_pretrained(path, dtype=dtype).eval()
+        return tokenizer, model
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+        """Read every (question, context) pair.
+
+        Parameters
+        ----------
+        pairs
+            Questions with the context each is asked of; contexts longer than a window are read in
+            overlapping windows.
+        keep
+            How many non-overlapping spans to return per pair.
+
+        Returns
+        -------
+        list of Reading
+            In the order of ``pairs``. An empty context, or an empty question, has no span and a
+            null score of 0.
+        """
+        keys = [self._key(question, context, keep) for question, context in pairs]
+        with self._lock:
+            missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._readings}
+            fresh = dict(zip(missing, self._read_fresh(list(missing.values()), keep), strict=True))
+            readings = [fresh[key] if key in fresh else self._readings[key] for key in keys]
+            self._readings.update(fresh)
+            while len(self._readings) > self._memory:
+                self._readings.popitem(last=False)
+        return readings
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of word pieces of a text, special tokens not counted."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self._parts[0].backend_tokenizer.to_str())
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    @staticmethod
+    def _key(question: str, context: str, keep: int) -> bytes:
+        return hashlib.blake2b(f"{keep}\x1f{question}\x1f{context}".encode(), digest_size=16).digest()
+
+    def _read_fresh(self, pairs: Sequence[tuple[str, str]], keep: int) -> list[Reading]:
+        readable = [
+            index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()
+        ]
+        results = [Reading((), 0.0) for _ in pairs]
+        if not readable:
+            return results
+        windows = self._windows([pairs[index] for index in readable])
+        for index, own in zip(readable, windows, strict=True):
+            results[index] = read_windows(pairs[index][1], own, keep=keep)
+        return results
+
+    def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
+        import torch
+
+        tokenizer, model = self._parts
+        encoded = tokenizer(
+            [question.strip() for question, _ in pairs],
+            [context for _, context in pairs],
+            truncation="only_second",
+            max_length=self.max_length,
+            stride=self.stride,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        owners = encoded["overflow_to_sample_mapping"]
+        ids = encoded["input_ids"]
+        windows: list[list[tuple[int, Window]]] = [[] for _ in pairs]
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
+        for begin in range(0, len(order), self.batch_size):
+            batch = order[begin : begin + self.batch_size]
+            longest = max(len(ids[index]) for index in batch)
+            padded = tokenizer.pad(
+                {
+                    name: [encoded[name][index] for index in batch]
+                    for name in ("input_ids", "attention_mask", "token_type_ids")
+                    if name in encoded
+                },
+                padding="max_length",
+                max_length=min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, self.max_length),
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                output = model(**padded.to(model.device))
+            starts = output.start_logits.float().cpu().numpy()
+            ends = output.end_logits.float().cpu().numpy()
+            for row, index in enumerate(batch):
+                length = len(ids[index])
+                sequence = encoded.sequence_ids(index)
+                offsets = [
+                    (int(start), int(end)) if part == 1 else None
+                    for (start, end), part in zip(encoded["offset_mapping"][index], sequence, strict=True)
+                ]
+                window = Window(np.array(starts[row, :length]), np.array(ends[row, :length]), offsets)
+                windows[owners[index]].append((index, window))
+        return [[window for _, window in sorted(own, key=lambda item: item[0])] for own in windows]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Reader":
+        return self

@@ -1,0 +1,69 @@
+"""Ambiguity typing: the labels of the nearest demos, and cue words where there is none."""
+
+import re
+
+from signatures import AmbiguityType
+from signatures.lenient import parse_ambiguity_types
+
+from .models import Models
+from .prompt import Demo, Prompt
+from .text import content_words, years
+
+# Cue words, by what usually splits such a question; first match of a type counts once.
+_CUES: dict[AmbiguityType, str] = {
+    AmbiguityType.TIME: r"\b(?:last|latest|current(?:ly)?|newest|new|next|recent(?:ly)?|now|won|wins?|win|winners?|champions?|"
+    r"host(?:s|ed)?|held|season|election|elected|record|highest|most|world cup|olympics?|final|population)\b",
+    AmbiguityType.LOCATION: r"\b(?:legal|law|vote|voting|suffrage|independence|president|prime minister|king|queen|"
+    r"national|capital|where|river|currency|holiday|drinking age|parliament|supreme court|republic|released in)\b",
+    AmbiguityType.PREDICATE: r"\b(?:come out|came out|comes out|start(?:s|ed)?|begin|began|end(?:s|ed)?|open(?:ed)?|"
+    r"finish(?:ed)?|made|written|wrote|play(?:s|ed)?|founded|built|founding|created|published|become|long)\b",
+    AmbiguityType.OBJECT: r"\b(?:sings?|sang|song|theme|character|voice|album|book|novel|film|movie|award|prize|by)\b",
+    AmbiguityType.SUBJECT: r"\b(?:who is|who was|what is|what was|discovered|named|invented|born|die|died|directed)\b",
+}
+_WORDING: dict[AmbiguityType, str] = {
+    AmbiguityType.SUBJECT: "it is unclear who or what is meant, as several bear that name",
+    AmbiguityType.OBJECT: "it is unclear which thing of that name is asked for",
+    AmbiguityType.PREDICATE: "what happens can mean several things",
+    AmbiguityType.TIME: "the answer depends on the year or edition that is meant",
+    AmbiguityType.LOCATION: "the answer depends on the country or place that is meant",
+    AmbiguityType.NONE: "there is one plain meaning",
+}
+_NEIGHBOURS = 3
+
+
+def type_ambiguity(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``reason`` and ``ambiguity_types``.
+
+    Each type scores 1 for a cue word and, for each of the three nearest demos that bears it, the
+    square of their cosine similarity × 2. A question that names a year and holds no other cue counts
+    as unambiguous. Without any evidence the type is AmbSub, the commonest in DIVA's examples.
+    """
+    question = prompt.inputs["question"]
+    scores = dict.fromkeys(AmbiguityType, 0.0)
+    for kind, pattern in _CUES.items():
+        scores[kind] += bool(re.search(pattern, question, re.I))
+    if years(question) or "(" in question:
+        scores[AmbiguityType.TIME] = 0.0
+        scores[AmbiguityType.NONE] += 0.5
+    scores[AmbiguityType.SUBJECT] += 0.4
+    nearest = nearest_demos(prompt, models, "ambiguity_types")[:_NEIGHBOURS]
+    for demo, similarity in nearest:
+        labels = parse_ambiguity_types(demo.outputs["ambiguity_types"])
+        for label in labels:
+            scores[label] += 2 * max(0.0, similarity) ** 2 / len(labels)
+    best = max(AmbiguityType, key=lambda kind: scores[kind])
+    unclear = " ".join(dict.fromkeys(content_words(question))) or question
+    reason = f'[{best}] In the words "{unclear}", {_WORDING[best]}.'
+    return {"reason": reason, "ambiguity_types": [str(best)]}
+
+
+def nearest_demos(prompt: Prompt, models: Models, output: str) -> list[tuple[Demo, float]]:
+    """Return the demos that show ``output``, with the cosine of their question to ours, nearest first."""
+    demos = [demo for demo in prompt.demos if output in demo.outputs and demo.inputs.get("question")]
+    similarities = models.encoder.similarity(
+        [prompt.inputs["question"]], [demo.inputs["question"] for demo in demos]
+    )
+    if not demos:
+        return []
+    order = sorted(range(len(demos)), key=lambda index: -float(similarities[0, index]))
+    return [(demos[index], float(similarities[0, index])) for index in order]

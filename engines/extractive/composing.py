@@ -1,0 +1,154 @@
+"""Long-form answers composed from the sentences that hold the evidence."""
+
+import re
+from collections.abc import Sequence
+from statistics import mean
+
+from signatures import Interpretation
+from signatures.lenient import parse_interpretations
+
+from .models import Models
+from .prompt import Prompt, PromptPassage, parse_passages
+from .rewriting import split_title
+from .text import Sentence, holds, normalize, sentences
+
+_USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
+_LONGEST_SENTENCE = 45
+_PRONOUN = re.compile(
+    r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
+)
+
+
+def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answer``.
+
+    For each reading the sentence of its passage that holds the answer and is nearest to the reading
+    is taken; a leading pronoun is replaced by the passage's title. An opening says that the question
+    has several readings, and more sentences of the same passages fill up to the usual length: the
+    mean length of the demos' answers, or 75 words.
+    """
+    question = prompt.inputs["question"]
+    passages = parse_passages(prompt.inputs.get("passages", ""))
+    readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
+    budget = _usual_length(prompt)
+    chosen: list[tuple[PromptPassage | None, str]] = []
+    for reading in readings:
+        where, sentence = _evidence(reading, passages, models)
+        text = _self_contained(sentence, where) if sentence else _statement(reading)
+        if not any(normalize(text) == normalize(other) for _, other in chosen):
+            chosen.append((where, text))
+    if not readings:
+        return {"answer": _nothing_found(question, passages)}
+    opening = [] if len(readings) == 1 else [_opening(question, readings)]
+    body = [text for _, text in chosen]
+    filled = _fill(question, opening, chosen, passages, budget, models)
+    return {
+        "answer": " ".join(
+            [*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))]
+        )
+    }
+
+
+def _usual_length(prompt: Prompt) -> float:
+    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
+    return mean(lengths) if lengths else _USUAL_LENGTH
+
+
+def _evidence(
+    reading: Interpretation, passages: Sequence[PromptPassage], models: Models
+) -> tuple[PromptPassage | None, Sentence | None]:
+    cited = [passage for passage in passages if str(passage.number) == reading.pid]
+    for pool in (cited, passages):
+        options = [
+            (passage, sentence)
+            for passage in pool
+            for sentence in sentences(passage.text)
+            if holds(sentence.text, reading.answer)
+        ]
+        if options:
+            texts = [f"{passage.title} {sentence.text}" for passage, sentence in options]
+            nearest = int(models.encoder.similarity([reading.question], texts)[0].argmax())
+            return options[nearest]
+    return None, None
+
+
+def _self_contained(sentence: Sentence, passage: PromptPassage | None) -> str:
+    text = sentence.text
+    name = split_title(passage.title)[0] if passage else ""
+    if name and _PRONOUN.match(text) and not holds(text, name):
+        pronoun = _PRONOUN.match(text)
+        assert pronoun is not None
+        text = name + text[pronoun.end() :]
+    return _end(text)
+
+
+def _shorten(text: str, answer: str) -> str:
+    """Cut a long sentence at a comma or semicolon after the answer."""
+    if len(text.split()) <= _LONGEST_SENTENCE:
+        return text
+    for match in re.finditer(r"[,;](?=\s)", text):
+        head = text[: match.start()]
+        if len(head.split()) >= 12 and holds(head, answer):
+            return _end(head)
+    return text
+
+
+def _statement(reading: Interpretation) -> str:
+    return f"To the question “{reading.question.strip()}” the answer is {reading.answer.strip().rstrip('.')}."
+
+
+def _end(text: str) -> str:
+    text = text.strip().rstrip(",;:")
+    return text if re.search(r"[.!?][\"”’')\]]*$", text) else f"{text}."
+
+
+def _opening(question: str, readings: Sequence[Interpretation]) -> str:
+    return f"“{question.strip().rstrip('?')}” can mean {len(readings)} things."
+
+
+def _fill(
+    question: str,
+    opening: Sequence[str],
+    chosen: Sequence[tuple[PromptPassage | None, str]],
+    passages: Sequence[PromptPassage],
+    budget: float,
+    models: Models,
+) -> list[str]:
+    """Return the evidence with sentences of the same passages around it, up to the budget."""
+    length = sum(len(text.split()) for text in (*opening, *(text for _, text in chosen)))
+    used = {normalize(text) for _, text in chosen}
+    extras: dict[int, list[str]] = {}
+    cited = {passage.number: passage for passage, _ in chosen if passage is not None}
+    options = [
+        (number, _self_contained(sentence, passage))
+        for number, passage in cited.items()
+        for sentence in sentences(passage.text)
+        if normalize(_self_contained(sentence, passage)) not in used
+    ]
+    if options:
+        near = models.encoder.similarity([question], [text for _, text in options])[0]
+        for index in sorted(range(len(options)), key=lambda i: -float(near[i])):
+            number, text = options[index]
+            fits = length + len(text.split()) <= budget
+            if fits or len(opening) + len(chosen) + sum(map(len, extras.values())) < 3:
+                extras.setdefault(number, []).append(text)
+                length += len(text.split())
+    result: list[str] = []
+    for passage, text in chosen:
+        result.append(text)
+        if passage is not None:
+            result.extend(extras.pop(passage.number, []))
+    return result
+
+
+def _pad(filled: list[str], body: list[str], readings: Sequence[Interpretation]) -> list[str]:
+    statements = [_statement(reading) for reading in readings]
+    return [*filled, *statements][: max(3, len(body))]
+
+
+def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
+    titles = ", ".join(dict.fromkeys(passage.title for passage in passages if passage.title)) or "nothing"
+    return (
+        f"The passages do not answer “{question.strip()}”. They are about {titles}. "
+        "Another corpus, or a question in other words, may help."
+    )

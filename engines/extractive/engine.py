@@ -1,0 +1,196 @@
+"""The embedded language model: DSPy's engine contract over the extractive skills."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
+
+from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader
+
+from .ambiguity import type_ambiguity
+from .clarifying import infer_pseudo_interpretations
+from .closed_book import answer_closed_book
+from .composing import compose_answer
+from .extracting import extract_interpretations
+from .models import Models
+from .prompt import Prompt, PromptError, parse_prompt, render_reply
+from .verifying import verify
+
+Skill = Callable[[Prompt, Models], dict[str, object]]
+
+# A signature is recognised by its output fields and by the inputs that its skill needs.
+_SKILLS: tuple[tuple[str, frozenset[str], frozenset[str], Skill], ...] = (
+    ("TypeAmbiguity", frozenset({"reason", "ambiguity_types"}), frozenset({"question"}), type_ambiguity),
+    (
+        "InferPseudoInterpretations",
+        frozenset({"pseudo_interpretations"}),
+        frozenset({"question", "reason"}),
+        infer_pseudo_interpretations,
+    ),
+    (
+        "ExtractInterpretations",
+        frozenset({"interpretations"}),
+        frozenset({"passages", "question"}),
+        extract_interpretations,
+    ),
+    (
+        "WriteLongFormAnswer",
+        frozenset({"answer"}),
+        frozenset({"passages", "question", "interpretations"}),
+        compose_answer,
+    ),
+    ("VerifyInterpretation", frozenset({"answerable"}), frozenset({"passages", "question"}), verify),
+    ("AnswerClosedBook", frozenset({"answer"}), frozenset({"question"}), answer_closed_book),
+)
+MODEL_NAME = "polyqa/extractive"
+
+
+class ExtractiveEngine:
+    """Answers the prompts of polyqa's signatures from what stands in them.
+
+    It has no knowledge of its own and cannot follow other instructions. The same prompt always gets
+    the same reply. Use it as ``dspy.LM("polyqa/extractive", engine=ExtractiveEngine(), …)``, or
+    through `embedded_lm`.
+
+    Parameters
+    ----------
+    encoder, reader
+        The models; the embedded ones if not given.
+    """
+
+    def __init__(self, encoder: Encoder | None = None, reader: Reader | None = None) -> None:
+        self.models = Models(encoder or Encoder(), reader or Reader(precision="auto", memory=20_000))
+
+    def complete(self, request: Request) -> Response:
+        """Return the reply to a rendered prompt, with its token usage.
+
+        Raises
+        ------
+        dspy.lm15.InvalidRequestError
+            If the messages are no prompt of DSPy, or their signature is not one of polyqa's.
+        """
+        messages = _messages(request)
+        try:
+            prompt = parse_prompt(messages)
+        except PromptError as error:
+            raise InvalidRequestError(f"The extractive engine cannot read this: {error}.") from error
+        text = render_reply(prompt, self._skill(prompt)(prompt, self.models))
+        usage = Usage(
+            input_tokens=sum(self._count(content) for _, content in messages),
+            output_tokens=self._count(text),
+        )
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(text),
+            finish_reason="stop",
+            usage=usage,
+        )
+
+    def stream(self, request: Request) -> Any:
+        """Return the events of the whole reply; nothing is known earlier."""
+        return response_to_events(self.complete(request))
+
+    def close(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+    def _skill(self, prompt: Prompt) -> Skill:
+        outputs = frozenset(prompt.output_fields)
+        given = frozenset(prompt.input_fields)
+        fitting = [
+            (len(needed), skill)
+            for _, produced, needed, skill in _SKILLS
+            if produced == outputs and needed <= given
+        ]
+        if not fitting:
+            known = "; ".join(
+                f"{name} ({', '.join(sorted(needed))} -> {', '.join(sorted(produced))})"
+                for name, produced, needed, _ in _SKILLS
+            )
+            raise InvalidRequestError(
+                f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
+                f"{', '.join(prompt.output_fields)}. It knows only: {known}. For others use a language model."
+            )
+        skill = max(fitting, key=lambda pair: pair[0])[1]
+        absent = [name for name in prompt.input_fields if name not in prompt.inputs and name == "question"]
+        if absent:
+            raise InvalidRequestError("The prompt holds no question.")
+        return skill
+
+    def _count(self, text: str) -> int:
+        return self.models.reader.count_tokens(text)
+
+    def dump_state(self) -> dict[str, str]:
+        """Return the names of the models, which is all there is to save."""
+        return {"encoder": self.models.encoder.name, "reader": self.models.reader.name}
+
+    @classmethod
+    def load_state(cls, state: dict[str, str]) -> "ExtractiveEngine":
+        """Make the engine that `dump_state` described."""
+        return cls(
+            Encoder(state.get("encoder", EMBEDDED_ENCODER)),
+            Reader(state.get("reader", EMBEDDED_READER), precision="auto", memory=20_000),
+        )
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
+        return self
+
+
+class AsyncExtractiveEngine:
+    """The same engine for ``async_engine=``: the work is done in a thread, the loop stays free."""
+
+    def __init__(self, engine: ExtractiveEngine) -> None:
+        self.engine = engine
+
+    async def complete(self, request: Request) -> Response:
+        """See `ExtractiveEngine.complete`."""
+        return await asyncio.to_thread(self.engine.complete, request)
+
+    async def stream(self, request: Request) -> Any:
+        """See `ExtractiveEngine.stream`."""
+        for event in response_to_events(await self.complete(request)):
+            yield event
+
+    async def aclose(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+    def dump_state(self) -> dict[str, str]:
+        """See `ExtractiveEngine.dump_state`."""
+        return self.engine.dump_state()
+
+    @classmethod
+    def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
+        """See `ExtractiveEngine.load_state`."""
+        return cls(ExtractiveEngine.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncExtractiveEngine":
+        return self
+
+
+def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
+    """Return the embedded language model as a `dspy.LM`.
+
+    Parameters
+    ----------
+    engine
+        The engine to use; a new one if not given.
+    settings
+        Passed to `dspy.LM`. DSPy's cache is off by default: a call costs milliseconds, and a cache
+        on disk would outlive a change of the engine.
+    """
+    import dspy
+
+    engine = engine or ExtractiveEngine()
+    return dspy.LM(
+        MODEL_NAME,
+        engine=engine,
+        async_engine=AsyncExtractiveEngine(engine),
+        **{"cache": False, "num_retries": 0, **settings},
+    )
+
+
+def _messages(request: Request) -> list[tuple[str, str]]:
+    system = request.system
+    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
+    return [("system", head), *((message.role, message.text or "") for message in request.messages)]

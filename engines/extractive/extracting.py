@@ -1,0 +1,126 @@
+"""Retrieval-augmented clarification: the readings that the passages answer."""
+
+import re
+from collections.abc import Sequence
+
+from signatures.lenient import parse_interpretations
+
+from .models import Models
+from .prompt import Prompt, parse_passages
+from .reading import Evidence, gather
+from .rewriting import settle
+from .text import answer_kind, content_words, fits_kind, holds, normalize, sentence_at
+
+_MOST = 6
+_SPANS_PER_PASSAGE = 2
+# A reading is kept if its support is at least this part of the best one's.
+_RELATIVE_SUPPORT = 0.45
+_SAME_TOPIC = 0.25
+_LONGEST_ANSWER = 10
+
+
+def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``interpretations``.
+
+    Every passage is read for the question. Answers whose support is close to the best are kept, one
+    reading for each distinct answer; what tells a reading's passage from the others makes its
+    question: the title's qualifier, else a time or a place beside the answer. Demos set how many
+    readings are given at most and how long an answer is.
+    """
+    question = prompt.inputs["question"]
+    passages = parse_passages(prompt.inputs.get("passages", ""))
+    most, longest = _habits(prompt)
+    found = gather(question, passages, models, keep=_SPANS_PER_PASSAGE)
+    chosen = _choose(question, found, most)
+    return {"interpretations": [_as_output(e, q, longest) for e, q in _phrase(question, chosen)]}
+
+
+def _habits(prompt: Prompt) -> tuple[int, int]:
+    """Return how many readings and how many words of an answer the demos show at most."""
+    shown = [
+        parse_interpretations(demo.outputs["interpretations"])
+        for demo in prompt.demos
+        if "interpretations" in demo.outputs
+    ]
+    counts = [len(own) for own in shown if own]
+    lengths = [len(reading.answer.split()) for own in shown for reading in own]
+    if not counts:
+        return _MOST, _LONGEST_ANSWER
+    return max(counts), max(3, *lengths)
+
+
+def _choose(question: str, found: Sequence[Evidence], most: int) -> list[Evidence]:
+    kind = answer_kind(question)
+    asked = normalize(question)
+    chosen: list[Evidence] = []
+    for evidence in found:
+        if len(chosen) == most or (chosen and evidence.support < _RELATIVE_SUPPORT * chosen[0].support):
+            break
+        text = evidence.span.text
+        if (
+            not fits_kind(text, kind)
+            or normalize(text) in ("", asked)
+            or f" {normalize(text)} " in f" {asked} "
+        ):
+            continue
+        if any(_same_answer(text, other.span.text) for other in chosen):
+            continue
+        chosen.append(evidence)
+    if not chosen and found:
+        chosen = [found[0]]
+    # In the passages' order, which is their relevance: the likeliest reading comes first.
+    return sorted(chosen, key=lambda evidence: (evidence.passage.number, evidence.span.start))
+
+
+def _same_answer(left: str, right: str) -> bool:
+    return holds(left, right) or holds(right, left)
+
+
+def _phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, str]]:
+    if len(chosen) == 1:
+        return [(chosen[0], question)]
+    phrased: list[tuple[Evidence, str]] = []
+    taken = {normalize(question)}
+    for evidence in chosen:
+        candidates = [settle(question, evidence.passage.title)]
+        settled = candidates[0] or question
+        candidates += [_with_detail(settled, detail) for detail in _details(evidence, question)]
+        candidates.append(
+            _with_detail(question, f"according to “{evidence.passage.title or evidence.span.text}”")
+        )
+        candidates.append(_with_detail(settled, f"with the answer {evidence.span.text}"))
+        new = next(text for text in candidates if text and normalize(text) not in taken)
+        taken.add(normalize(new))
+        phrased.append((evidence, new))
+    return phrased
+
+
+_PHRASE = re.compile(
+    r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
+)
+
+
+def _details(evidence: Evidence, question: str) -> list[str]:
+    """Return phrases of the answer's sentence that say when, where or by whom, nearest first."""
+    sentence = sentence_at(evidence.passage.text, evidence.span.start)
+    at = evidence.span.start - sentence.start
+    asked = set(content_words(question))
+    found = []
+    for match in _PHRASE.finditer(sentence.text):
+        phrase = match[0]
+        overlaps = match.start() < at + len(evidence.span.text) and match.end() > at
+        if overlaps or holds(phrase, evidence.span.text) or set(content_words(phrase)) <= asked:
+            continue
+        found.append((abs(match.start() - at), phrase))
+    return [phrase for _, phrase in sorted(found)]
+
+
+def _with_detail(question: str, detail: str) -> str:
+    return f"{question.rstrip(' ?')} {detail}?"
+
+
+def _as_output(evidence: Evidence, question: str, longest: int) -> dict[str, str]:
+    answer = evidence.span.text.strip(" .,;:")
+    if len(answer.split()) > longest:
+        answer = " ".join(answer.split()[:longest])
+    return {"question": question, "answer": answer, "pid": str(evidence.passage.number)}

@@ -1,0 +1,175 @@
+"""Reads the messages that DSPy renders back into instructions, demos and inputs.
+
+An ordinary language model gets nothing but these messages, and so does the extractive engine: that
+is what makes its results depend on demos and lets it be served over the wire.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+_HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
+_FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
+_OBJECTIVE = "your objective is:"
+_REMINDER = re.compile(r"\n*Respond with (?:the corresponding output fields|a JSON object).*\Z", re.S)
+_NOT_SUPPLIED = "Not supplied for this particular"
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
+
+
+class PromptError(ValueError):
+    """The messages are not a prompt of DSPy's ChatAdapter or JSONAdapter."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One worked example of the prompt; fields that were not supplied are absent."""
+
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a rendered prompt asks.
+
+    Attributes
+    ----------
+    instructions
+        The signature's instructions.
+    input_fields, output_fields
+        Names in the signature's order.
+    demos
+        Worked examples, in the order of the prompt (kNN puts the nearest last).
+    inputs
+        The inputs to answer for, as rendered.
+    style
+        How the reply is to be written: ``chat`` (field headers) or ``json``.
+    """
+
+    instructions: str
+    input_fields: tuple[str, ...]
+    output_fields: tuple[str, ...]
+    inputs: dict[str, str]
+    demos: tuple[Demo, ...] = field(default=())
+    style: Literal["chat", "json"] = "chat"
+
+
+@dataclass(frozen=True)
+class PromptPassage:
+    """A passage as the prompt shows it.
+
+    Attributes
+    ----------
+    number
+        Its number in the prompt, from 1.
+    title, text
+        The parts before and after `` | ``; the title may be empty.
+    """
+
+    number: int
+    title: str
+    text: str
+
+
+def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
+    """Read a rendered prompt.
+
+    Parameters
+    ----------
+    messages
+        Pairs of role (``system``, ``user``, ``assistant``) and text.
+
+    Raises
+    ------
+    PromptError
+        If there is no list of fields, or the last message is not the user's.
+    """
+    system = "\n".join(text for role, text in messages if role in ("system", "developer"))
+    turns = [(role, text) for role, text in messages if role in ("user", "assistant")]
+    before, found, after = system.partition("Your output fields are:")
+    if not found or not turns or turns[-1][0] != "user":
+        raise PromptError(
+            "this is not a prompt of DSPy's ChatAdapter or JSONAdapter: it needs a system message that "
+            "lists the fields and ends with a user message"
+        )
+    inputs = tuple(_FIELD.findall(before))
+    outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
+    last = turns[-1][1]
+    demos = []
+    for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False):
+        if (role, reply_role) == ("user", "assistant"):
+            demos.append(Demo(_sections(asked, inputs), _reply(reply, outputs)))
+    return Prompt(
+        instructions=_instructions(system),
+        input_fields=inputs,
+        output_fields=outputs,
+        inputs=_sections(_REMINDER.sub("", last), inputs),
+        demos=tuple(demos),
+        style="json" if re.search(r"Respond with a JSON object", last) else "chat",
+    )
+
+
+def _instructions(system: str) -> str:
+    text = system.partition(_OBJECTIVE)[2]
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def _sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a message at the headers of known fields; the first of each name counts."""
+    heads = [match for match in _HEADER.finditer(text) if match[1] in names or match[1] == "completed"]
+    sections: dict[str, str] = {}
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        body = text[head.end() : following.start() if following else len(text)].strip()
+        if head[1] != "completed" and not body.startswith(_NOT_SUPPLIED):
+            sections.setdefault(head[1], body)
+    return sections
+
+
+def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
+    if _HEADER.search(text):
+        return _sections(text, names)
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return {}
+    if not isinstance(values, dict):
+        return {}
+    shown = {name: value for name, value in values.items() if name in names and value is not None}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in shown.items()
+        if not (isinstance(value, str) and value.startswith(_NOT_SUPPLIED))
+    }
+
+
+def parse_passages(text: str) -> list[PromptPassage]:
+    """Read DSPy's numbered list of passages back: ``[1] «title | text»``, or one without a number."""
+    text = text.strip()
+    if text in ("", "N/A"):
+        return []
+    starts = [match for match in _NUMBERED.finditer(text) if text[match.end() : match.end() + 1] == "«"]
+    if not starts:
+        return [_passage(1, text)]
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return [_passage(int(match[1]), text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
+
+
+def _passage(number: int, blob: str) -> PromptPassage:
+    body = " ".join(blob.strip().removeprefix("«««").removesuffix("»»»").split())
+    body = body.removeprefix("«").removesuffix("»").strip()
+    title, bar, text = body.partition(" | ")
+    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", body)
+
+
+def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
+    """Write the outputs the way the prompt asks for."""
+    if prompt.style == "json":
+        return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
+    parts = []
+    for name in prompt.output_fields:
+        value = outputs[name]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts.append(f"[[ ## {name} ## ]]\n{text}")
+    return "\n\n".join([*parts, "[[ ## completed ## ]]"])

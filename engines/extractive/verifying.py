@@ -1,0 +1,52 @@
+"""Verification: is there an answer in the passages?"""
+
+from signatures.lenient import parse_yes_no
+
+from .models import Models
+from .prompt import Prompt, parse_passages
+from .reading import gather
+
+DEFAULT_THRESHOLD = 0.5
+
+
+def verify(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answerable``: Yes iff the best supported answer reaches the threshold.
+
+    Demos that show passages, a question and a verdict move the threshold: of all thresholds that
+    separate them with the fewest errors, the one nearest to the default is taken.
+    """
+    passages = parse_passages(prompt.inputs.get("passages", ""))
+    support = (
+        best_support(prompt.inputs["question"], prompt.inputs.get("passages", ""), models)
+        if passages
+        else 0.0
+    )
+    return {"answerable": "Yes" if support >= _threshold(prompt, models) else "No"}
+
+
+def best_support(question: str, passages: str, models: Models) -> float:
+    """Return the support of the best answer that the rendered passages give, in [0, 1)."""
+    found = gather(question, parse_passages(passages), models)
+    return found[0].support if found else 0.0
+
+
+def _threshold(prompt: Prompt, models: Models) -> float:
+    labelled = [
+        (
+            best_support(demo.inputs["question"], demo.inputs["passages"], models),
+            parse_yes_no(demo.outputs["answerable"]) == "Yes",
+        )
+        for demo in prompt.demos
+        if {"question", "passages"} <= demo.inputs.keys() and "answerable" in demo.outputs
+    ]
+    if not labelled:
+        return DEFAULT_THRESHOLD
+    scores = sorted({0.0, 1.0, *(score for score, _ in labelled)})
+    cuts = [DEFAULT_THRESHOLD, *((low + high) / 2 for low, high in zip(scores, scores[1:], strict=False))]
+    return min(
+        cuts,
+        key=lambda cut: (
+            sum((score >= cut) != label for score, label in labelled),
+            abs(cut - DEFAULT_THRESHOLD),
+        ),
+    )

@@ -1,0 +1,7 @@
+"""Metrics, one file each; each docstring gives the formula, its symbols and the edge cases."""
+
+from .answer_coverage import answer_coverage
+from .answer_match import covered_answers, has_answer
+from .mrecall import mrecall
+
+__all__ = ["answer_coverage", "covered_answers", "has_answer", "mrecall"]

@@ -1,0 +1,60 @@
+"""The command line: `polyqa`.
+
+Commands import what they need when they run, so that `polyqa --help` answers at once.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from . import __version__
+from .cli_ask import ask_command
+from .cli_index import index_app
+from .cli_setup import setup_command
+from .terminal import fail
+
+app = typer.Typer(
+    name="polyqa",
+    help="Answer ambiguous questions completely, over your own corpus, with sources.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command("ask")(ask_command)
+app.command("setup")(setup_command)
+app.add_typer(index_app, name="index")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"polyqa {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    context.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Run the command line: exit code 0, 2 for what the user can mend, 1 for a bug, 130 for Ctrl-C."""
+    debug = "--debug" in sys.argv[1:]
+    if debug:  # accepted anywhere on the line
+        sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if debug:
+            raise
+        sys.exit(fail(error))

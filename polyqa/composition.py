@@ -1,0 +1,158 @@
+"""Puts the parts together: language model, index, retriever, reranker, program."""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
+from embedded_models import EMBEDDED_ENCODER, Encoder
+from engines.extractive import MODEL_NAME, embedded_lm
+from programs import ClosedBook, program_class
+from programs.sampling import DEFAULT_SAMPLING
+from signatures import PolyqaError
+
+DEFAULT_INDEX = "homonyms"
+DEFAULT_PROGRAM = "diva"
+_MOST_BYTES = 256 * 1024 * 1024
+
+
+@lru_cache(maxsize=4)
+def _encoder(name: str) -> Encoder:
+    return Encoder(name)
+
+
+@lru_cache(maxsize=1)
+def _embedded_lm() -> dspy.LM:
+    from engines.extractive import ExtractiveEngine
+
+    return embedded_lm(ExtractiveEngine(encoder=_encoder(EMBEDDED_ENCODER)))
+
+
+def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **settings: Any) -> dspy.LM:
+    """Return a language model by name.
+
+    Parameters
+    ----------
+    name
+        ``polyqa/extractive`` (embedded), or anything that `dspy.LM` takes, such as
+        ``openai/gpt-4o-mini`` or ``ollama_chat/llama3.1``.
+    api_base
+        Address of the server, if it is not the provider's own.
+    settings
+        More for `dspy.LM`, over `programs.sampling.DEFAULT_SAMPLING`.
+
+    Raises
+    ------
+    PolyqaError
+        If the name has no provider, or an address is given for the embedded engine.
+    """
+    if name == MODEL_NAME:
+        if api_base:
+            raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no --api-base. Name the server's model.")
+        return embedded_lm(_embedded_lm()._engine_spec, **settings) if settings else _embedded_lm()
+    if "/" not in name:
+        raise PolyqaError(
+            f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
+        )
+    _require_key(name, api_base, settings)
+    connection = {"api_base": api_base} if api_base else {}
+    return dspy.LM(name, **{**DEFAULT_SAMPLING, **connection, **settings})
+
+
+def _require_key(name: str, api_base: str | None, settings: dict[str, Any]) -> None:
+    """Give a local server without a key the placeholder that clients want; else ask for the key."""
+    provider = name.split("/", 1)[0]
+    variables = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+    variable = variables.get(provider)
+    if variable is None or settings.get("api_key") or os.environ.get(variable):
+        return
+    if api_base:
+        settings["api_key"] = "none"
+        return
+    raise PolyqaError(
+        f"{name} needs a key: set the environment variable {variable}, or name a local server with --api-base."
+    )
+
+
+def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex:
+    """Return an index by name or path; an opened one is returned as it is."""
+    return index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
+
+
+def load(
+    program: str = DEFAULT_PROGRAM,
+    *,
+    index: str | Path | ColBERTIndex = DEFAULT_INDEX,
+    demos: str | Path | None = None,
+    encoder: str = EMBEDDED_ENCODER,
+    reranker: str | None = None,
+    **settings: Any,
+) -> dspy.Module:
+    """Return a program that is ready to be asked.
+
+    Parameters
+    ----------
+    program
+        ``diva``, ``rac`` or ``closed-book``.
+    index
+        Name or path of the index, or an opened one.
+    demos
+        A JSON file that `dspy.Module.save` wrote: demos, instructions and kNN settings.
+    encoder
+        The sentence encoder for reranking and kNN demos.
+    reranker
+        A cross-encoder by name; the encoder reranks if none is given.
+    settings
+        More for the program's constructor, such as ``passages=5``.
+
+    Returns
+    -------
+    dspy.Module
+        Call it under ``dspy.context(lm=…)``, or hand it to `polyqa.ask`.
+
+    Raises
+    ------
+    PolyqaError
+        If the program, the index or the demos are not there or do not fit.
+    """
+    chosen = program_class(program)
+    own_encoder = _encoder(encoder)
+    if chosen is ClosedBook:
+        made: dspy.Module = ClosedBook(encoder=own_encoder)
+    else:
+        opened = open_index(index)
+        ranker: Reranker = CrossEncoderReranker(reranker) if reranker else BiEncoderReranker(own_encoder, opened)
+        retriever = FusedRetriever([opened, opened.bm25])
+        made = chosen(retriever, ranker, encoder=own_encoder, **settings)
+    if demos is not None:
+        _load_state(made, Path(demos))
+    return made
+
+
+def _load_state(program: dspy.Module, path: Path) -> None:
+    if not path.is_file():
+        raise PolyqaError(f"There is no file {path}; --demos takes the JSON file of a saved program.")
+    if path.suffix != ".json":
+        raise PolyqaError(f"{path}: only JSON is loaded, as a pickle could run code. Save the program as .json.")
+    if path.stat().st_size > _MOST_BYTES:
+        raise PolyqaError(f"{path} is larger than {_MOST_BYTES >> 20} MB; that is no saved program.")
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise PolyqaError(f"{path} is not JSON ({error}).") from error
+    predictors = dict(program.named_predictors())
+    if not isinstance(state, Mapping) or not set(predictors) <= set(state):
+        missing = sorted(set(predictors) - set(state if isinstance(state, Mapping) else ()))
+        raise PolyqaError(
+            f"{path} is not a saved {type(program).__name__}: it has nothing for {', '.join(missing)}."
+        )
+    for name, predictor in predictors.items():
+        fields = state[name].get("signature", {}).get("fields", []) if isinstance(state[name], Mapping) else None
+        if fields is None or len(fields) != len(predictor.signature.fields):
+            raise PolyqaError(f"{path}: the signature of {name} has changed since it was saved; compile it anew.")
+    program.load_state({name: {**state[name], "lm": None} for name in predictors})

@@ -1,0 +1,43 @@
+"""Turns the passage numbers that a language model writes into citations that hold."""
+
+import re
+from collections.abc import Sequence
+
+from signatures import Interpretation, Passage
+
+
+def _normalize(text: str) -> str:
+    return " ".join(re.sub(r"[^\w\s]", " ", text.lower()).split())
+
+
+def _holds(passage: Passage, answer: str) -> bool:
+    wanted = _normalize(answer)
+    return bool(wanted) and f" {wanted} " in f" {_normalize(passage.render())} "
+
+
+def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
+    """Replace passage numbers by passage ids, and check them.
+
+    Parameters
+    ----------
+    interpretations
+        From a language model; ``pid`` is the number of a passage in the prompt, from 1, or missing.
+    passages
+        The passages of that prompt, in order.
+
+    Returns
+    -------
+    list of Interpretation
+        ``pid`` is the id of the passage that the model named, if the answer stands in it; else of the
+        first passage in which the answer stands; else of the passage that the model named (an answer in
+        other words than the passage's); else ``None``.
+    """
+    cited = []
+    for interpretation in interpretations:
+        number = re.search(r"\d+", interpretation.pid or "")
+        position = int(number[0]) - 1 if number else -1
+        named = passages[position] if 0 <= position < len(passages) else None
+        holding = [passage for passage in passages if _holds(passage, interpretation.answer)]
+        source = named if named in holding else holding[0] if holding else named
+        cited.append(interpretation.model_copy(update={"pid": source.pid if source else None}))
+    return cited

@@ -1,0 +1,71 @@
+"""What every retrieval-augmented program shares: candidates, and an answer from a few passages."""
+
+from collections.abc import Sequence
+
+import dspy
+
+from colbert_index import Reranker, Retriever
+from embedded_models import Encoder
+from signatures import (
+    ExtractInterpretations,
+    Interpretation,
+    Passage,
+    WriteLongFormAnswer,
+    render_passages,
+)
+
+from .citation import cite
+from .knn import KNNPredict
+
+
+class GroundedProgram(dspy.Module):
+    """Extract the readings from passages (equation 1 of DIVA), then answer from them (equation 2).
+
+    Parameters
+    ----------
+    retriever
+        Finds the candidate passages.
+    reranker
+        Orders them by a question.
+    encoder
+        For kNN demos, see `knn.KNNPredict`.
+    passages
+        K, how many passages the language model sees (papers: 5).
+    candidates
+        How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+    ) -> None:
+        super().__init__()
+        if not 1 <= passages <= candidates:
+            raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
+        self.retriever = retriever
+        self.reranker = reranker
+        self.passages = passages
+        self.candidates = candidates
+        self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
+        self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+
+    def answer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
+        """Return the long-form answer and the cited interpretations."""
+        shown = render_passages(passages)
+        readings = self.extract(passages=shown, question=question).interpretations
+        written = self.write(passages=shown, question=question, interpretations=readings)
+        return written.answer, cite(readings, passages)
+
+    async def aanswer_from(
+        self, question: str, passages: Sequence[Passage]
+    ) -> tuple[str, list[Interpretation]]:
+        """See `answer_from`."""
+        shown = render_passages(passages)
+        readings = (await self.extract.acall(passages=shown, question=question)).interpretations
+        written = await self.write.acall(passages=shown, question=question, interpretations=readings)
+        return written.answer, cite(readings, passages)

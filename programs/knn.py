@@ -1,0 +1,158 @@
+"""kNN demo selection that survives saving.
+
+`dspy.KNNFewShot` replaces a program's ``forward`` by a closure: saved as JSON it holds no demos at
+all. Here the demos of a predictor are the whole pool, and each call shows the nearest few of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+import numpy as np
+
+from embedded_models import Encoder
+from signatures import PolyqaError
+
+
+class KNNPredict(dspy.Predict):
+    """A `dspy.Predict` that shows each call only the demos nearest to its question.
+
+    With ``k=None`` it is a plain predictor: all its demos go into every prompt. Both kinds save as
+    plain JSON and load back with identical prompts.
+
+    Parameters
+    ----------
+    signature
+        What to predict.
+    k
+        How many demos a call shows (Tree of Clarifications and DIVA: 5), at least 1, or ``None`` for all.
+    encoder
+        Gives the similarity: cosine between the texts of ``field``. Needed if ``k`` is set, also by a
+        loaded state.
+    field
+        The input field whose text is compared. Demos without it are left out.
+    """
+
+    def __init__(
+        self,
+        signature: str | type[dspy.Signature],
+        *,
+        k: int | None = None,
+        encoder: Encoder | None = None,
+        field: str = "question",
+        **config: Any,
+    ) -> None:
+        super().__init__(signature, **config)
+        self.encoder = encoder
+        self.field = field
+        self.k: int | None = None
+        self.set_k(k)
+
+    def set_k(self, k: int | None) -> None:
+        """Change how many demos a call shows.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is below 1, or is set and there is no encoder to compare with.
+        """
+        if k is not None and k < 1:
+            raise ValueError(f"k must be at least 1 or None, got {k}")
+        if k is not None and self.encoder is None:
+            raise ValueError("kNN demos need an encoder: pass encoder= to the program")
+        self.k = k
+
+    def nearest(self, text: str) -> list[Any]:
+        """Return the ``k`` demos nearest to a text, the nearest last; all of them if ``k`` is ``None``.
+
+        Demos of equal similarity keep the pool's order.
+        """
+        if self.k is None or self.encoder is None:
+            return list(self.demos)
+        pool = [demo for demo in self.demos if demo.get(self.field)]
+        similarities = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
+        if not pool:
+            return []
+        order = np.argsort(-similarities[0], kind="stable")[: self.k]
+        return [pool[index] for index in reversed(order)]
+
+    def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        if self.k is None or "demos" in kwargs:
+            return kwargs
+        return {**kwargs, "demos": self.nearest(str(kwargs.get(self.field, "")))}
+
+    def forward(self, **kwargs: Any) -> dspy.Prediction:
+        """Predict with the nearest demos; ``demos=`` overrides them for this call."""
+        return super().forward(**self._with_demos(kwargs))
+
+    async def aforward(self, **kwargs: Any) -> dspy.Prediction:
+        """See `forward`."""
+        return await super().aforward(**self._with_demos(kwargs))
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """Return DSPy's state with the kNN settings beside it."""
+        state: dict[str, Any] = super().dump_state(json_mode=json_mode)
+        knn = None if self.k is None else {"k": self.k, "field": self.field, "encoder": self._encoder_name()}
+        return {**state, "knn": knn}
+
+    def load_state(self, state: Mapping[str, Any], *, allow_unsafe_lm_state: bool = False) -> "KNNPredict":
+        """Restore what `dump_state` returned.
+
+        Raises
+        ------
+        PolyqaError
+            If the state was made with another encoder: its demos would be picked differently.
+        """
+        knn = state.get("knn")
+        if knn is not None and knn["encoder"] != self._encoder_name():
+            raise PolyqaError(
+                f"The saved program picks its demos with the encoder {knn['encoder']}, this one has "
+                f"{self._encoder_name() or 'none'}; load it with that encoder."
+            )
+        plain = {name: value for name, value in state.items() if name != "knn"}
+        super().load_state(plain, allow_unsafe_lm_state=allow_unsafe_lm_state)
+        if knn is not None:
+            self.field = knn["field"]
+        self.set_k(knn["k"] if knn is not None else None)
+        return self
+
+    def _encoder_name(self) -> str | None:
+        return self.encoder.name if self.encoder is not None else None
+
+
+def set_knn_demos(
+    program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str, Any]]], k: int | None
+) -> None:
+    """Give the predictors of a program their pools of demos.
+
+    Parameters
+    ----------
+    program
+        A program whose predictors are `KNNPredict`.
+    pools
+        Predictor name to demos. Only the fields of the predictor's signature are kept, so gold
+        labels and other data of an example never get into a prompt or a saved program; a demo that
+        has no output of this predictor is left out.
+    k
+        Demos per call, see `KNNPredict`.
+
+    Raises
+    ------
+    PolyqaError
+        If a name is not a predictor of the program.
+    """
+    predictors = dict(program.named_predictors())
+    if unknown := sorted(set(pools) - set(predictors)):
+        raise PolyqaError(
+            f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}."
+        )
+    for name, pool in pools.items():
+        predictor = predictors[name]
+        inputs, outputs = predictor.signature.input_fields, predictor.signature.output_fields
+        kept = []
+        for example in pool:
+            demo = {field: example[field] for field in (*inputs, *outputs) if example.get(field) is not None}
+            if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
+                kept.append(demo)
+        predictor.demos = kept
+        predictor.set_k(k)

@@ -1,0 +1,247 @@
+"""Output types that accept what language models really write.
+
+DSPy parses a typed field with ``json_repair`` and hands the outcome to pydantic. The types below
+put a validator in front, so that a numbered list, ``DQ 1: … / DA 1: …`` lines, one object where a
+list is due, ``Yes.`` or ``[ambsub]`` count as the value they plainly mean. Text that means nothing
+still fails, with the text in the message.
+
+``TypeAliasType`` is what makes this work: pydantic strips ``Annotated`` from a signature's fields
+and with it the validator, an alias keeps it. Each alias is named after the type it stands for,
+because DSPy shows that name to the language model.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+from typing_extensions import TypeAliasType
+
+from .types import AmbiguityType, Interpretation
+
+_BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):]\s*|\[\d{1,3}\]\s*)")
+_QUESTION_LINE = re.compile(
+    r"^\s*(?:[-*•–]\s+)?\**(?:DQ|disambiguated question|question)\s*(\d*)\**\s*[:.]\**", re.I
+)
+_ANSWER_LINE = re.compile(
+    r"^\s*(?:[-*•–]\s+)?\**(?:DA|disambiguated answer|short answer|answer)\s*(\d*)\**\s*[:.]\**", re.I
+)
+_PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?(?:pid|passage|source)\s*\d*\s*[:.]", re.I)
+_WORD = re.compile(r"\w+")
+
+
+def _strip_quotes(text: str) -> str:
+    text = text.strip()
+    while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        text = text[1:-1].strip()
+    return text
+
+
+def _decode(text: str) -> Any:
+    """Return the JSON or Python literal in ``text`` (a code fence around it is fine), else the text."""
+    body = re.sub(r"^```\w*\s*|\s*```$", "", text.strip())
+    if body[:1] in "[{":
+        for decode in (json.loads, ast.literal_eval):
+            try:
+                return decode(body)
+            except (ValueError, SyntaxError):
+                continue
+    return text
+
+
+def parse_lines(text: str) -> list[str]:
+    """Return the items of a bulleted, numbered or plain list, one line each.
+
+    When at least one line carries a bullet or a number, the lines without one are prose around the
+    list and are left out.
+
+    >>> parse_lines("Here they are:\\n1: Who won in 1998?\\n2: Who won in 2002?")
+    ['Who won in 1998?', 'Who won in 2002?']
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if _BULLET.match(line)]
+    return [item for line in (marked or lines) if (item := _strip_quotes(_BULLET.sub("", line, count=1)))]
+
+
+def parse_interpretation_lines(text: str) -> list[Interpretation]:
+    """Read ``DQ n: … / DA n: …`` lines (the format of the RAC prompt of Tree of Clarifications).
+
+    A question and the answer that follows it make a pair; a question without an answer, or an
+    answer without a question, is dropped. Lines of other kinds are passed over, an ``Answer:`` line
+    without a number ends the list, as there the long answer begins.
+    """
+    pairs: list[Interpretation] = []
+    question: str | None = None
+    for line in text.splitlines():
+        if match := _QUESTION_LINE.match(line):
+            question = _strip_quotes(line[match.end() :])
+        elif (match := _ANSWER_LINE.match(line)) and question:
+            answer = _strip_quotes(line[match.end() :])
+            if answer:
+                pairs.append(Interpretation(question=question, answer=answer))
+            question = None
+        elif (match := _PASSAGE_LINE.match(line)) and pairs and question is None:
+            pairs[-1] = pairs[-1].model_copy(update={"pid": _passage_number(line[match.end() :])})
+    return pairs
+
+
+def _passage_number(value: Any) -> str | None:
+    if value is None or isinstance(value, bool):
+        return None
+    text = str(value).strip().strip("[]").strip()
+    return text or None
+
+
+_QUESTION_KEYS = ("question", "disambiguated_question", "interpretation", "dq")
+_ANSWER_KEYS = ("answer", "short_answer", "disambiguated_answer", "short_answers", "answers", "da")
+_PID_KEYS = ("pid", "passage", "source", "citation")
+
+
+def _first(mapping: dict[str, Any], keys: Iterable[str]) -> Any:
+    return next((mapping[key] for key in keys if mapping.get(key) not in (None, "", [])), None)
+
+
+def _interpretation(value: Any) -> Interpretation:
+    if isinstance(value, Interpretation):
+        return value
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        value = {"question": value[0], "answer": value[1]}
+    if isinstance(value, dict):
+        fields = {str(key).strip().lower(): item for key, item in value.items()}
+        question, answer = _first(fields, _QUESTION_KEYS), _first(fields, _ANSWER_KEYS)
+        if isinstance(answer, (list, tuple)):
+            answer = "; ".join(map(str, answer))
+        if question is not None and answer is not None:
+            return Interpretation(
+                question=str(question).strip(),
+                answer=str(answer).strip(),
+                pid=_passage_number(_first(fields, _PID_KEYS)),
+            )
+    raise ValueError(f"not an interpretation with a question and an answer: {value!r:.200}")
+
+
+def parse_interpretations(value: Any) -> list[Interpretation]:
+    """Accept every usual way to write a list of interpretations.
+
+    Parameters
+    ----------
+    value
+        A list of mappings or pairs, one mapping, a mapping that wraps the list, or text: JSON or
+        ``DQ n: … / DA n: …`` lines. Empty text, ``None`` and ``N/A`` mean that there is none.
+
+    Raises
+    ------
+    ValueError
+        If text holds no pair of question and answer.
+    """
+    if isinstance(value, str):
+        value = _decode(value)
+    if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "n/a", "[]")):
+        return []
+    if isinstance(value, str):
+        pairs = parse_interpretation_lines(value)
+        if not pairs:
+            raise ValueError(f"no interpretation found in: {value!r:.200}")
+        return pairs
+    if isinstance(value, Interpretation):
+        return [value]
+    if isinstance(value, dict):
+        inner = [item for item in value.values() if isinstance(item, list)]
+        keys = {str(key).strip().lower() for key in value}
+        if len(inner) == 1 and not keys & set(_QUESTION_KEYS):
+            return parse_interpretations(inner[0])
+        return [_interpretation(value)]
+    if isinstance(value, (list, tuple)):
+        if value and all(isinstance(item, str) for item in value):
+            return parse_interpretations("\n".join(value))
+        return [_interpretation(item) for item in value]
+    raise ValueError(f"not a list of interpretations: {value!r:.200}")
+
+
+def parse_questions(value: Any) -> list[str]:
+    """Accept a JSON list, a numbered or bulleted list, lines, or one question.
+
+    Repetitions (case and white space aside) are dropped, the order is kept. An item of fewer than
+    two words is no question: a reply cut to pieces by a repairing JSON parser fails here.
+    """
+    if isinstance(value, str):
+        value = _decode(value)
+    if isinstance(value, str):
+        value = [] if value.strip().lower() in ("", "none", "n/a") else parse_lines(value)
+    if isinstance(value, dict):
+        inner = [item for item in value.values() if isinstance(item, (list, str))]
+        value = inner[0] if len(inner) == 1 and isinstance(inner[0], list) else list(value.values())
+    if value is None:
+        value = []
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"not a list of questions: {value!r:.200}")
+    questions: dict[str, str] = {}
+    for item in value:
+        if isinstance(item, dict):
+            item = _first({str(key).lower(): text for key, text in item.items()}, _QUESTION_KEYS)
+        match = _QUESTION_LINE.match(str(item))
+        text = _strip_quotes(str(item)[match.end() :] if match else _BULLET.sub("", str(item), count=1))
+        if len(_WORD.findall(text)) < 2:
+            raise ValueError(f"not a question: {text!r:.200}")
+        questions.setdefault(" ".join(text.lower().split()), " ".join(text.split()))
+    return list(questions.values())
+
+
+def parse_yes_no(value: Any) -> str:
+    """Return ``"Yes"`` or ``"No"`` from the first of these words, from a bool, or from 1 and 0."""
+    if isinstance(value, bool) or value in (0, 1):
+        return "Yes" if value else "No"
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return parse_yes_no(value[0])
+    match = re.search(r"\b(yes|true|no|false)\b", str(value).lower())
+    if not match:
+        raise ValueError(f"neither Yes nor No: {value!r:.200}")
+    return "Yes" if match[1] in ("yes", "true") else "No"
+
+
+_LABELS: dict[str, AmbiguityType] = {
+    "ambsub": AmbiguityType.SUBJECT,
+    "subject": AmbiguityType.SUBJECT,
+    "ambobj": AmbiguityType.OBJECT,
+    "object": AmbiguityType.OBJECT,
+    "ambpred": AmbiguityType.PREDICATE,
+    "predicate": AmbiguityType.PREDICATE,
+    "ambtime": AmbiguityType.TIME,
+    "time": AmbiguityType.TIME,
+    "ambloc": AmbiguityType.LOCATION,
+    "location": AmbiguityType.LOCATION,
+    "n/a": AmbiguityType.NONE,
+    "na": AmbiguityType.NONE,
+    "none": AmbiguityType.NONE,
+    "unambiguous": AmbiguityType.NONE,
+}
+_LABEL = re.compile(
+    r"(?<![a-z])(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True)) + r")(?![a-z])"
+)
+
+
+def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
+    """Read labels in any case, with or without brackets, one or several; ``N/A`` beside another goes.
+
+    >>> parse_ambiguity_types("[ambsub], Time")
+    [<AmbiguityType.SUBJECT: 'AmbSub'>, <AmbiguityType.TIME: 'AmbTime'>]
+    """
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    if value is None:
+        text = "none"
+    labels = list(dict.fromkeys(_LABELS[match] for match in _LABEL.findall(text.lower())))
+    if not labels:
+        raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {text!r:.200}")
+    return [label for label in labels if label is not AmbiguityType.NONE] or labels
+
+
+Interpretations = TypeAliasType(
+    "list[Interpretation]", Annotated[list[Interpretation], BeforeValidator(parse_interpretations)]
+)
+Questions = TypeAliasType("list[str]", Annotated[list[str], BeforeValidator(parse_questions)])
+YesNo = TypeAliasType("Literal['Yes', 'No']", Annotated[Literal["Yes", "No"], BeforeValidator(parse_yes_no)])
+AmbiguityTypes = TypeAliasType(
+    "list[AmbiguityType]", Annotated[list[AmbiguityType], BeforeValidator(parse_ambiguity_types)]
+)

@@ -1,0 +1,122 @@
+"""The small frozen values that travel between retrievers, programs and prompts."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+
+class Passage(BaseModel):
+    """A piece of the user's corpus.
+
+    Attributes
+    ----------
+    pid
+        The passage's id in its corpus.
+    title, text
+        What is indexed and shown to the language model.
+    score
+        The relevance its retriever or reranker gave it; only comparable within one result list.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    pid: str
+    title: str = ""
+    text: str
+    score: float = 0.0
+
+    def render(self) -> str:
+        """Return the one line that stands for this passage in an index and in a prompt.
+
+        >>> Passage(pid="p1", title="Mercury", text="A planet.").render()
+        'Mercury | A planet.'
+        """
+        text = " ".join(self.text.split())
+        return f"{self.title} | {text}" if self.title else text
+
+    def with_score(self, score: float) -> "Passage":
+        """Return the same passage under another score."""
+        return self.model_copy(update={"score": float(score)})
+
+
+def render_passages(passages: Iterable[Passage]) -> list[str]:
+    """Return what a signature's ``passages`` field takes; DSPy numbers the lines ``[1]``, ``[2]``, …"""
+    return [passage.render() for passage in passages]
+
+
+def _plain_schema(schema: dict[str, Any]) -> None:
+    # DSPy prints a typed field's JSON schema into every prompt: titles, the docstring for Python
+    # users and the optional null tell the language model nothing and cost 150 tokens a call.
+    schema.pop("description", None)
+    for name, field in schema["properties"].items():
+        schema["properties"][name] = {"type": "string", "description": field["description"]}
+    schema.pop("title", None)
+
+
+class Interpretation(BaseModel):
+    """One reading of an ambiguous question: a disambiguated question with its short answer.
+
+    Attributes
+    ----------
+    question
+        The disambiguated question; it stands on its own.
+    answer
+        The short answer, at most a few words.
+    pid
+        Where the answer stands. In a program's result it is the id of a passage of the corpus, or
+        ``None`` when no retrieved passage holds the answer. In a prompt it is the passage's number.
+    """
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=_plain_schema)
+
+    question: str = Field(description="the disambiguated question")
+    answer: str = Field(description="its short answer")
+    pid: str | None = Field(default=None, description="number of the passage that holds the answer")
+
+    @model_serializer(mode="wrap")
+    def _without_empty_pid(self, handler: SerializerFunctionWrapHandler) -> dict[str, str]:
+        # A demo made from a data set without passages has no citation: showing "pid": null would
+        # teach the language model to leave citations out.
+        return {name: value for name, value in handler(self).items() if value is not None}
+
+
+class AmbiguityType(StrEnum):
+    """What makes a question ambiguous (DIVA, Table 7).
+
+    The values are the labels of the prompt; DIVA writes ``[AmbSub]``, ``[AmbObj]``, ``[AmbPred]``,
+    ``[AmbTime]``, ``[AmbLoc]`` and ``[N/A]``.
+    """
+
+    SUBJECT = "AmbSub"
+    OBJECT = "AmbObj"
+    PREDICATE = "AmbPred"
+    TIME = "AmbTime"
+    LOCATION = "AmbLoc"
+    NONE = "N/A"
+
+
+class Coverage(StrEnum):
+    """How many of a question's interpretations a set of passages answers (DIVA, section 3.3)."""
+
+    USEFUL = "Useful"
+    PARTIAL_USEFUL = "PartialUseful"
+    USELESS = "Useless"
+
+    @classmethod
+    def from_verdicts(cls, verdicts: Sequence[bool]) -> "Coverage":
+        """Grade the verdicts of the single interpretations.
+
+        All true is ``Useful``, none true is ``Useless``, anything between is ``PartialUseful``.
+
+        Raises
+        ------
+        ValueError
+            If there is no verdict: nothing was verified, so nothing can be graded.
+        """
+        if not verdicts:
+            raise ValueError("no verdict to grade: verify at least one interpretation")
+        if all(verdicts):
+            return cls.USEFUL
+        return cls.PARTIAL_USEFUL if any(verdicts) else cls.USELESS
