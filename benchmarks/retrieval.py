@@ -14,9 +14,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, Reranker, Retriever
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, Reranker, Retriever, rerank
 from embedded_models import Encoder
-from metrics import answer_coverage, mrecall
+from metrics import answer_coverage, exact_presence, has_answer, mrecall
+from metrics.answer_match import Match
 from signatures import Passage
 
 from .questions import Question, read_asqa
@@ -45,21 +46,19 @@ def bootstrap(values: Sequence[float], seed: int = 0) -> Score:
     return Score(float(sample.mean()), float(low), float(high))
 
 
-def evaluate_ranking(questions: Sequence[Question], ranking: Ranking) -> dict[str, Score]:
+def evaluate_ranking(questions: Sequence[Question], ranking: Ranking, match: Match) -> dict[str, Score]:
     """Return AC@5, AC@100 and MRecall@5 of ranked passages; an answer may stand in title or text."""
     texts = [[passage.render() for passage in passages] for passages in ranking]
     pairs = list(zip(questions, texts, strict=True))
     return {
-        "AC@5": bootstrap([answer_coverage(q.answers, t, 5) for q, t in pairs]),
-        "AC@100": bootstrap([answer_coverage(q.answers, t, 100) for q, t in pairs]),
-        "MRecall@5": bootstrap([mrecall(q.answers, t, 5) for q, t in pairs]),
+        "AC@5": bootstrap([answer_coverage(q.answers, t, 5, match=match) for q, t in pairs]),
+        "AC@100": bootstrap([answer_coverage(q.answers, t, 100, match=match) for q, t in pairs]),
+        "MRecall@5": bootstrap([mrecall(q.answers, t, 5, match=match) for q, t in pairs]),
     }
 
 
-def reranked(reranker: Reranker, questions: Sequence[Question], candidates: Ranking, weight: float = 1.0) -> Ranking:
+def reranked(reranker: Reranker, questions: Sequence[Question], candidates: Ranking) -> Ranking:
     """Return the candidates in the order of the reranker."""
-    from colbert_index import rerank
-
     return [
         rerank(reranker, question.question, own, len(own)) for question, own in zip(questions, candidates, strict=True)
     ]
@@ -76,13 +75,15 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
     with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder)), adapter=dspy.ChatAdapter()):
         ranking = []
         for question in questions:
-            typed = program.type(question=question.question)
+            typed = program.classify(question=question.question)
             inferred = program.infer(question=question.question, reason=typed.reason)
             ranking.append(program.diversify(question.question, inferred.pseudo_interpretations))
     return ranking
 
 
-def run(index: ColBERTIndex, questions: Sequence[Question], depth: int = 200) -> dict[str, dict[str, object]]:
+def run(
+    index: ColBERTIndex, questions: Sequence[Question], match: Match, depth: int = 200
+) -> dict[str, dict[str, object]]:
     """Return the scores of every stage, and milliseconds per question."""
     encoder = Encoder()
     reranker = BiEncoderReranker(encoder, index)
@@ -96,7 +97,7 @@ def run(index: ColBERTIndex, questions: Sequence[Question], depth: int = 200) ->
         started = time.perf_counter()
         rankings[name] = make()
         milliseconds = 1000 * (time.perf_counter() - started) / len(questions)
-        scores = evaluate_ranking(questions, rankings[name])
+        scores = evaluate_ranking(questions, rankings[name], match)
         rows[name] = {**scores, "ms": milliseconds}
 
     stage("BM25", lambda: index.bm25.search_many(asked, depth))
@@ -112,6 +113,9 @@ def main(
     index: Annotated[str, typer.Option(help="Name or path of the index.")],
     questions: Annotated[Path, typer.Option(help="Questions in ASQA's schema.")],
     limit: Annotated[int | None, typer.Option(help="A random sample of so many questions.")] = None,
+    match: Annotated[
+        str, typer.Option(help="When a passage holds an answer: str-em (ASQA's substring) or dpr (tokens).")
+    ] = "str-em",
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
@@ -120,8 +124,13 @@ def main(
     chosen = read_asqa(questions)
     if limit is not None and limit < len(chosen):
         chosen = random.Random(seed).sample(chosen, limit)
-    rows = run(opened, chosen)
-    typer.echo(f"{len(chosen)} questions, index {opened.name} ({opened.fingerprint}), 95% bootstrap intervals\n")
+    rules: dict[str, Match] = {"str-em": exact_presence, "dpr": has_answer}
+    if match not in rules:
+        raise typer.BadParameter(f"--match is one of {', '.join(rules)}")
+    rows = run(opened, chosen, rules[match])
+    typer.echo(
+        f"{len(chosen)} questions, index {opened.name} ({opened.fingerprint}), match {match}, 95% bootstrap intervals\n"
+    )
     typer.echo("| retrieval | AC@5 | AC@100 | MRecall@5 | ms per question |\n|---|---|---|---|---|")
     for name, row in rows.items():
         deep = "–" if "DIVA" in name else row["AC@100"]

@@ -175,9 +175,7 @@ def _build_colbert(
                 del first
             with indexer.saver.thread():
                 for number, chunk in enumerate(chunks):
-                    vectors, lengths = (
-                        encode_documents(model, chunk, advance) if sampled else (first, first_lengths)
-                    )
+                    vectors, lengths = encode_documents(model, chunk, advance) if sampled else (first, first_lengths)
                     indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
             indexer.finalize()
     scrub_metadata(work)

@@ -49,9 +49,7 @@ def checkpoint_hash(location: str) -> str:
     if not folder.is_dir():
         from huggingface_hub import snapshot_download
 
-        folder = Path(
-            snapshot_download(location, allow_patterns=["*.json", "*.safetensors", "*.bin", "artifact.*"])
-        )
+        folder = Path(snapshot_download(location, allow_patterns=["*.json", "*.safetensors", "*.bin", "artifact.*"]))
     digest = hashlib.sha256()
     weights = [*folder.glob("*.safetensors")] or [*folder.glob("*.bin")]
     for path in sorted([*weights, folder / "config.json"]):
@@ -101,9 +99,7 @@ def _make(target: Path) -> None:
             # there is none, and records host name, user and command.
             model.model.save_pretrained(work)
             model.raw_tokenizer.save_pretrained(work)
-            (work / "artifact.metadata").write_text(
-                json.dumps(_settings(model.colbert_config), indent=2) + "\n"
-            )
+            (work / "artifact.metadata").write_text(json.dumps(_settings(model.colbert_config), indent=2) + "\n")
             shutil.rmtree(target, ignore_errors=True)
             work.rename(target)
         finally:
@@ -111,6 +107,6 @@ def _make(target: Path) -> None:
 
 
 def _settings(config: Any) -> dict[str, Any]:
-    kept = ("dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token")
-    kept += ("similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens")
+    kept = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
+    kept += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
     return {name: getattr(config, name) for name in kept}

@@ -59,9 +59,7 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
     kind = path.suffix.lower()
     if kind not in (".jsonl", ".ndjson", ".tsv"):
-        raise PolyqaError(
-            f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use .jsonl or .tsv."
-        )
+        raise PolyqaError(f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use .jsonl or .tsv.")
     try:
         yield from (_tsv(path) if kind == ".tsv" else _jsonl(path))
     except UnicodeDecodeError as error:
@@ -76,9 +74,7 @@ def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
             try:
                 yield f"{path}:{number}", json.loads(line)
             except json.JSONDecodeError as error:
-                raise PolyqaError(
-                    f"{path}:{number}: not a JSON object ({error.msg}): {line.strip()[:80]!r}"
-                ) from error
+                raise PolyqaError(f"{path}:{number}: not a JSON object ({error.msg}): {line.strip()[:80]!r}") from error
 
 
 def _tsv(path: Path) -> Iterator[tuple[str, Any]]:
@@ -103,14 +99,10 @@ def _passage(where: str, record: Any, number: int) -> Passage:
     if isinstance(record, str):
         record = {"text": record}
     if not isinstance(record, Mapping):
-        raise PolyqaError(
-            f"{where}: expected an object with id, title and text, got {type(record).__name__}."
-        )
+        raise PolyqaError(f"{where}: expected an object with id, title and text, got {type(record).__name__}.")
     text = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
     if not isinstance(text, str):
-        raise PolyqaError(
-            f"{where}: no text; keys are {', '.join(map(str, record)) or 'none'}, 'text' is needed."
-        )
+        raise PolyqaError(f"{where}: no text; keys are {', '.join(map(str, record)) or 'none'}, 'text' is needed.")
     pid = next((record[key] for key in _ID_KEYS if record.get(key) is not None), number)
     title = record.get("title") or ""
     return _checked(where, Passage(pid=str(pid), title=str(title).strip(), text=text))

@@ -105,9 +105,7 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
     return model
 
 
-def encode_documents(
-    model: Any, texts: Sequence[str], advance: Any = None
-) -> tuple["torch.Tensor", list[int]]:
+def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> tuple["torch.Tensor", list[int]]:
     """Return the token vectors of the texts, concatenated in their order, and the lengths.
 
     Texts of like length share a batch, so that little is spent on padding.
@@ -135,9 +133,7 @@ def encode_documents(
     with torch.inference_mode():
         for begin in range(0, len(order), size):
             batch = order[begin : begin + size]
-            vectors, lengths = model.docFromText(
-                [texts[i] for i in batch], bsize=len(batch), keep_dims="flatten"
-            )
+            vectors, lengths = model.docFromText([texts[i] for i in batch], bsize=len(batch), keep_dims="flatten")
             for index, own in zip(batch, vectors.half().split(lengths), strict=True):
                 parts[index] = own
             if advance is not None:

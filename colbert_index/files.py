@@ -46,9 +46,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise IndexFaultError(
-            f"{path} is corrupt or of another version ({reason}). Build the index anew."
-        ) from error
+        raise IndexFaultError(f"{path} is corrupt or of another version ({reason}). Build the index anew.") from error
 
 
 def missing_files(folder: Path) -> list[str]:
@@ -88,14 +86,13 @@ def read_passages(path: Path) -> list[Passage | None]:
         With the number of the first line that is broken.
     """
     passages: list[Passage | None] = []
-    number = 0
     try:
         with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+            for line in lines:
                 record = json.loads(line)
                 passages.append(None if record is None else Passage(**record))
     except (OSError, ValueError, TypeError) as error:
-        raise IndexFaultError(f"{path}:{number}: corrupt ({error}). Build the index anew.") from error
+        raise IndexFaultError(f"{path}:{len(passages) + 1}: corrupt ({error}). Build the index anew.") from error
     return passages
 
 

@@ -122,9 +122,7 @@ class ColBERTIndex:
         if position is None:
             return None
         own = self.positions[position]
-        return (
-            position if own is not None and (own.title, own.text) == (passage.title, passage.text) else None
-        )
+        return position if own is not None and (own.title, own.text) == (passage.title, passage.text) else None
 
     @cached_property
     def bm25(self) -> BM25Retriever:
@@ -178,9 +176,7 @@ class ColBERTIndex:
         results: list[list[Passage]] = [[] for _ in queries]
         if not asked:
             return results
-        encoded = self.searcher.checkpoint.queryFromText(
-            [queries[index] for index in asked], bsize=128, to_cpu=True
-        )
+        encoded = self.searcher.checkpoint.queryFromText([queries[index] for index in asked], bsize=128, to_cpu=True)
         config = self._rank_config(k)
         for row, index in enumerate(asked):
             positions, scores = self.searcher.ranker.rank(config, encoded[row : row + 1].float())

@@ -84,9 +84,7 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
     if unknown := sorted(gone - {passage.pid for passage in index.passages}):
         raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
     if len(gone) == len(index):
-        raise PolyqaError(
-            f"That would remove every passage of the index {index.name}; delete its folder instead."
-        )
+        raise PolyqaError(f"That would remove every passage of the index {index.name}; delete its folder instead.")
     location = resolve_checkpoint(index.manifest.checkpoint)
     positions = [None if passage is None or passage.pid in gone else passage for passage in index.positions]
 
@@ -119,9 +117,7 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     return len(lengths)
 
 
-def _indexer(
-    index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int
-) -> Any:
+def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int) -> Any:
     import torch
 
     config = colbert_config(
@@ -132,9 +128,7 @@ def _indexer(
     return indexer
 
 
-def _rewrite(
-    index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]
-) -> ColBERTIndex:
+def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]) -> ColBERTIndex:
     with replacing(index.path) as work:
         shutil.copytree(index.path, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(BM25))
         change(work)

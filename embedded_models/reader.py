@@ -119,9 +119,7 @@ class Reader:
         return hashlib.blake2b(f"{keep}\x1f{question}\x1f{context}".encode(), digest_size=16).digest()
 
     def _read_fresh(self, pairs: Sequence[tuple[str, str]], keep: int) -> list[Reading]:
-        readable = [
-            index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()
-        ]
+        readable = [index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()]
         results = [Reading((), 0.0) for _ in pairs]
         if not readable:
             return results

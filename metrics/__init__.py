@@ -2,6 +2,14 @@
 
 from .answer_coverage import answer_coverage
 from .answer_match import covered_answers, has_answer
+from .exact_presence import exact_presence, normalize_answer
 from .mrecall import mrecall
 
-__all__ = ["answer_coverage", "covered_answers", "has_answer", "mrecall"]
+__all__ = [
+    "answer_coverage",
+    "covered_answers",
+    "exact_presence",
+    "has_answer",
+    "mrecall",
+    "normalize_answer",
+]

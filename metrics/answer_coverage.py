@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from .answer_match import covered_answers
+from .answer_match import Match, covered_answers, has_answer
 
 
-def answer_coverage(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int) -> float:
+def answer_coverage(
+    answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, match: Match = has_answer
+) -> float:
     """Return the share of a question's answers that the first k passages hold.
 
         AC@k = |{a : some passage among the first k holds an alias of a}| / n
@@ -18,6 +20,8 @@ def answer_coverage(answers: Sequence[Sequence[str]], texts: Sequence[str], k: i
         The retrieved passages' texts, best first; fewer than k are allowed.
     k
         At least 1.
+    match
+        Decides whether a passage holds an answer, see `answer_match.covered_answers`.
 
     Returns
     -------
@@ -33,4 +37,4 @@ def answer_coverage(answers: Sequence[Sequence[str]], texts: Sequence[str], k: i
         raise ValueError("answer coverage of a question without answers is undefined")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
-    return covered_answers(answers, texts[:k]) / len(answers)
+    return covered_answers(answers, texts[:k], match=match) / len(answers)

@@ -6,11 +6,12 @@ answer's tokens must stand in the text one after the other. Articles and punctua
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 import regex
 
+Match = Callable[[Iterable[str], str], bool]
 _TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
 
 
@@ -34,7 +35,7 @@ def _stands_in(wanted: Sequence[str], tokens: Sequence[str]) -> bool:
     return any(tokens[at : at + size] == wanted for at in range(len(tokens) - size + 1))
 
 
-def covered_answers(answers: Sequence[Sequence[str]], texts: Sequence[str]) -> int:
+def covered_answers(answers: Sequence[Sequence[str]], texts: Sequence[str], *, match: Match = has_answer) -> int:
     """Return how many of a question's answers stand in at least one of the texts.
 
     Parameters
@@ -43,5 +44,8 @@ def covered_answers(answers: Sequence[Sequence[str]], texts: Sequence[str]) -> i
         One list of aliases per answer.
     texts
         The passages' texts.
+    match
+        Decides whether a text holds one of some aliases: DPR's `has_answer`, or ASQA's
+        `exact_presence.exact_presence`. Figures of different rules are not comparable.
     """
-    return sum(any(has_answer(aliases, text) for text in texts) for aliases in answers)
+    return sum(any(match(aliases, text) for text in texts) for aliases in answers)

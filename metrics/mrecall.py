@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from .answer_match import covered_answers
+from .answer_match import Match, covered_answers, has_answer
 
 
-def mrecall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int) -> float:
+def mrecall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, match: Match = has_answer) -> float:
     """Return 1.0 if the first k passages hold all answers, or at least k of them.
 
         MRecall@k = 1  iff  (n ≤ k and c = n) or (n > k and c ≥ k)
@@ -20,6 +20,8 @@ def mrecall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int) -> f
         The retrieved passages' texts, best first; fewer than k are allowed.
     k
         At least 1.
+    match
+        Decides whether a passage holds an answer, see `answer_match.covered_answers`.
 
     Returns
     -------
@@ -35,4 +37,4 @@ def mrecall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int) -> f
         raise ValueError("MRecall of a question without answers is undefined")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
-    return float(covered_answers(answers, texts[:k]) >= min(k, len(answers)))
+    return float(covered_answers(answers, texts[:k], match=match) >= min(k, len(answers)))

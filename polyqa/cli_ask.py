@@ -1,7 +1,7 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,7 +31,7 @@ def ask_command(
 
     question = check_question(question)
     model = language_model(lm, api_base=api_base)
-    settings = {} if program == "closed-book" else {"passages": passages}
+    settings: dict[str, Any] = {} if program == "closed-book" else {"passages": passages}
     ready = load(program, index=index, demos=demos, reranker=reranker, **settings)
     result = ask(question, program=ready, lm=model)
     if as_json:
@@ -71,7 +71,11 @@ def _show(result: "Result", show_prompts: bool) -> None:
     if result.passages:
         table = Table(box=None, padding=(0, 2, 0, 0), title="Passages", title_justify="left", show_header=False)
         for number, passage in enumerate(result.passages, 1):
-            table.add_row(escape(f"[{number}]"), escape(passage.title or passage.text[:60]), f"[dim]{escape(passage.pid)}[/]")
+            table.add_row(
+                escape(f"[{number}]"),
+                escape(passage.title or passage.text[:60]),
+                f"[dim]{escape(passage.pid)}[/]",
+            )
         console.print(Padding(table, (1, 2, 0, 2)))
     coverage = f"coverage {result.coverage} · " if result.coverage else ""
     console.print(

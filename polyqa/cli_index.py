@@ -1,5 +1,6 @@
 """`polyqa index …`: build, look inside, search, change, check."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,6 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from signatures import Passage
 
 index_app = typer.Typer(help="Build and look after indexes.", no_args_is_help=True)
 
@@ -93,11 +93,11 @@ def search_command(
     """Search an index."""
     import json
 
-    from colbert_index import ColBERTIndex, FusedRetriever
+    from colbert_index import ColBERTIndex, FusedRetriever, Retriever
     from signatures import PolyqaError
 
     index = ColBERTIndex(name)
-    retrievers = {
+    retrievers: dict[str, Callable[[], Retriever]] = {
         "colbert": lambda: index,
         "bm25": lambda: index.bm25,
         "fused": lambda: FusedRetriever([index, index.bm25]),
@@ -106,7 +106,7 @@ def search_command(
         raise PolyqaError(f"--retriever is one of {', '.join(retrievers)}, not {retriever!r}.")
     if not query.strip():
         raise PolyqaError("The query is empty.")
-    passages: list[Passage] = retrievers[retriever]().search(query, k)
+    passages = retrievers[retriever]().search(query, k)
     if as_json:
         typer.echo(json.dumps([passage.model_dump() for passage in passages], ensure_ascii=False, indent=2))
         return
@@ -116,9 +116,7 @@ def search_command(
 
 
 @index_app.command("add")
-def add_command(
-    name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]
-) -> None:
+def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]) -> None:
     """Add passages to an index."""
     from colbert_index import ColBERTIndex, add_passages
 

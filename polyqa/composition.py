@@ -148,9 +148,7 @@ def _load_state(program: dspy.Module, path: Path) -> None:
     predictors = dict(program.named_predictors())
     if not isinstance(state, Mapping) or not set(predictors) <= set(state):
         missing = sorted(set(predictors) - set(state if isinstance(state, Mapping) else ()))
-        raise PolyqaError(
-            f"{path} is not a saved {type(program).__name__}: it has nothing for {', '.join(missing)}."
-        )
+        raise PolyqaError(f"{path} is not a saved {type(program).__name__}: it has nothing for {', '.join(missing)}.")
     for name, predictor in predictors.items():
         fields = state[name].get("signature", {}).get("fields", []) if isinstance(state[name], Mapping) else None
         if fields is None or len(fields) != len(predictor.signature.fields):

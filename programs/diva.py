@@ -13,6 +13,7 @@ from signatures import (
     AnswerClosedBook,
     Coverage,
     InferPseudoInterpretations,
+    Interpretation,
     Passage,
     TypeAmbiguity,
     VerifyInterpretation,
@@ -68,7 +69,7 @@ class DIVA(GroundedProgram):
             raise ValueError(f"useful_at must lie in [0, 1], got {useful_at}")
         self.max_interpretations = max_interpretations
         self.useful_at = useful_at
-        self.type = KNNPredict(TypeAmbiguity, encoder=encoder)
+        self.classify = KNNPredict(TypeAmbiguity, encoder=encoder)
         self.infer = KNNPredict(InferPseudoInterpretations, encoder=encoder)
         self.verify = KNNPredict(VerifyInterpretation, encoder=encoder)
         self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
@@ -87,16 +88,12 @@ class DIVA(GroundedProgram):
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""
-        typed = self.type(question=question)
+        typed = self.classify(question=question)
         inferred = self.infer(question=question, reason=typed.reason)
         pseudo = self._usable(question, inferred.pseudo_interpretations)
         passages = self.diversify(question, pseudo)
         shown = render_passages(passages)
-        replies = (
-            run_all([partial(self.verify, passages=shown, question=one) for one in pseudo])
-            if passages
-            else []
-        )
+        replies = run_all([partial(self.verify, passages=shown, question=one) for one in pseudo]) if passages else []
         verdicts = self._verdicts(pseudo, replies)
         if self._useful(verdicts):
             answer, interpretations = self.answer_from(question, passages)
@@ -106,7 +103,7 @@ class DIVA(GroundedProgram):
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
-        typed = await self.type.acall(question=question)
+        typed = await self.classify.acall(question=question)
         inferred = await self.infer.acall(question=question, reason=typed.reason)
         pseudo = self._usable(question, inferred.pseudo_interpretations)
         passages = await asyncio.to_thread(self.diversify, question, pseudo)
@@ -137,7 +134,7 @@ class DIVA(GroundedProgram):
         passages: list[Passage],
         verdicts: list[bool],
         answer: str,
-        interpretations: list[object],
+        interpretations: Sequence[Interpretation],
     ) -> dspy.Prediction:
         return dspy.Prediction(
             answer=answer,

@@ -61,9 +61,7 @@ class GroundedProgram(dspy.Module):
         written = self.write(passages=shown, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)
 
-    async def aanswer_from(
-        self, question: str, passages: Sequence[Passage]
-    ) -> tuple[str, list[Interpretation]]:
+    async def aanswer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
         """See `answer_from`."""
         shown = render_passages(passages)
         readings = (await self.extract.acall(passages=shown, question=question)).interpretations

@@ -120,9 +120,7 @@ class KNNPredict(dspy.Predict):
         return self.encoder.name if self.encoder is not None else None
 
 
-def set_knn_demos(
-    program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str, Any]]], k: int | None
-) -> None:
+def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str, Any]]], k: int | None) -> None:
     """Give the predictors of a program their pools of demos.
 
     Parameters
@@ -143,9 +141,7 @@ def set_knn_demos(
     """
     predictors = dict(program.named_predictors())
     if unknown := sorted(set(pools) - set(predictors)):
-        raise PolyqaError(
-            f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}."
-        )
+        raise PolyqaError(f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}.")
     for name, pool in pools.items():
         predictor = predictors[name]
         inputs, outputs = predictor.signature.input_fields, predictor.signature.output_fields

@@ -11,9 +11,7 @@ from .closed_book import ClosedBook
 from .diva import DIVA
 from .rac import RAC
 
-PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType(
-    {"closed-book": ClosedBook, "rac": RAC, "diva": DIVA}
-)
+PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({"closed-book": ClosedBook, "rac": RAC, "diva": DIVA})
 
 
 def program_class(name: str) -> type[dspy.Module]:

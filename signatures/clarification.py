@@ -18,6 +18,4 @@ class ExtractInterpretations(dspy.Signature):
 
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
-    interpretations: Interpretations = dspy.OutputField(
-        desc="as many distinct readings as the passages answer"
-    )
+    interpretations: Interpretations = dspy.OutputField(desc="as many distinct readings as the passages answer")

@@ -5,26 +5,24 @@ put a validator in front, so that a numbered list, ``DQ 1: … / DA 1: …`` lin
 list is due, ``Yes.`` or ``[ambsub]`` count as the value they plainly mean. Text that means nothing
 still fails, with the text in the message.
 
-``TypeAliasType`` is what makes this work: pydantic strips ``Annotated`` from a signature's fields
-and with it the validator, an alias keeps it. Each alias is named after the type it stands for,
-because DSPy shows that name to the language model.
+They are classes with a schema of their own, as pydantic strips ``Annotated`` from a signature's fields
+and with it the validator, and DSPy takes nothing but classes when it copies or loads a signature.
+Each is named after the type it stands for, because DSPy shows that name to the language model.
 """
 
 import ast
 import json
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BeforeValidator
-from typing_extensions import TypeAliasType
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from .types import AmbiguityType, Interpretation
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):]\s*|\[\d{1,3}\]\s*)")
-_QUESTION_LINE = re.compile(
-    r"^\s*(?:[-*•–]\s+)?\**(?:DQ|disambiguated question|question)\s*(\d*)\**\s*[:.]\**", re.I
-)
+_QUESTION_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?\**(?:DQ|disambiguated question|question)\s*(\d*)\**\s*[:.]\**", re.I)
 _ANSWER_LINE = re.compile(
     r"^\s*(?:[-*•–]\s+)?\**(?:DA|disambiguated answer|short answer|answer)\s*(\d*)\**\s*[:.]\**", re.I
 )
@@ -52,12 +50,12 @@ def _decode(text: str) -> Any:
 
 
 def parse_lines(text: str) -> list[str]:
-    """Return the items of a bulleted, numbered or plain list, one line each.
+    r"""Return the items of a bulleted, numbered or plain list, one line each.
 
     When at least one line carries a bullet or a number, the lines without one are prose around the
     list and are left out.
 
-    >>> parse_lines("Here they are:\\n1: Who won in 1998?\\n2: Who won in 2002?")
+    >>> parse_lines("Here they are:\n1: Who won in 1998?\n2: Who won in 2002?")
     ['Who won in 1998?', 'Who won in 2002?']
     """
     lines = [line for line in text.splitlines() if line.strip()]
@@ -217,9 +215,7 @@ _LABELS: dict[str, AmbiguityType] = {
     "none": AmbiguityType.NONE,
     "unambiguous": AmbiguityType.NONE,
 }
-_LABEL = re.compile(
-    r"(?<![a-z])(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True)) + r")(?![a-z])"
-)
+_LABEL = re.compile(r"(?<![a-z])(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True)) + r")(?![a-z])")
 
 
 def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
@@ -237,11 +233,25 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     return [label for label in labels if label is not AmbiguityType.NONE] or labels
 
 
-Interpretations = TypeAliasType(
-    "list[Interpretation]", Annotated[list[Interpretation], BeforeValidator(parse_interpretations)]
-)
-Questions = TypeAliasType("list[str]", Annotated[list[str], BeforeValidator(parse_questions)])
-YesNo = TypeAliasType("Literal['Yes', 'No']", Annotated[Literal["Yes", "No"], BeforeValidator(parse_yes_no)])
-AmbiguityTypes = TypeAliasType(
-    "list[AmbiguityType]", Annotated[list[AmbiguityType], BeforeValidator(parse_ambiguity_types)]
-)
+def _lenient(name: str, strict: Any, parse: Callable[[Any], Any]) -> Any:
+    """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``."""
+
+    class Lenient:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+            return core_schema.no_info_before_validator_function(parse, handler.generate_schema(strict))
+
+    Lenient.__name__ = Lenient.__qualname__ = name
+    return Lenient
+
+
+if TYPE_CHECKING:
+    Interpretations = list[Interpretation]
+    Questions = list[str]
+    YesNo = Literal["Yes", "No"]
+    AmbiguityTypes = list[AmbiguityType]
+else:
+    Interpretations = _lenient("list[Interpretation]", list[Interpretation], parse_interpretations)
+    Questions = _lenient("list[str]", list[str], parse_questions)
+    YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
+    AmbiguityTypes = _lenient("list[AmbiguityType]", list[AmbiguityType], parse_ambiguity_types)

@@ -16,6 +16,4 @@ class InferPseudoInterpretations(dspy.Signature):
 
     question: str = dspy.InputField(desc="the ambiguous question")
     reason: str = dspy.InputField(desc="why it is ambiguous")
-    pseudo_interpretations: Questions = dspy.OutputField(
-        desc="two to six distinct questions, the likeliest first"
-    )
+    pseudo_interpretations: Questions = dspy.OutputField(desc="two to six distinct questions, the likeliest first")

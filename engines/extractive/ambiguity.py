@@ -60,9 +60,7 @@ def type_ambiguity(prompt: Prompt, models: Models) -> dict[str, object]:
 def nearest_demos(prompt: Prompt, models: Models, output: str) -> list[tuple[Demo, float]]:
     """Return the demos that show ``output``, with the cosine of their question to ours, nearest first."""
     demos = [demo for demo in prompt.demos if output in demo.outputs and demo.inputs.get("question")]
-    similarities = models.encoder.similarity(
-        [prompt.inputs["question"]], [demo.inputs["question"] for demo in demos]
-    )
+    similarities = models.encoder.similarity([prompt.inputs["question"]], [demo.inputs["question"] for demo in demos])
     if not demos:
         return []
     order = sorted(range(len(demos)), key=lambda index: -float(similarities[0, index]))

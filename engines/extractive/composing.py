@@ -43,9 +43,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     body = [text for _, text in chosen]
     filled = _fill(question, opening, chosen, passages, budget, models)
     return {
-        "answer": " ".join(
-            [*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))]
-        )
+        "answer": " ".join([*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))])
     }
 
 

@@ -99,9 +99,7 @@ class ExtractiveEngine:
         outputs = frozenset(prompt.output_fields)
         given = frozenset(prompt.input_fields)
         fitting = [
-            (len(needed), skill)
-            for _, produced, needed, skill in _SKILLS
-            if produced == outputs and needed <= given
+            (len(needed), skill) for _, produced, needed, skill in _SKILLS if produced == outputs and needed <= given
         ]
         if not fitting:
             known = "; ".join(

@@ -57,11 +57,7 @@ def _choose(question: str, found: Sequence[Evidence], most: int) -> list[Evidenc
         if len(chosen) == most or (chosen and evidence.support < _RELATIVE_SUPPORT * chosen[0].support):
             break
         text = evidence.span.text
-        if (
-            not fits_kind(text, kind)
-            or normalize(text) in ("", asked)
-            or f" {normalize(text)} " in f" {asked} "
-        ):
+        if not fits_kind(text, kind) or normalize(text) in ("", asked) or f" {normalize(text)} " in f" {asked} ":
             continue
         if any(_same_answer(text, other.span.text) for other in chosen):
             continue
@@ -85,9 +81,7 @@ def _phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, s
         candidates = [settle(question, evidence.passage.title)]
         settled = candidates[0] or question
         candidates += [_with_detail(settled, detail) for detail in _details(evidence, question)]
-        candidates.append(
-            _with_detail(question, f"according to “{evidence.passage.title or evidence.span.text}”")
-        )
+        candidates.append(_with_detail(question, f"according to “{evidence.passage.title or evidence.span.text}”"))
         candidates.append(_with_detail(settled, f"with the answer {evidence.span.text}"))
         new = next(text for text in candidates if text and normalize(text) not in taken)
         taken.add(normalize(new))

@@ -35,9 +35,7 @@ class Evidence:
     support: float
 
 
-def gather(
-    question: str, passages: Sequence[PromptPassage], models: Models, *, keep: int = 1
-) -> list[Evidence]:
+def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, keep: int = 1) -> list[Evidence]:
     """Return the answers of all passages to a question, best supported first.
 
     Parameters

@@ -25,9 +25,7 @@ def insertions(question: str, rewritten: str) -> list[Insertion]:
     for tag, i, j, a, b in matcher.get_opcodes():
         if tag in ("insert", "replace"):
             added = " ".join(new[a:b])
-            found.append(
-                Insertion(added, lower_old[i - 1] if i else "", lower_old[j] if j < len(old) else "")
-            )
+            found.append(Insertion(added, lower_old[i - 1] if i else "", lower_old[j] if j < len(old) else ""))
     return found
 
 
@@ -35,19 +33,21 @@ def is_general(added: str, question: str) -> bool:
     """Return whether added words fit other questions: short, no names, not just words of the demo."""
     parts = added.split()
     named = any(part[:1].isupper() for part in parts if part not in ("I",))
-    return (
-        0 < len(parts) <= 4 and not named and bool(set(content_words(added)) - set(content_words(question)))
-    )
+    return 0 < len(parts) <= 4 and not named and bool(set(content_words(added)) - set(content_words(question)))
 
 
 def apply(question: str, insertion: Insertion) -> str:
-    """Add the insertion's words to another question: at the same neighbours if it has them, else at its end."""
+    """Add the insertion's words to another question, at the place that they had in the demo.
+
+    The place is before the same content word, else behind the same word; words that stood at the
+    demo's end, or have no neighbour in the question, go to the end.
+    """
     body = question.rstrip(" ?").split()
     lower = [word.lower() for word in body]
     at = len(body)
-    if insertion.after and insertion.after in lower and insertion.after not in STOPWORDS:
+    if insertion.after in lower and insertion.after not in STOPWORDS:
         at = lower.index(insertion.after)
-    elif insertion.before and insertion.before in lower and insertion.before not in STOPWORDS:
+    elif insertion.after and insertion.before in lower:
         at = lower.index(insertion.before) + 1
     return " ".join([*body[:at], insertion.added, *body[at:]]) + "?"
 
@@ -72,8 +72,9 @@ def settle(question: str, title: str) -> str | None:
     """Rewrite a question so that it names what a title stands for.
 
     ``When did Titanic come out?`` with ``Titanic (1953 film)`` becomes ``When did the 1953 film
-    Titanic come out?``. If the title has no qualifier, its whole name takes the place of the words
-    that the question shares with it.
+    Titanic come out?``; where that would not read well the qualifier follows the name in brackets. If
+    the title has no qualifier, its whole name takes the place of the words that the question shares
+    with it.
 
     Returns
     -------
@@ -81,34 +82,49 @@ def settle(question: str, title: str) -> str | None:
         ``None`` if the question and the title share no word, or the question already says it all.
     """
     name, qualifier = split_title(title)
-    shared = common_words(question, name)
-    if not shared:
+    if not common_words(question, name):
         return None
-    if qualifier and set(map(_stem, content_words(qualifier))) <= set(map(_stem, content_words(question))):
-        qualifier = ""
+    known = set(map(_stem, content_words(question)))
     body = question.rstrip(" ?").split()
-    stems = [_stem(re.sub(r"[^\w'-]", "", word)) for word in body]
-    wanted = {_stem(word) for word in shared}
-    first = next((i for i, stem in enumerate(stems) if stem in wanted), None)
-    if first is None:
+    first, last = _mention(body, name)
+    if qualifier and not set(map(_stem, content_words(qualifier))) <= known:
+        return " ".join(_qualified(body, first, last, qualifier)) + "?"
+    if not set(map(_stem, content_words(name))) - known:
         return None
-    last = first
-    while last + 1 < len(body) and (
-        stems[last + 1] in wanted
-        or (stems[last + 1] in STOPWORDS and any(stem in wanted for stem in stems[last + 2 : last + 3]))
-    ):
-        last += 1
-    start = first - 1 if first and body[first - 1].lower() in ("the", "a", "an") else first
-    if qualifier:
-        mention = (
-            " ".join(body[first : last + 1]) if len(shared) > 1 or len(content_words(name)) == 1 else name
-        )
+    possessive = re.search(r"['’]s?$", body[last])
+    return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
+
+
+def _mention(body: list[str], name: str) -> tuple[int, int]:
+    """Return the first and last position of the longest run of the question's words that the name has."""
+    wanted = {_stem(word) for word in name.lower().replace(",", " ").split()}
+    stems = [_stem(re.sub(r"[^\w'’-]", "", word)) for word in body]
+    best, start = (0, -1, -1), None
+    for position in range(len(stems) + 1):
+        inside = position < len(stems) and stems[position] in wanted
+        if inside and start is None:
+            start = position
+        elif not inside and start is not None:
+            run = stems[start:position]
+            weight = sum(stem not in STOPWORDS for stem in run)
+            best = max(best, (weight, -start, position - 1))
+            start = None
+    weight, negative, last = best
+    first = -negative
+    while body[first].lower() in ("of", "in", "on", "at", "the") and first < last:
+        first += 1  # the run may begin with a word that belongs to the question
+    return first, last
+
+
+def _qualified(body: list[str], first: int, last: int, qualifier: str) -> list[str]:
+    mention = " ".join(body[first : last + 1])
+    before = [word.lower() for word in body[:first]]
+    head = qualifier.split()[-1].lower()
+    if before[-1:] == [head]:  # "the film Titanic" with "1953 film": the film is named already
+        start = first - 2 if before[-2:-1] in (["the"], ["a"]) else first - 1
+        return [*body[:start], f"the {qualifier}", mention, *body[last + 1 :]]
+    plain = before[-1:] and before[-1] in STOPWORDS and before[-1] not in ("the", "a", "an")
+    if plain and qualifier.split()[-1][:1].islower() and not re.search(r"['’]s?$", body[last]):
         noun = qualifier if re.match(r"(?:the|a|an)\b", qualifier, re.I) else f"the {qualifier}"
-        settled = [*body[:start], noun, mention, *body[last + 1 :]]
-        if not re.search(r"[a-z]", qualifier):  # a bare name or year reads better behind the mention
-            settled = [*body[:start], f"{mention} ({qualifier})", *body[last + 1 :]]
-    else:
-        if not set(content_words(name)) - set(content_words(question)):
-            return None
-        settled = [*body[:start], name, *body[last + 1 :]]
-    return " ".join(settled) + "?"
+        return [*body[:first], noun, mention, *body[last + 1 :]]
+    return [*body[:first], f"{mention} ({qualifier})", *body[last + 1 :]]

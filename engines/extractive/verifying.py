@@ -1,5 +1,7 @@
 """Verification: is there an answer in the passages?"""
 
+from itertools import pairwise
+
 from signatures.lenient import parse_yes_no
 
 from .models import Models
@@ -16,11 +18,7 @@ def verify(prompt: Prompt, models: Models) -> dict[str, object]:
     separate them with the fewest errors, the one nearest to the default is taken.
     """
     passages = parse_passages(prompt.inputs.get("passages", ""))
-    support = (
-        best_support(prompt.inputs["question"], prompt.inputs.get("passages", ""), models)
-        if passages
-        else 0.0
-    )
+    support = best_support(prompt.inputs["question"], prompt.inputs.get("passages", ""), models) if passages else 0.0
     return {"answerable": "Yes" if support >= _threshold(prompt, models) else "No"}
 
 
@@ -42,7 +40,7 @@ def _threshold(prompt: Prompt, models: Models) -> float:
     if not labelled:
         return DEFAULT_THRESHOLD
     scores = sorted({0.0, 1.0, *(score for score, _ in labelled)})
-    cuts = [DEFAULT_THRESHOLD, *((low + high) / 2 for low, high in zip(scores, scores[1:], strict=False))]
+    cuts = [DEFAULT_THRESHOLD, *((low + high) / 2 for low, high in pairwise(scores))]
     return min(
         cuts,
         key=lambda cut: (

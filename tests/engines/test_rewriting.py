@@ -1,0 +1,204 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.extractive.rewriting import (
+    Insertion,
+    apply,
+    common_words,
+    insertions,
+    is_general,
+    settle,
+    split_title,
+)
+
+VOCABULARY = ["when", "did", "the", "film", "titanic", "come", "out", "who", "won", "cup", "in", "1998"]
+WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
+DISTINCT_WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8, unique=True)
+
+
+@pytest.mark.parametrize(
+    ("question", "rewritten", "expected"),
+    [
+        ("Who won the cup?", "Who won the cup?", []),
+        ("Who won the cup?", "who won the CUP", []),
+        ("When did it open?", "When did it open in cinemas?", [Insertion("in cinemas", "open", "")]),
+        (
+            "When did Titanic come out?",
+            "When did the 1953 film Titanic come out?",
+            [Insertion("the 1953 film", "did", "titanic")],
+        ),
+        ("Who won the cup?", "In 1998, who won the cup?", [Insertion("In 1998,", "", "who")]),
+        ("Who won the cup?", "Who lost the cup?", [Insertion("lost", "who", "the")]),
+        (
+            "Who won the cup?",
+            "Who first won the cup in France?",
+            [Insertion("first", "who", "won"), Insertion("in France", "cup", "")],
+        ),
+        ("Who won the football cup?", "Who won the cup?", []),
+    ],
+)
+def test_insertions(question: str, rewritten: str, expected: list[Insertion]) -> None:
+    assert insertions(question, rewritten) == expected
+
+
+@given(DISTINCT_WORDS, WORDS, st.data())
+def test_added_words_are_found_as_they_are_written(question: list[str], added: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(question)))
+    shown = [word.upper() + "X" for word in added]
+    rewritten = " ".join([*question[:at], *shown, *question[at:]])
+    (found,) = insertions(" ".join(question) + "?", rewritten + "?")
+    assert found == Insertion(
+        " ".join(shown), question[at - 1] if at else "", question[at] if at < len(question) else ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "insertion", "expected"),
+    [
+        (
+            "When did the band play?",
+            Insertion("in cinemas", "open", ""),
+            "When did the band play in cinemas?",
+        ),
+        ("When did it open in Paris?", Insertion("first", "open", ""), "When did it open first in Paris?"),
+        ("Who won the final cup?", Insertion("first", "", "final"), "Who won the first final cup?"),
+        (
+            "When did the film come out?",
+            Insertion("again", "the", "did"),
+            "When did the film come out again?",
+        ),
+        ("Who won", Insertion("in France", "cup", ""), "Who won in France?"),
+        ("Who won the CUP ?", Insertion("in France", "cup", ""), "Who won the CUP in France?"),
+        ("Who opened the final?", Insertion("grand", "opened", "final"), "Who opened the grand final?"),
+    ],
+)
+def test_apply(question: str, insertion: Insertion, expected: str) -> None:
+    assert apply(question, insertion) == expected
+
+
+@given(WORDS, WORDS, st.sampled_from(["", "the", "film", "cup", "missing"]), st.sampled_from(["", "out", "won"]))
+def test_apply_adds_the_words_and_keeps_the_others(
+    question: list[str], added: list[str], before: str, after: str
+) -> None:
+    text = " ".join(question) + "?"
+    applied = apply(text, Insertion(" ".join(added), before, after))
+    assert applied.endswith("?")
+    result = applied.rstrip("?").split()
+    size = len(added)
+    places = [at for at in range(len(result) - size + 1) if result[at : at + size] == added]
+    assert any(result[:at] + result[at + size :] == question for at in places)
+
+
+@pytest.mark.parametrize(
+    ("demo", "rewritten"),
+    [
+        ("When did it open?", "When did it open in cinemas?"),
+        ("Who scored?", "Who first scored?"),
+        ("Who won the cup?", "Who won the women's cup?"),
+    ],
+)
+def test_a_demo_can_be_applied_to_its_own_question(demo: str, rewritten: str) -> None:
+    (insertion,) = insertions(demo, rewritten)
+    assert apply(demo, insertion) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("added", "question", "general"),
+    [
+        ("in cinemas", "When did it open?", True),
+        ("first", "Who scored?", True),
+        ("in the men's tournament", "Who won?", True),
+        ("in France", "Who won?", False),
+        ("that I like", "Who won?", True),
+        ("in the tournament of men", "Who won?", False),
+        ("", "Who won?", False),
+        ("of the", "Who won?", False),
+        ("the film", "When did the film open?", False),
+    ],
+)
+def test_is_general(added: str, question: str, general: bool) -> None:
+    assert is_general(added, question) is general
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Titanic (1953 film)", ("Titanic", "1953 film")),
+        ("Titanic  ( film ) ", ("Titanic", " film ")),
+        ("Titanic", ("Titanic", "")),
+        ("(500) Days of Summer", ("(500) Days of Summer", "")),
+        ("Live (Paris) (album)", ("Live (Paris)", "album")),
+        ("Titanic (film) soundtrack", ("Titanic (film) soundtrack", "")),
+    ],
+)
+def test_split_title(title: str, expected: tuple[str, str]) -> None:
+    name, qualifier = split_title(title)
+    assert (name, qualifier.strip()) == (expected[0], expected[1].strip())
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "expected"),
+    [
+        ("When did Titanic sink?", "RMS Titanic", ["titanic"]),
+        ("When did Titanic's crew sink?", "Titanic", ["titanic"]),
+        ("Who sang the songs of summer?", "Summer Song", ["summer", "song"]),
+        ("Who won?", "Titanic", []),
+        ("Who is it?", "Who Is It", []),
+    ],
+)
+def test_common_words(question: str, title: str, expected: list[str]) -> None:
+    assert common_words(question, title) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "expected"),
+    [
+        (
+            "When did Titanic come out?",
+            "Titanic (1953 film)",
+            "When did the 1953 film Titanic come out?",
+        ),
+        ("when did titanic come out", "Titanic (1953 film)", "when did the 1953 film titanic come out?"),
+        ("When did the Titanic sink?", "Titanic (ship)", "When did the ship Titanic sink?"),
+        ("When was Mercury discovered?", "Mercury (the planet)", "When was the planet Mercury discovered?"),
+        ("When was Mercury discovered?", "Mercury (NASA)", "When was Mercury (NASA) discovered?"),
+        ("Who plays Hamlet?", "Hamlet (1996)", "Who plays Hamlet (1996)?"),
+        (
+            "Who sang the wind of change?",
+            "Wind of Change (song)",
+            "Who sang the song wind of change?",
+        ),
+        ("When did Batman come out?", "Batman Returns", "When did Batman Returns come out?"),
+        (
+            "How many people live in Springfield?",
+            "Springfield, Illinois",
+            "How many people live in Springfield, Illinois?",
+        ),
+    ],
+)
+def test_settle(question: str, title: str, expected: str) -> None:
+    assert settle(question, title) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("When did Titanic come out?", "Mercury (planet)"),
+        ("When did Titanic come out?", "Titanic"),
+        ("When did the 1953 film Titanic come out?", "Titanic (1953 film)"),
+        ("When did it come out?", "It (film)"),
+        ("When did the film come out?", "(film)"),
+        ("", "Titanic"),
+        ("When did Titanic come out?", ""),
+    ],
+)
+def test_nothing_to_settle(question: str, title: str) -> None:
+    assert settle(question, title) is None
+
+
+@given(WORDS, st.text(max_size=20))
+def test_settling_changes_the_question_or_gives_none(question: list[str], title: str) -> None:
+    text = " ".join(question) + "?"
+    settled = settle(text, title)
+    assert settled is None or (settled != text and settled.endswith("?"))

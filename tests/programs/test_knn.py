@@ -1,0 +1,443 @@
+import asyncio
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dspy
+import numpy as np
+import pytest
+
+from embedded_models import Encoder
+from programs import ClosedBook, KNNPredict, set_knn_demos
+from signatures import (
+    AnswerClosedBook,
+    ExtractInterpretations,
+    Interpretation,
+    PolyqaError,
+    WriteLongFormAnswer,
+)
+
+ASKED = "Who won the 1998 football world cup?"
+POOL = [
+    {"question": "When did the film Titanic come out?", "answer": "In 1953 and in 1997."},
+    {"question": "Who won the football world cup in 1998?", "answer": "France, or in futsal nobody."},
+    {"question": "What is the capital of Georgia?", "answer": "Atlanta or Tbilisi."},
+    {"question": "Who won the football world cup in 2002?", "answer": "Brazil."},
+    {"question": "How tall is the tower in Paris?", "answer": "330 metres."},
+]
+TABLE = {
+    question: {"answer": "An answer.", "interpretations": "[]"}
+    for question in [ASKED, *(demo["question"] for demo in POOL)]
+}
+
+
+class Answering(dspy.Module):
+    """Two predictors, as a program has them."""
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        super().__init__()
+        self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
+        self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        self.extract(question=question, passages=["Football | France won in 1998.", "Futsal | Not in 1998."])
+        return self.recall(question=question)
+
+
+READINGS = [
+    Interpretation(question="Who won the 1998 world cup of men?", answer="France", pid="1"),
+    Interpretation(question="Who won the 1998 world cup of women?", answer="nobody"),
+]
+POOLS = {
+    "recall": POOL,
+    "extract": [
+        {"question": demo["question"], "passages": ["One | 1", "Two | 2"], "interpretations": READINGS} for demo in POOL
+    ],
+}
+
+
+def prompts(table_lm: Any, program: Any, *asked: str) -> list[Any]:
+    """Return the messages that a program sends, as its language model gets them."""
+    lm = table_lm(TABLE)
+    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+        for question in asked or (ASKED, POOL[0]["question"]):
+            program(question=question)
+    return lm.seen
+
+
+def demo_questions(messages: list[tuple[str, str]]) -> list[str]:
+    turns = [text for role, text in messages if role == "user"][:-1]
+    return [text.partition("[[ ## question ## ]]\n")[2].partition("\n")[0] for text in turns]
+
+
+@pytest.fixture
+def predictor(encoder: Encoder) -> KNNPredict:
+    predictor = KNNPredict(AnswerClosedBook, k=2, encoder=encoder)
+    predictor.demos = list(POOL)
+    return predictor
+
+
+# --- choosing ------------------------------------------------------------------------------------
+
+
+def test_the_nearest_demo_comes_last(predictor: KNNPredict) -> None:
+    assert predictor.nearest(ASKED) == [POOL[3], POOL[1]]
+
+
+def test_the_order_is_that_of_the_similarity(predictor: KNNPredict, encoder: Encoder) -> None:
+    predictor.set_k(len(POOL))
+    shown = predictor.nearest(ASKED)
+    vectors = encoder.encode([ASKED, *(demo["question"] for demo in shown)])
+    similarities = vectors[1:] @ vectors[0]
+    assert np.all(np.diff(similarities) > 0)
+    assert sorted(shown, key=str) == sorted(POOL, key=str)
+
+
+def test_k_beyond_the_pool_shows_the_whole_pool(predictor: KNNPredict) -> None:
+    predictor.set_k(50)
+    assert len(predictor.nearest(ASKED)) == len(POOL)
+
+
+def test_the_question_itself_is_the_nearest(predictor: KNNPredict) -> None:
+    predictor.set_k(1)
+    assert [predictor.nearest(demo["question"]) for demo in POOL] == [[demo] for demo in POOL]
+
+
+def test_no_k_shows_all_demos_in_the_order_of_the_pool(predictor: KNNPredict, table_lm: Any) -> None:
+    predictor.set_k(None)
+    assert predictor.nearest(ASKED) == POOL
+    assert demo_questions(prompts(table_lm, predictor)[0]) == [demo["question"] for demo in POOL]
+
+
+def test_ties_keep_the_order_of_the_pool(encoder: Encoder) -> None:
+    predictor = KNNPredict(AnswerClosedBook, k=3, encoder=encoder)
+    twins = [{"question": POOL[1]["question"], "answer": f"answer {number}"} for number in range(3)]
+    predictor.demos = [POOL[0], *twins, POOL[2]]
+    assert predictor.nearest(ASKED) == twins
+
+
+def test_of_tied_demos_the_first_of_the_pool_are_chosen(encoder: Encoder) -> None:
+    predictor = KNNPredict(AnswerClosedBook, k=1, encoder=encoder)
+    twins = [{"question": POOL[1]["question"], "answer": f"answer {number}"} for number in range(3)]
+    predictor.demos = [POOL[0], *twins]
+    assert predictor.nearest(ASKED) == twins[:1]
+
+
+def test_demos_without_the_compared_field_are_left_out(predictor: KNNPredict) -> None:
+    predictor.demos = [{"answer": "no question"}, {"question": "", "answer": "empty"}, POOL[0]]
+    assert predictor.nearest(ASKED) == [POOL[0]]
+    predictor.demos = []
+    assert predictor.nearest(ASKED) == []
+
+
+def test_demos_may_be_examples(predictor: KNNPredict) -> None:
+    predictor.demos = [dspy.Example(**demo).with_inputs("question") for demo in POOL]
+    assert [demo.answer for demo in predictor.nearest(ASKED)] == [POOL[3]["answer"], POOL[1]["answer"]]
+
+
+def test_another_field_may_be_compared(encoder: Encoder) -> None:
+    predictor = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
+    predictor.demos = [
+        {"question": ASKED, "reason": "It is about films.", "answer": "a"},
+        {"question": "What?", "reason": "It is about the football world cup.", "answer": "b"},
+    ]
+    assert predictor.nearest("a football tournament")[0]["answer"] == "b"
+
+
+# --- calling -------------------------------------------------------------------------------------
+
+
+def test_a_call_shows_the_nearest_demos(predictor: KNNPredict, table_lm: Any) -> None:
+    first, second = prompts(table_lm, predictor)
+    assert demo_questions(first) == [POOL[3]["question"], POOL[1]["question"]]
+    assert demo_questions(second)[-1] == POOL[0]["question"]
+    assert predictor.demos == POOL
+
+
+def test_an_async_call_shows_the_same(predictor: KNNPredict, table_lm: Any) -> None:
+    lm = table_lm(TABLE)
+
+    async def ask() -> None:
+        with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+            await predictor.acall(question=ASKED)
+
+    asyncio.run(ask())
+    assert lm.seen == prompts(table_lm, predictor, ASKED)
+
+
+def test_demos_of_a_call_override_the_pool(predictor: KNNPredict, table_lm: Any) -> None:
+    lm = table_lm(TABLE)
+    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+        predictor(question=ASKED, demos=[POOL[4]])
+    assert demo_questions(lm.seen[0]) == [POOL[4]["question"]]
+
+
+@pytest.mark.parametrize("k", [0, -3])
+def test_k_below_one_is_refused(encoder: Encoder, k: int) -> None:
+    with pytest.raises(ValueError, match=f"k must be at least 1 or None, got {k}"):
+        KNNPredict(AnswerClosedBook, k=k, encoder=encoder)
+
+
+def test_k_without_an_encoder_is_refused() -> None:
+    with pytest.raises(ValueError, match="need an encoder"):
+        KNNPredict(AnswerClosedBook, k=2)
+    assert KNNPredict(AnswerClosedBook).nearest(ASKED) == []
+
+
+def test_a_refused_k_changes_nothing(predictor: KNNPredict) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        predictor.set_k(0)
+    assert predictor.k == 2
+
+
+# --- saving --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_saved_program_gives_identical_prompts(
+    encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None
+) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, POOLS, k)
+    before = prompts(table_lm, program)
+    assert len(demo_questions(before[0])) == (k or len(POOL))
+    program.save(tmp_path / "program.json")
+
+    loaded = Answering(encoder)
+    loaded.load(tmp_path / "program.json")
+    assert (loaded.recall.k, loaded.extract.k) == (k, k)
+    assert prompts(table_lm, loaded) == before
+
+
+def test_a_loaded_state_overrides_what_was_set(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+    saved = Answering(encoder)
+    saved.save(tmp_path / "program.json")
+    loaded = Answering(encoder)
+    set_knn_demos(loaded, POOLS, 3)
+    loaded.load(tmp_path / "program.json")
+    assert (loaded.recall.k, loaded.recall.demos) == (None, [])
+
+
+def test_the_compared_field_is_saved(encoder: Encoder) -> None:
+    saved = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
+    loaded = KNNPredict("question, reason -> answer", encoder=encoder)
+    loaded.load_state(json.loads(json.dumps(saved.dump_state())))
+    assert (loaded.k, loaded.field) == (1, "reason")
+
+
+def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
+    plain = dspy.Predict(AnswerClosedBook)
+    plain.demos = list(POOL)
+    loaded = KNNPredict(AnswerClosedBook, k=2, encoder=encoder)
+    loaded.load_state(plain.dump_state())
+    assert (loaded.k, loaded.demos) == (None, POOL)
+
+
+CHILD = """
+import json, sys
+import dspy
+from dspy.lm15 import Message, Response, Usage
+from embedded_models import Encoder
+from programs import ClosedBook
+
+class Engine:
+    seen = []
+
+    def complete(self, request):
+        self.seen.append([["system", request.system], *([m.role, m.text] for m in request.messages)])
+        text = "[[ ## answer ## ]]\\nAn answer.\\n\\n[[ ## completed ## ]]"
+        message = Message.assistant(text)
+        usage = Usage(input_tokens=1, output_tokens=1)
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+program = ClosedBook(encoder=Encoder())
+program.load(sys.argv[1])
+lm = dspy.LM("tests/child", engine=Engine(), cache=False, num_retries=0)
+with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+    program(question=sys.argv[2])
+json.dump(Engine.seen, open(sys.argv[3], "w"))
+"""
+
+
+def test_a_new_process_gives_identical_prompts(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+    program = ClosedBook(encoder=encoder)
+    set_knn_demos(program, {"recall": POOL}, 2)
+    program.save(tmp_path / "program.json")
+    (expected,) = prompts(table_lm, program, ASKED)
+    assert demo_questions(expected) == [POOL[3]["question"], POOL[1]["question"]]
+
+    seen = tmp_path / "seen.json"
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path / "program.json"), ASKED, str(seen)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(seen.read_text(encoding="utf-8")) == [[list(message) for message in expected]]
+
+
+def test_the_state_of_another_encoder_is_refused(encoder: Encoder, tmp_path: Path) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, POOLS, 2)
+    program.save(tmp_path / "program.json")
+    other = Answering(Encoder("some/other-encoder"))
+    with pytest.raises(PolyqaError, match=r"encoder all-MiniLM-L6-v2, this one has some/other-encoder"):
+        other.load(tmp_path / "program.json")
+    with pytest.raises(PolyqaError, match=r"encoder all-MiniLM-L6-v2, this one has none"):
+        Answering(None).load(tmp_path / "program.json")
+
+
+def test_a_refused_state_changes_nothing(encoder: Encoder) -> None:
+    saved = KNNPredict(AnswerClosedBook, k=2, encoder=encoder)
+    saved.demos = list(POOL)
+    other = KNNPredict(AnswerClosedBook, k=4, encoder=Encoder("some/other-encoder"))
+    other.demos = [POOL[0]]
+    with pytest.raises(PolyqaError):
+        other.load_state(saved.dump_state())
+    assert (other.k, other.demos) == (4, [POOL[0]])
+
+
+def test_without_k_the_encoder_does_not_matter(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, POOLS, None)
+    program.save(tmp_path / "program.json")
+    loaded = Answering(None)
+    loaded.load(tmp_path / "program.json")
+    assert prompts(table_lm, loaded) == prompts(table_lm, program)
+
+
+# --- copying and compiling -----------------------------------------------------------------------
+
+
+def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder, table_lm: Any) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, POOLS, 2)
+    before = prompts(table_lm, program)
+    twin = copy.deepcopy(program)
+    assert twin.recall.encoder is encoder
+    assert prompts(table_lm, twin) == before
+    twin.recall.demos = []
+    twin.extract.set_k(None)
+    assert prompts(table_lm, program) == before
+
+
+def test_a_reset_copy_keeps_k_and_drops_the_demos(encoder: Encoder) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, POOLS, 2)
+    empty = program.reset_copy()
+    assert (empty.recall.k, empty.recall.demos) == (2, [])
+    assert program.recall.demos == POOL
+
+
+def trainset() -> list[dspy.Example]:
+    return [dspy.Example(**demo).with_inputs("question") for demo in POOL]
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_labeled_few_shot_fills_the_pool(encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None) -> None:
+    student = ClosedBook(encoder=encoder)
+    student.recall.set_k(k)
+    compiled = dspy.LabeledFewShot(k=4).compile(student, trainset=trainset())
+    assert len(compiled.recall.demos) == 4
+    assert compiled.recall.k == k
+    before = prompts(table_lm, compiled)
+    assert len(demo_questions(before[0])) == (k or 4)
+
+    compiled.save(tmp_path / "program.json")
+    loaded = ClosedBook(encoder=encoder)
+    loaded.load(tmp_path / "program.json")
+    assert prompts(table_lm, loaded) == before
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_bootstrap_few_shot_fills_the_pool(encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None) -> None:
+    student = Answering(encoder)
+    student.recall.set_k(k)
+    student.extract.set_k(k)
+    lm = table_lm(TABLE)
+    optimizer = dspy.BootstrapFewShot(
+        metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
+        max_bootstrapped_demos=3,
+        max_labeled_demos=0,
+    )
+    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+        compiled = optimizer.compile(student, trainset=trainset())
+    assert {demo["answer"] for demo in compiled.recall.demos} == {"An answer."}
+    assert (len(compiled.recall.demos), len(compiled.extract.demos)) == (3, 3)
+    assert (compiled.recall.k, compiled.extract.k) == (k, k)
+    before = prompts(table_lm, compiled)
+    assert [len(demo_questions(messages)) for messages in before] == [k or 3] * 4
+
+    compiled.save(tmp_path / "program.json")
+    loaded = Answering(encoder)
+    loaded.load(tmp_path / "program.json")
+    assert prompts(table_lm, loaded) == before
+
+
+# --- set_knn_demos -------------------------------------------------------------------------------
+
+
+def test_only_the_fields_of_the_signature_are_kept(encoder: Encoder, tmp_path: Path) -> None:
+    program = Answering(encoder)
+    gold = {**POOL[0], "gold": "secret", "interpretations": [], "id": 7}
+    set_knn_demos(program, {"recall": [gold, dspy.Example(**gold).with_inputs("question")]}, 2)
+    assert program.recall.demos == [POOL[0], POOL[0]]
+    program.save(tmp_path / "program.json")
+    assert "secret" not in (tmp_path / "program.json").read_text(encoding="utf-8")
+    assert "secret" in gold.values()
+
+
+def test_demos_without_input_or_output_are_left_out(encoder: Encoder) -> None:
+    program = Answering(encoder)
+    pool = [
+        {"question": "Who?"},
+        {"answer": "She"},
+        {"question": "Who?", "answer": None},
+        {"other": 1},
+        POOL[0],
+    ]
+    set_knn_demos(program, {"recall": pool}, None)
+    assert program.recall.demos == [POOL[0]]
+
+
+def test_incomplete_demos_are_kept_and_an_empty_list_is_an_output(encoder: Encoder) -> None:
+    program = Answering(encoder)
+    set_knn_demos(program, {"extract": [{"question": "Who?", "interpretations": []}]}, None)
+    assert program.extract.demos == [{"question": "Who?", "interpretations": []}]
+
+
+def test_predictors_that_are_not_named_are_left_alone(encoder: Encoder) -> None:
+    program = Answering(encoder)
+    program.extract.demos = [POOLS["extract"][0]]
+    set_knn_demos(program, {"recall": POOL}, 2)
+    assert (program.extract.k, len(program.extract.demos)) == (None, 1)
+    assert (program.recall.k, len(program.recall.demos)) == (2, 5)
+
+
+def test_an_unknown_predictor_is_refused_before_anything_is_changed(encoder: Encoder) -> None:
+    program = Answering(encoder)
+    with pytest.raises(PolyqaError, match=r"Answering has no predictor 'write'; it has recall, extract\."):
+        set_knn_demos(program, {"recall": POOL, "write": POOL}, 2)
+    assert program.recall.demos == []
+
+
+def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+    program = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+    demos = [{"passages": ["One | 1"], "interpretations": READINGS, **demo} for demo in POOL]
+    program.demos, loaded = demos, KNNPredict(WriteLongFormAnswer, encoder=encoder)
+    program.set_k(3)
+    program.save(tmp_path / "write.json")
+    loaded.load(tmp_path / "write.json")
+    seen = []
+    for each in (program, loaded):
+        lm = table_lm(TABLE)
+        with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+            each(question=ASKED, passages=["A | b"], interpretations=READINGS)
+        seen.append(lm.seen)
+    assert seen[0] == seen[1]
+    assert "null" not in str(seen[0])

@@ -1,0 +1,245 @@
+"""The three programs, through the real index and the embedded engine, in process and over HTTP."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dspy
+import pytest
+from openai_server import Server, serve
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
+from programs import DIVA, RAC, ClosedBook, set_knn_demos
+from signatures import AmbiguityType, Coverage, Passage
+
+QUESTION = "When did Titanic come out?"
+NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return Encoder()
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def parts(encoder: Encoder) -> tuple[FusedRetriever, BiEncoderReranker]:
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture
+def diva(parts: tuple[FusedRetriever, BiEncoderReranker], encoder: Encoder) -> DIVA:
+    return DIVA(*parts, encoder=encoder)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
+    lm = embedded_lm(engine)
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
+        yield lm
+
+
+@pytest.fixture(scope="module")
+def server(engine: ExtractiveEngine) -> Iterator[Server]:
+    with serve(engine, latency=0.1) as running:
+        yield running
+
+
+def comparable(prediction: dspy.Prediction) -> dict[str, object]:
+    return dict(prediction.items())
+
+
+def test_rac_cites_a_passage_for_every_reading(
+    parts: tuple[FusedRetriever, BiEncoderReranker], embedded: dspy.LM
+) -> None:
+    result = RAC(*parts)(question=QUESTION)
+    assert len(result.passages) == 5
+    assert len(result.interpretations) >= 2
+    by_pid = {passage.pid: passage for passage in result.passages}
+    for reading in result.interpretations:
+        assert reading.answer in by_pid[reading.pid].text
+    assert len(result.answer.split(". ")) >= 3
+
+
+def test_diva_reports_every_stage(diva: DIVA, embedded: dspy.LM) -> None:
+    result = diva(question=QUESTION)
+    assert result.coverage in (Coverage.USEFUL, Coverage.PARTIAL_USEFUL)
+    assert len(result.verdicts) == len(result.pseudo_interpretations) >= 2
+    assert all(isinstance(kind, AmbiguityType) for kind in result.ambiguity)
+    assert result.reason
+    assert {reading.pid for reading in result.interpretations} <= {passage.pid for passage in result.passages}
+    assert result.get_lm_usage()["polyqa/extractive"]["prompt_tokens"] > 1000
+
+
+def test_diva_answers_closed_book_when_the_passages_are_useless(diva: DIVA, embedded: dspy.LM) -> None:
+    result = diva(question=NONSENSE)
+    assert result.coverage is Coverage.USELESS
+    assert not any(result.verdicts)
+    assert list(result.interpretations) == []
+    assert "cannot answer" in result.answer
+
+
+def test_diva_without_candidates_answers_closed_book(
+    parts: tuple[FusedRetriever, BiEncoderReranker], embedded: dspy.LM
+) -> None:
+    class Nothing:
+        def search(self, query: str, k: int = 10) -> list[Passage]:
+            return []
+
+        def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
+            return [[] for _ in queries]
+
+    result = DIVA(Nothing(), parts[1])(question=QUESTION)
+    assert result.coverage is Coverage.USELESS
+    assert list(result.passages) == []
+
+
+def test_closed_book_says_that_it_does_not_know(embedded: dspy.LM) -> None:
+    result = ClosedBook()(question=QUESTION)
+    assert "cannot answer" in result.answer
+    assert result.interpretations == []
+    assert result.passages == []
+
+
+@pytest.mark.parametrize("name", ["ClosedBook", "RAC", "DIVA"])
+def test_async_gives_the_same_result(
+    name: str, parts: tuple[FusedRetriever, BiEncoderReranker], encoder: Encoder, embedded: dspy.LM
+) -> None:
+    programs = {"ClosedBook": ClosedBook(), "RAC": RAC(*parts), "DIVA": DIVA(*parts, encoder=encoder)}
+    program = programs[name]
+    assert comparable(asyncio.run(program.acall(question=QUESTION))) == comparable(program(question=QUESTION))
+
+
+@pytest.mark.parametrize("settings", [{"passages": 0}, {"passages": 9, "candidates": 8}, {"useful_at": 1.1}])
+def test_bad_settings_are_refused(settings: dict[str, float], parts: tuple[FusedRetriever, BiEncoderReranker]) -> None:
+    with pytest.raises(ValueError, match=r"passages|useful_at"):
+        DIVA(*parts, **settings)
+
+
+def test_diversify_follows_equations_4_and_5(diva: DIVA) -> None:
+    pseudo = ["When was the ship Titanic launched?", "When did the musical Titanic open on Broadway?"]
+    passages = diva.diversify(QUESTION, pseudo)
+    candidates = diva.retriever.search(QUESTION, diva.candidates)
+    relevance = diva.reranker.score(pseudo, candidates)
+    union = set()
+    for row in relevance:
+        union |= {candidates[i].pid for i in sorted(range(len(row)), key=lambda i: -row[i])[:5]}
+    mean = dict(zip((c.pid for c in candidates), relevance.mean(axis=0), strict=True))
+    assert [p.pid for p in passages] == sorted(union, key=lambda pid: -mean[pid])[:5]
+    assert {"titanic-ship", "titanic-musical"} <= {p.pid for p in passages}
+
+
+def test_the_same_answers_over_the_wire(diva: DIVA, embedded: dspy.LM, server: Server) -> None:
+    here = diva(question=QUESTION)
+    remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+    before = len(server.requests)
+    with dspy.context(lm=remote):
+        there = diva(question=QUESTION)
+    assert comparable(there) == comparable(here)
+    assert len(server.requests) - before == 4 + len(there.verdicts)
+    assert server.most_at_once >= 2, "the verifications must go out at once"
+    used = there.get_lm_usage()["openai/polyqa-extractive"]["prompt_tokens"]
+    assert used == here.get_lm_usage()["polyqa/extractive"]["prompt_tokens"]
+
+
+def test_prompts_start_with_what_never_changes(diva: DIVA, embedded: dspy.LM, server: Server) -> None:
+    remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+    before = len(server.requests)
+    with dspy.context(lm=remote):
+        diva(question=QUESTION)
+    verifications = [
+        request["messages"] for request in server.requests[before:] if "answerable" in str(request["messages"][0])
+    ]
+    assert len(verifications) >= 2
+    heads = {str(messages[-1]["content"]).split("[[ ## question ## ]]")[0] for messages in verifications}
+    assert len(heads) == 1, "passages come before the interpretation: one prefix for all verifications"
+
+
+def examples() -> list[dict[str, object]]:
+    return [
+        {
+            "question": "When did Solaris come out?",
+            "reason": "[AmbObj] Solaris may be the novel, the 1972 film or the 2002 film.",
+            "ambiguity_types": ["AmbObj"],
+            "pseudo_interpretations": [
+                "When did the novel Solaris come out?",
+                "When did the 1972 film Solaris come out?",
+            ],
+            "interpretations": [
+                {"question": "When did the novel Solaris come out?", "answer": "1961"},
+                {"question": "When did the 1972 film Solaris come out?", "answer": "1972"},
+            ],
+            "answer": "Solaris may be a novel or a film. The novel came out in 1961. The first film followed in 1972.",
+        },
+        {
+            "question": "Who was the first king?",
+            "reason": "[AmbLoc] Many countries had a first king.",
+            "ambiguity_types": ["AmbLoc"],
+            "pseudo_interpretations": [
+                "Who was the first king in Norway?",
+                "Who was the first king in Siam?",
+            ],
+            "interpretations": [{"question": "Who was the first king of Norway?", "answer": "Harald Fairhair"}],
+            "answer": "It depends on the country. In Norway it was Harald Fairhair. Elsewhere it was someone else.",
+        },
+    ]
+
+
+def with_demos(diva: DIVA) -> DIVA:
+    pool = examples()
+    set_knn_demos(diva, dict.fromkeys(("classify", "infer", "extract", "write"), pool), k=1)
+    return diva
+
+
+def test_demos_change_what_the_engine_does(diva: DIVA, embedded: dspy.LM) -> None:
+    bare = diva(question="When did Dune come out?")
+    shown = with_demos(diva)(question="When did Dune come out?")
+    assert "When did the novel Dune come out?" in shown.pseudo_interpretations
+    assert shown.pseudo_interpretations != bare.pseudo_interpretations
+    assert len(shown.answer.split()) < len(bare.answer.split())
+
+
+_CHILD = """
+import json, sys
+import dspy
+import polyqa
+from polyqa.asking import ask
+program = polyqa.load("diva", demos=sys.argv[1])
+result = ask(sys.argv[2], program=program)
+print(json.dumps([result.to_dict() | {"seconds": 0}, [call.messages for call in result.calls]], default=str))
+"""
+
+
+def test_a_saved_diva_gives_identical_prompts_and_answers_in_a_new_process(diva: DIVA, tmp_path: Path) -> None:
+    import polyqa
+
+    with_demos(diva)
+    path = tmp_path / "diva.json"
+    diva.save(str(path))
+    assert "Solaris" in path.read_text()
+    here = polyqa.ask(QUESTION, program=diva)
+    child = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(path), QUESTION], capture_output=True, text=True, check=True
+    )
+    result, prompts = json.loads(child.stdout.splitlines()[-1])
+    expected = json.loads(json.dumps(here.to_dict() | {"seconds": 0}, default=str))
+    assert {**result, "program": ""} == {**expected, "program": ""}
+    key = lambda messages: json.dumps(messages)  # noqa: E731  concurrent calls end in any order
+    assert sorted(map(key, prompts)) == sorted(key(call.messages) for call in here.calls)
+
+
+def test_programs_deep_copy_without_copying_index_or_models(diva: DIVA) -> None:
+    copied = diva.deepcopy()
+    assert copied is not diva
+    assert copied.retriever.retrievers[0] is diva.retriever.retrievers[0]
+    assert copied.extract.encoder is diva.extract.encoder

@@ -1,0 +1,146 @@
+import json
+import re
+from typing import Any
+
+import dspy
+import pytest
+
+import signatures
+from signatures import (
+    AmbiguityType,
+    AnswerClosedBook,
+    ExtractInterpretations,
+    InferPseudoInterpretations,
+    Interpretation,
+    TypeAmbiguity,
+    VerifyInterpretation,
+    WriteLongFormAnswer,
+)
+
+READINGS = [
+    Interpretation(question="When did the 1953 film come out?", answer="1953", pid="2"),
+    Interpretation(question="When did the 1997 film come out?", answer="1997"),
+]
+OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
+    (TypeAmbiguity, {"reason": "Two films.", "ambiguity_types": [AmbiguityType.SUBJECT, AmbiguityType.TIME]}),
+    (InferPseudoInterpretations, {"pseudo_interpretations": ["When was it made?", "When was it shown?"]}),
+    (ExtractInterpretations, {"interpretations": READINGS}),
+    (VerifyInterpretation, {"answerable": "No"}),
+    (WriteLongFormAnswer, {"answer": "There are two.\nOne came out in 1953."}),
+    (AnswerClosedBook, {"answer": 'It may mean two films, "Titanic" and «Titanic».'}),
+]
+ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
+
+every_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=["chat", "json"])
+every_signature = pytest.mark.parametrize(
+    ("signature", "outputs"), OUTPUTS, ids=[signature.__name__ for signature, _ in OUTPUTS]
+)
+
+
+def system_message(adapter: dspy.Adapter, signature: type[dspy.Signature]) -> str:
+    inputs = dict.fromkeys(signature.input_fields, "text")
+    return adapter.format(signature, [], inputs)[0]["content"]
+
+
+def test_six_signatures_are_exported() -> None:
+    exported = {
+        value for value in vars(signatures).values() if isinstance(value, type) and issubclass(value, dspy.Signature)
+    }
+    assert exported == {signature for signature, _ in OUTPUTS}
+
+
+@every_adapter
+@every_signature
+def test_a_demo_of_every_signature_parses_back(
+    adapter: Any, signature: type[dspy.Signature], outputs: dict[str, Any]
+) -> None:
+    shown = adapter.format_assistant_message_content(signature, outputs)
+    assert adapter.parse(signature, shown) == outputs
+
+
+@every_adapter
+@pytest.mark.parametrize(
+    ("signature", "shown"),
+    [
+        (ExtractInterpretations, "`interpretations` (list[Interpretation])"),
+        (InferPseudoInterpretations, "`pseudo_interpretations` (list[str])"),
+        (VerifyInterpretation, "`answerable` (Literal['Yes', 'No'])"),
+        (TypeAmbiguity, "`ambiguity_types` (list[AmbiguityType])"),
+    ],
+)
+def test_lenient_fields_are_shown_under_the_name_of_their_type(
+    adapter: Any, signature: type[dspy.Signature], shown: str
+) -> None:
+    assert shown in system_message(adapter, signature)
+
+
+def schema_in(prompt: str) -> dict[str, Any]:
+    text = prompt[re.search(r"must adhere to the JSON schema: ", prompt).end() :]
+    return json.JSONDecoder().raw_decode(text.replace('\\"', '"'))[0]
+
+
+@every_adapter
+def test_the_schema_of_interpretations_in_a_prompt_is_short(adapter: Any) -> None:
+    prompt = system_message(adapter, ExtractInterpretations)
+    schema = schema_in(prompt)
+    assert schema["items"] == {"$ref": "#/$defs/Interpretation"}
+    reading = schema["$defs"]["Interpretation"]
+    assert set(reading["properties"]) == {"question", "answer", "pid"}
+    assert set(reading) == {"type", "properties", "required"}
+    assert '"title"' not in prompt
+    assert "null" not in prompt
+    assert "One reading of an ambiguous question" not in prompt
+    assert len(json.dumps(schema)) < 500
+
+
+@every_adapter
+def test_a_demo_without_passages_teaches_no_null_citation(adapter: Any) -> None:
+    shown = adapter.format_assistant_message_content(ExtractInterpretations, {"interpretations": READINGS})
+    assert shown.count("pid") == 1
+    assert "null" not in shown
+
+
+def test_interpretations_as_input_are_shown_without_null_citations() -> None:
+    inputs = {"passages": ["A | b"], "question": "When did it come out?", "interpretations": READINGS}
+    shown = dspy.ChatAdapter().format(WriteLongFormAnswer, [], inputs)[-1]["content"]
+    assert json.dumps([reading.model_dump() for reading in READINGS]) in shown
+    assert "null" not in shown
+
+
+def test_passages_are_numbered_by_dspy() -> None:
+    inputs = {"passages": ["A | one", "B | two"], "question": "Which one?"}
+    shown = dspy.ChatAdapter().format(VerifyInterpretation, [], inputs)[-1]["content"]
+    assert "[1] «A | one»\n[2] «B | two»" in shown
+
+
+def test_passages_come_before_the_question() -> None:
+    for signature in (ExtractInterpretations, VerifyInterpretation, WriteLongFormAnswer):
+        assert list(signature.input_fields)[:2] == ["passages", "question"]
+
+
+@every_signature
+def test_every_signature_survives_saving(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
+    loaded = signature.load_state(json.loads(json.dumps(signature.dump_state())))
+    assert list(loaded.fields) == list(signature.fields)
+    assert loaded.instructions == signature.instructions
+    assert system_message(dspy.ChatAdapter(), loaded) == system_message(dspy.ChatAdapter(), signature)
+
+
+@every_signature
+def test_every_signature_takes_other_instructions(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
+    changed = signature.with_instructions("Do it carefully.")
+    assert changed.instructions == "Do it carefully."
+    adapter = dspy.ChatAdapter()
+    assert adapter.parse(changed, adapter.format_assistant_message_content(signature, outputs)) == outputs
+
+
+def test_other_instructions_leave_the_fields_lenient() -> None:
+    changed = VerifyInterpretation.with_instructions("Do it carefully.")
+    reply = "[[ ## answerable ## ]]\nyes.\n\n[[ ## completed ## ]]"
+    assert dspy.ChatAdapter().parse(changed, reply) == {"answerable": "Yes"}
+
+
+@every_signature
+def test_every_signature_can_reason_first(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
+    extended = dspy.ChainOfThought(signature).predict.signature
+    assert list(extended.output_fields) == ["reasoning", *signature.output_fields]

@@ -1,0 +1,104 @@
+"""A real OpenAI-compatible HTTP server on localhost that serves the extractive engine over the wire."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from dspy.lm15 import LM15Error, Message, Request
+
+from engines.extractive import ExtractiveEngine
+
+
+@dataclass
+class Server:
+    """Where the server listens, and what it was asked."""
+
+    base: str
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    most_at_once: int = 0
+
+
+@contextmanager
+def serve(engine: ExtractiveEngine, *, latency: float = 0.0) -> Iterator[Server]:
+    """Serve ``POST /v1/chat/completions`` until the block ends; ``latency`` seconds are slept per call."""
+    running = 0
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            nonlocal running
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                state.requests.append(body)
+                running += 1
+                state.most_at_once = max(state.most_at_once, running)
+            try:
+                time.sleep(latency)
+                status, reply = self._answer(body)
+            finally:
+                with lock:
+                    running -= 1
+            data = json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+            if self.path.split("?")[0] != "/v1/chat/completions":
+                return 404, {"error": {"message": f"no such path: {self.path}"}}
+            system, messages = "", []
+            for message in body["messages"]:
+                text = message["content"]
+                if not isinstance(text, str):
+                    text = "".join(part["text"] for part in text)
+                if message["role"] in ("system", "developer"):
+                    system += text
+                else:
+                    make = Message.user if message["role"] == "user" else Message.assistant
+                    messages.append(make(text))
+            try:
+                request = Request(model=body["model"], messages=tuple(messages), system=system or None)
+                response = engine.complete(request)
+            except LM15Error as error:
+                return 400, {"error": {"message": str(error), "type": "invalid_request_error"}}
+            return 200, {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 0,
+                "model": body["model"],
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": {"role": "assistant", "content": response.message.text},
+                        "finish_reason": "stop",
+                    }
+                ],
+                "usage": {
+                    "prompt_tokens": response.usage.input_tokens,
+                    "completion_tokens": response.usage.output_tokens,
+                    "total_tokens": response.usage.total_tokens,
+                },
+            }
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state = Server(base=f"http://127.0.0.1:{server.server_address[1]}/v1")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
