@@ -71,10 +71,17 @@ def read_asqa(path: str | Path, split: str | None = None) -> list[Question]:
         raise PolyqaError(f"{path} is not JSON ({error}).") from error
     if not isinstance(data, dict):
         raise PolyqaError(f"{path}: expected an object of questions, got {type(data).__name__}.")
-    if split is None and len(data) == 1:
-        split = next(iter(data))
-    records = data.get(split, data) if split is not None else data
-    return [_question(path, str(key), record) for key, record in records.items()]
+    if not any(isinstance(record, dict) and "qa_pairs" in record for record in data.values()):
+        if split is None and len(data) == 1:
+            split = next(iter(data))
+        if split not in data:
+            wanted = "Name a split" if split is None else f"There is no split {split!r}"
+            raise PolyqaError(f"{path}: {wanted}; there are {', '.join(data) or 'none'}.")
+        data = data[split]
+        if not isinstance(data, dict):
+            kind = type(data).__name__
+            raise PolyqaError(f"{path}: expected split {split!r} to be an object of questions, got {kind}.")
+    return [_question(path, str(key), record) for key, record in data.items()]
 
 
 def _question(path: Path, key: str, record: Any) -> Question:
@@ -84,6 +91,8 @@ def _question(path: Path, key: str, record: Any) -> Question:
         )
         if not readings:
             raise ValueError("no qa_pairs")
+        if any(isinstance(pair["short_answers"], str) for pair in record["qa_pairs"]):
+            raise TypeError("short_answers must be a list")
         return Question(
             id=key,
             question=record["ambiguous_question"],

@@ -93,5 +93,5 @@ def _build(passages: Sequence[Passage]) -> Any:
     import bm25s
 
     model = bm25s.BM25()
-    model.index(_tokenize([passage.render() for passage in passages]), show_progress=False)
+    model.index(_tokenize([passage.indexed_text for passage in passages]), show_progress=False)
     return model

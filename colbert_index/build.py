@@ -93,7 +93,7 @@ def build_index(
     with replacing(target) as work:
         tokens = _build_colbert(passages, work, location, settings, progress)
         if encoder is not None:
-            vectors = encoder.encode([passage.render() for passage in passages])
+            vectors = encoder.encode([passage.indexed_text for passage in passages])
             np.save(work / VECTORS, vectors.astype(np.float16))
         hashed = checkpoint_hash(location)
         write_passages(work / PASSAGES, passages)
@@ -161,7 +161,7 @@ def _build_colbert(
     config = colbert_config(
         location, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
     )
-    texts = [passage.render() for passage in passages]
+    texts = [passage.indexed_text for passage in passages]
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     sampled = _sample(texts, settings) if len(chunks) > 1 else []
     with _bar(len(texts) + len(sampled), progress) as advance:

@@ -50,7 +50,7 @@ def check_index(index: str | Path) -> ColBERTIndex:
             raise IndexFaultError(f"{where} {VECTORS} does not match its passages. Build it anew.")
     step = max(1, len(handle.passages) // _PROBES)
     probes = handle.passages[::step][:_PROBES]
-    found = handle.search_many([probe.render() for probe in probes], k=10)
+    found = handle.search_many([probe.indexed_text for probe in probes], k=10)
     lost = [p.pid for p, hits in zip(probes, found, strict=True) if p.pid not in {hit.pid for hit in hits}]
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it anew.")

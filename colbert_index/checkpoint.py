@@ -9,7 +9,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from embedded_models.encoder import minilm_path
+from embedded_models.minilm import minilm_path
 from signatures import PolyqaError
 
 from .engine import prepare_colbert, quiet

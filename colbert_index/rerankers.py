@@ -41,9 +41,9 @@ class BiEncoderReranker:
     def _passage_vectors(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
         stored = self.index.vectors(self.encoder.name) if self.index else None
         if self.index is None or stored is None:
-            return self.encoder.encode([passage.render() for passage in passages])
+            return self.encoder.encode([passage.indexed_text for passage in passages])
         positions = [self.index.position(passage) for passage in passages]
-        unknown = [passage.render() for passage, at in zip(passages, positions, strict=True) if at is None]
+        unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
         fresh = iter(self.encoder.encode(unknown))
         rows = [next(fresh) if at is None else stored[at].astype(np.float32) for at in positions]
         return np.stack(rows)
@@ -75,7 +75,7 @@ class CrossEncoderReranker:
         """Return the model's relevance scores, shape (len(queries), len(passages)); their range is its own."""
         if not queries or not passages:
             return np.zeros((len(queries), len(passages)), dtype=np.float32)
-        pairs = [(query, passage.render()) for query in queries for passage in passages]
+        pairs = [(query, passage.indexed_text) for query in queries for passage in passages]
         scores = self.model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
         return np.asarray(scores, dtype=np.float32).reshape(len(queries), len(passages))
 

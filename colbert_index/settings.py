@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from signatures import Passage
 
+_TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
+
 
 @dataclass(frozen=True)
 class IndexSettings:
@@ -97,7 +99,7 @@ def fingerprint(passages: Iterable[Passage | None], checkpoint_hash: str, settin
     ``None`` stands for a removed passage: removing and adding is not the same index as building anew,
     because the centroids differ.
     """
-    digest = hashlib.sha256(checkpoint_hash.encode())
+    digest = hashlib.sha256(f"{_TEXT} {checkpoint_hash}".encode())
     digest.update(json.dumps(asdict(settings), sort_keys=True).encode())
     for passage in passages:
         fields = [passage.pid, passage.title, passage.text] if passage else None

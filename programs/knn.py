@@ -74,7 +74,7 @@ class KNNPredict(dspy.Predict):
         if not pool:
             return []
         order = np.argsort(-similarities[0], kind="stable")[: self.k]
-        return [pool[index] for index in reversed(order)]
+        return [pool[index] for index in sorted(order, key=lambda index: (similarities[0][index], index))]
 
     def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         if self.k is None or "demos" in kwargs:

@@ -16,23 +16,26 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import GetCoreSchemaHandler
+import dspy
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from .types import AmbiguityType, Interpretation
 
-_BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):]\s*|\[\d{1,3}\]\s*)")
+_BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
 _QUESTION_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?\**(?:DQ|disambiguated question|question)\s*(\d*)\**\s*[:.]\**", re.I)
 _ANSWER_LINE = re.compile(
     r"^\s*(?:[-*•–]\s+)?\**(?:DA|disambiguated answer|short answer|answer)\s*(\d*)\**\s*[:.]\**", re.I
 )
+_LONG_ANSWER_LINE = re.compile(r"^\s*\**answer\**\s*[:.]", re.I)
 _PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?(?:pid|passage|source)\s*\d*\s*[:.]", re.I)
 _WORD = re.compile(r"\w+")
 
 
 def _strip_quotes(text: str) -> str:
     text = text.strip()
-    while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+    while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`" and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     return text
 
@@ -44,8 +47,8 @@ def _decode(text: str) -> Any:
         for decode in (json.loads, ast.literal_eval):
             try:
                 return decode(body)
-            except (ValueError, SyntaxError):
-                continue
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                continue  # literal_eval documents all of these for malformed text
     return text
 
 
@@ -72,9 +75,13 @@ def parse_interpretation_lines(text: str) -> list[Interpretation]:
     """
     pairs: list[Interpretation] = []
     question: str | None = None
+    tagged = False
     for line in text.splitlines():
         if match := _QUESTION_LINE.match(line):
             question = _strip_quotes(line[match.end() :])
+            tagged = tagged or "DQ" in match[0].upper()
+        elif tagged and _LONG_ANSWER_LINE.match(line):
+            break
         elif (match := _ANSWER_LINE.match(line)) and question:
             answer = _strip_quotes(line[match.end() :])
             if answer:
@@ -179,6 +186,8 @@ def parse_questions(value: Any) -> list[str]:
     for item in value:
         if isinstance(item, dict):
             item = _first({str(key).lower(): text for key, text in item.items()}, _QUESTION_KEYS)
+        if not isinstance(item, str):
+            raise ValueError(f"not a question: {item!r:.200}")
         match = _QUESTION_LINE.match(str(item))
         text = _strip_quotes(str(item)[match.end() :] if match else _BULLET.sub("", str(item), count=1))
         if len(_WORD.findall(text)) < 2:
@@ -191,8 +200,10 @@ def parse_yes_no(value: Any) -> str:
     """Return ``"Yes"`` or ``"No"`` from the first of these words, from a bool, or from 1 and 0."""
     if isinstance(value, bool) or value in (0, 1):
         return "Yes" if value else "No"
-    if isinstance(value, (list, tuple)) and len(value) == 1:
-        return parse_yes_no(value[0])
+    if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (str, bool)):
+        return parse_yes_no(value[0])  # not a number: DSPy's repairing parser makes [1] of "No [1]"
+    if isinstance(value, (list, tuple)):
+        raise ValueError(f"neither Yes nor No: {value!r:.200}")
     match = re.search(r"\b(yes|true|no|false)\b", str(value).lower())
     if not match:
         raise ValueError(f"neither Yes nor No: {value!r:.200}")
@@ -233,13 +244,21 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     return [label for label in labels if label is not AmbiguityType.NONE] or labels
 
 
-def _lenient(name: str, strict: Any, parse: Callable[[Any], Any]) -> Any:
-    """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``."""
+def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
+    """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``.
 
-    class Lenient:
+    It is a `dspy.Type` because DSPy shows such a type the raw text when what its repairing JSON parser
+    made of the text is refused. ``schema`` replaces the JSON schema that DSPy prints into the prompt.
+    """
+
+    class Lenient(dspy.Type):
         @classmethod
         def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
             return core_schema.no_info_before_validator_function(parse, handler.generate_schema(strict))
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, inner: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+            return schema if schema is not None else handler(inner)
 
     Lenient.__name__ = Lenient.__qualname__ = name
     return Lenient
@@ -254,4 +273,9 @@ else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], parse_interpretations)
     Questions = _lenient("list[str]", list[str], parse_questions)
     YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
-    AmbiguityTypes = _lenient("list[AmbiguityType]", list[AmbiguityType], parse_ambiguity_types)
+    AmbiguityTypes = _lenient(
+        "list[AmbiguityType]",
+        list[AmbiguityType],
+        parse_ambiguity_types,
+        {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
+    )

@@ -12,10 +12,9 @@ from .rewriting import settle
 from .text import answer_kind, content_words, fits_kind, holds, normalize, sentence_at
 
 _MOST = 6
-_SPANS_PER_PASSAGE = 2
+_SPANS_PER_PASSAGE = 3
 # A reading is kept if its support is at least this part of the best one's.
-_RELATIVE_SUPPORT = 0.45
-_SAME_TOPIC = 0.25
+_RELATIVE_SUPPORT = 0.5
 _LONGEST_ANSWER = 10
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
-_REMINDER = re.compile(r"\n*Respond with (?:the corresponding output fields|a JSON object).*\Z", re.S)
+_REMINDER = re.compile(r"\n\nRespond with (the corresponding output fields|a JSON object)[^\n]*\Z")
 _NOT_SUPPLIED = "Not supplied for this particular"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
 
@@ -97,6 +97,7 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     inputs = tuple(_FIELD.findall(before))
     outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
     last = turns[-1][1]
+    reminder = _REMINDER.search(last)
     demos = []
     for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False):
         if (role, reply_role) == ("user", "assistant"):
@@ -107,7 +108,7 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
         output_fields=outputs,
         inputs=_sections(_REMINDER.sub("", last), inputs),
         demos=tuple(demos),
-        style="json" if re.search(r"Respond with a JSON object", last) else "chat",
+        style="json" if reminder and reminder[1] == "a JSON object" else "chat",
     )
 
 
@@ -157,8 +158,11 @@ def parse_passages(text: str) -> list[PromptPassage]:
 
 
 def _passage(number: int, blob: str) -> PromptPassage:
-    body = " ".join(blob.strip().removeprefix("«««").removesuffix("»»»").split())
-    body = body.removeprefix("«").removesuffix("»").strip()
+    marks = 3 if blob.lstrip().startswith("«««\n") else 1  # DSPy's long form starts a new line
+    body = blob.strip()
+    if body.startswith("«" * marks) and body.endswith("»" * marks):
+        body = body[marks : len(body) - marks]
+    body = " ".join(body.split())
     title, bar, text = body.partition(" | ")
     return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", body)
 

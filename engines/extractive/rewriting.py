@@ -86,7 +86,10 @@ def settle(question: str, title: str) -> str | None:
         return None
     known = set(map(_stem, content_words(question)))
     body = question.rstrip(" ?").split()
-    first, last = _mention(body, name)
+    mention = _mention(body, name)
+    if mention is None:
+        return None
+    first, last = mention
     if qualifier and not set(map(_stem, content_words(qualifier))) <= known:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, content_words(name))) - known:
@@ -95,10 +98,14 @@ def settle(question: str, title: str) -> str | None:
     return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
 
 
-def _mention(body: list[str], name: str) -> tuple[int, int]:
+def _bare(word: str) -> str:
+    return re.sub(r"[^\w'’-]", "", word)
+
+
+def _mention(body: list[str], name: str) -> tuple[int, int] | None:
     """Return the first and last position of the longest run of the question's words that the name has."""
-    wanted = {_stem(word) for word in name.lower().replace(",", " ").split()}
-    stems = [_stem(re.sub(r"[^\w'’-]", "", word)) for word in body]
+    wanted = {_stem(_bare(word)) for word in name.replace(",", " ").split()}
+    stems = [_stem(_bare(word)) for word in body]
     best, start = (0, -1, -1), None
     for position in range(len(stems) + 1):
         inside = position < len(stems) and stems[position] in wanted
@@ -110,6 +117,8 @@ def _mention(body: list[str], name: str) -> tuple[int, int]:
             best = max(best, (weight, -start, position - 1))
             start = None
     weight, negative, last = best
+    if not weight:
+        return None
     first = -negative
     while body[first].lower() in ("of", "in", "on", "at", "the") and first < last:
         first += 1  # the run may begin with a word that belongs to the question

@@ -1,6 +1,7 @@
 """Small text tools that the skills share: sentences, words, names, and what kind of answer is asked."""
 
 import re
+import string
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ _ABBREVIATION = re.compile(
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-Z])\.$"
 )
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]]*\s+(?=[\"“‘'(\[]*[A-Z0-9])")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 STOPWORDS = frozenset(
@@ -96,6 +98,14 @@ STOPWORDS = frozenset(
     ]
 )
 
+# The first question word decides: "who was king when the war began" asks for a person.
+_ASKED = re.compile(
+    r"\b(?:(?P<number>how (?:many|much|long|old|tall|far|big|high|deep|often|large)|what (?:number|percent\w*))"
+    r"|(?P<time>when|what (?:year|date|day|time|month|century)|which year)"
+    r"|(?P<person>who(?:m|se)?)"
+    r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
+)
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -138,7 +148,7 @@ def content_words(text: str) -> list[str]:
 
 def normalize(text: str) -> str:
     """Return a form under which two spellings of one answer are equal (ASQA's normalisation)."""
-    text = re.sub(r"[^\w\s]", "", text.lower())
+    text = text.lower().translate(_PUNCTUATION)
     return " ".join(word for word in text.split() if word not in ("a", "an", "the"))
 
 
@@ -155,18 +165,8 @@ def years(text: str) -> list[str]:
 
 def answer_kind(question: str) -> AnswerKind:
     """Return what kind of answer a question asks for, by its question words."""
-    q = f" {question.lower().strip()} "
-    if re.search(
-        r"\bhow (?:many|much|long|old|tall|far|big|high|deep|often|large)\b|\bwhat (?:number|percent\w*)\b", q
-    ):
-        return "number"
-    if re.search(r"\bwhen\b|\bwhat (?:year|date|day|time|month|century)\b|\bwhich year\b", q):
-        return "time"
-    if re.search(r"\bwho(?:m|se)?\b", q):
-        return "person"
-    if re.search(r"\bwhere\b|\b(?:what|which) (?:country|city|state|place|town|river|continent)\b", q):
-        return "place"
-    return "other"
+    found = _ASKED.search(question.lower())
+    return found.lastgroup if found else "other"  # type: ignore[return-value]
 
 
 def fits_kind(answer: str, kind: AnswerKind) -> bool:

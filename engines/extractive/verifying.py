@@ -8,7 +8,7 @@ from .models import Models
 from .prompt import Prompt, parse_passages
 from .reading import gather
 
-DEFAULT_THRESHOLD = 0.5
+DEFAULT_THRESHOLD = 0.2
 
 
 def verify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -24,7 +24,7 @@ def verify(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def best_support(question: str, passages: str, models: Models) -> float:
     """Return the support of the best answer that the rendered passages give, in [0, 1)."""
-    found = gather(question, parse_passages(passages), models)
+    found = gather(question, parse_passages(passages), models, keep=3, ranked=False)
     return found[0].support if found else 0.0
 
 

@@ -216,6 +216,7 @@ def test_every_rendered_list_of_questions_parses_back_through_dspy(questions: li
         "- DQ 1: Who hosted in 1998?\n- DA 1: Nagano\n- DQ 2: Who hosted in 2002?\n- DA 2: Salt Lake City",
         "**DQ 1:** Who hosted in 1998?\n**DA 1:** Nagano\n**DQ 2:** Who hosted in 2002?\n**DA 2:** Salt Lake City",
         "Question 1: Who hosted in 1998?\nAnswer 1: Nagano\nQuestion 2: Who hosted in 2002?\nAnswer 2: Salt Lake City",
+        "Question 1: Who hosted in 1998?\nAnswer: Nagano\nQuestion 2: Who hosted in 2002?\nAnswer: Salt Lake City",
         "Question: Who hosted in 1998?\nShort answer: Nagano\n"
         "Question: Who hosted in 2002?\nShort answer: Salt Lake City",
         "Disambiguations:\nDQ 1: Who hosted in 1998?\nsome prose\nDA 1: Nagano\n"

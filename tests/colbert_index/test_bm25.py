@@ -1,0 +1,89 @@
+import copy
+import math
+from pathlib import Path
+
+import pytest
+
+from colbert_index import BM25Retriever, ColBERTIndex
+from signatures import Passage
+
+FEW = [
+    Passage(pid="a", title="Tea", text="Green tea is steamed."),
+    Passage(pid="b", text="The kettle sings on the stove."),
+    Passage(pid="c", title="Kettle", text="A kettle of copper; a kettle of tin."),
+    Passage(pid="d", text="Kites climb in the evening breeze."),
+]
+
+
+def test_the_passage_with_more_of_the_words_comes_first() -> None:
+    found = BM25Retriever(FEW).search("copper kettle")
+    assert [passage.pid for passage in found] == ["c", "b"]
+    assert found[0].score > found[1].score > 0
+    assert [passage.with_score(0) for passage in found] == [FEW[2], FEW[1]]
+
+
+def test_the_score_is_lucenes_bm25() -> None:
+    # After stop words and stemming: 4 + 3 + 5 + 4 words, of which "kettl" stands in b once and in c three times.
+    idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+
+    def score(frequency: int, length: int) -> float:
+        return idf * frequency / (frequency + 1.5 * (1 - 0.75 + 0.75 * length / 4))
+
+    found = BM25Retriever(FEW).search("kettle")
+    assert [(passage.pid, passage.score) for passage in found] == [
+        ("c", pytest.approx(score(3, 5), rel=1e-5)),
+        ("b", pytest.approx(score(1, 3), rel=1e-5)),
+    ]
+
+
+def test_a_passage_without_a_shared_word_is_left_out() -> None:
+    retriever = BM25Retriever(FEW)
+    assert [passage.pid for passage in retriever.search("stove", k=4)] == ["b"]
+    assert retriever.search("glacier") == []
+    assert retriever.search("the of and") == []
+    assert retriever.search("") == []
+
+
+def test_titles_count_and_words_are_stemmed() -> None:
+    found = BM25Retriever(FEW).search("TEAS kite")
+    assert {passage.pid for passage in found} == {"a", "d"}
+
+
+def test_k_cuts_the_list() -> None:
+    retriever = BM25Retriever(FEW)
+    assert [passage.pid for passage in retriever.search("kettle", k=1)] == ["c"]
+    assert retriever.search("kettle", k=100) == retriever.search("kettle", k=4)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        retriever.search("kettle", k=0)
+
+
+def test_search_many_is_many_searches(passages: list[Passage]) -> None:
+    retriever = BM25Retriever(passages)
+    queries = ["salt in the tea", "glacier", "unheard-of", "", "honey and ink"]
+    assert retriever.search_many(queries, k=5) == [retriever.search(query, k=5) for query in queries]
+    assert retriever.search_many([]) == []
+
+
+def test_what_is_saved_is_loaded(passages: list[Passage], tmp_path: Path) -> None:
+    retriever = BM25Retriever(passages)
+    retriever.save(tmp_path / "bm25")
+    loaded = BM25Retriever.load(tmp_path / "bm25", passages)
+    queries = ["salt in the tea", "glacier", "unheard-of", "honey and ink"]
+    assert loaded.search_many(queries) == retriever.search_many(queries)
+
+
+def test_the_index_brings_its_own(index: ColBERTIndex, passages: list[Passage]) -> None:
+    queries = ["salt in the tea", "glacier"]
+    assert index.bm25.search_many(queries) == BM25Retriever(passages).search_many(queries)
+    assert index.bm25 is index.bm25
+
+
+def test_one_passage_is_enough_and_none_is_not() -> None:
+    assert BM25Retriever(FEW[:1]).search("green")[0].pid == "a"
+    with pytest.raises(ValueError, match="at least one passage"):
+        BM25Retriever([])
+
+
+def test_a_deep_copy_is_the_retriever_itself() -> None:
+    retriever = BM25Retriever(FEW)
+    assert copy.deepcopy(retriever) is retriever

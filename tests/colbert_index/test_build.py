@@ -1,0 +1,296 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build, build_index, check_index
+from colbert_index.build import replacing
+from colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from colbert_index.settings import fingerprint
+from colbert_index.store import checkpoint_home
+from embedded_models import Encoder
+from signatures import Passage, PolyqaError
+
+QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith(".") and path.suffix != ".lock")
+
+
+def test_two_builds_of_the_same_passages_are_the_same_index(
+    index: ColBERTIndex, passages: list[Passage], encoder: Encoder, tmp_path: Path
+) -> None:
+    again = build_index(passages, tmp_path / "again", encoder=encoder, progress=False)
+    assert again.fingerprint == index.fingerprint
+    assert again.manifest == index.manifest
+    assert again.search_many(QUERIES, 5) == index.search_many(QUERIES, 5)
+
+
+def test_the_fingerprint_names_passages_order_checkpoint_and_settings(
+    index: ColBERTIndex, passages: list[Passage]
+) -> None:
+    hashed = index.manifest.checkpoint_hash
+    first, *rest = passages
+    variants = [
+        (passages, hashed, index.settings),
+        ([*rest, first], hashed, index.settings),
+        (rest, hashed, index.settings),
+        ([None, *rest], hashed, index.settings),
+        ([first.model_copy(update={"text": f"{first.text} "}), *rest], hashed, index.settings),
+        ([first.model_copy(update={"title": ""}), *rest], hashed, index.settings),
+        ([first.model_copy(update={"pid": "other"}), *rest], hashed, index.settings),
+        (passages, hashed[::-1], index.settings),
+        (passages, hashed, IndexSettings(nbits=4)),
+    ]
+    found = [fingerprint(*variant) for variant in variants]
+    assert found[0] == index.fingerprint
+    assert len(set(found)) == len(variants)
+    assert fingerprint([p.with_score(9) for p in passages], hashed, index.settings) == index.fingerprint
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_tiny_corpora(passages: list[Passage], tmp_path: Path, count: int) -> None:
+    few = passages[:count]
+    built = build_index(few, tmp_path / "few", progress=False)
+    assert len(built) == count
+    for passage in few:
+        found = built.search(passage.text, k=10)
+        assert found[0].pid == passage.pid
+        assert {hit.pid for hit in found} <= {other.pid for other in few}
+        assert built.bm25.search(passage.text)[0].pid == passage.pid
+    assert check_index(tmp_path / "few").passages == few
+
+
+def test_a_corpus_of_several_chunks(passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_CHUNK", 15)  # the usual 25,000 passages would take minutes
+    built = build_index(passages, tmp_path / "chunks", progress=False)
+    assert (built.path / "2.codes.pt").is_file()
+    assert not (built.path / "3.codes.pt").exists()
+    check_index(built.path)
+    for passage in passages[::6]:
+        assert built.search(passage.text, k=3)[0].pid == passage.pid
+
+
+@pytest.mark.parametrize("nbits", [1, 4])
+def test_a_residual_takes_nbits_per_dimension(passages: list[Passage], tmp_path: Path, nbits: int) -> None:
+    import torch
+
+    settings = IndexSettings(nbits=nbits)  # type: ignore[arg-type]
+    built = build_index(passages[15:20], tmp_path / "bits", settings=settings, progress=False)
+    residuals = torch.load(built.path / "0.residuals.pt", weights_only=True)
+    assert residuals.shape == (built.manifest.tokens, 128 * nbits // 8)
+    assert residuals.dtype == torch.uint8
+    assert check_index(built.path).settings == settings
+    assert built.search("what stops the kite from spinning", k=1)[0].pid == "kite-tail"
+
+
+def test_a_passage_is_cut_at_doc_maxlen(tmp_path: Path) -> None:
+    long = "Steam keeps the crust soft. " * 20 + "A marmot whistles."
+    built = build_index([long, "A loaf."], tmp_path / "cut", settings=IndexSettings(doc_maxlen=16), progress=False)
+    assert 16 < built.manifest.tokens <= 32
+
+
+def test_a_checkpoint_by_its_path_makes_the_same_index(
+    index: ColBERTIndex, passages: list[Passage], tmp_path: Path
+) -> None:
+    location = str(embedded_checkpoint())
+    built = build_index(passages, tmp_path / "by_path", checkpoint=location, progress=False)
+    assert built.fingerprint == index.fingerprint
+    assert built.manifest.checkpoint == location
+
+
+@pytest.mark.parametrize("checkpoint", ["./nowhere", "/no/such/checkpoint", "~/no/such", "a/b/c"])
+def test_a_checkpoint_that_is_not_there(passages: list[Passage], tmp_path: Path, checkpoint: str) -> None:
+    with pytest.raises(PolyqaError, match="There is no ColBERT checkpoint at"):
+        build_index(passages, tmp_path / "x", checkpoint=checkpoint, progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_a_configuration_is_no_checkpoint(passages: list[Passage], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PolyqaError, match=r"is no ColBERT checkpoint: it has no config\.json"):
+        build_index(passages, tmp_path / "x", checkpoint=str(tmp_path / "empty"), progress=False)
+
+
+def test_the_hash_of_a_checkpoint_is_that_of_weights_and_configuration(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "README.md").write_text("one")
+    hashed = checkpoint_hash(str(tmp_path))
+    (tmp_path / "README.md").write_text("two")
+    assert checkpoint_hash(str(tmp_path)) == hashed
+    (tmp_path / "config.json").write_text('{"a": 1}')
+    other = checkpoint_hash(str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"weightz")
+    assert len({hashed, other, checkpoint_hash(str(tmp_path))}) == 3
+
+
+def test_an_index_is_overwritten_only_on_demand(copy_index: Callable[[], Path]) -> None:
+    path = copy_index()
+    before = contents(path)
+    with pytest.raises(PolyqaError, match="exists; remove it, choose another name, or overwrite it"):
+        build_index(["A marmot whistles."], path, progress=False)
+    assert contents(path) == before
+    built = build_index(["A marmot whistles."], path, overwrite=True, progress=False)
+    assert [passage.text for passage in ColBERTIndex(path).passages] == ["A marmot whistles."]
+    assert built.search("kite", k=5)[0].text == "A marmot whistles."
+    assert not (path / "vectors.npy").exists()
+    assert leftovers(path.parent) == []
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("kind", ["folder", "empty folder", "file"])
+def test_a_foreign_place_is_left_alone(tmp_path: Path, kind: str, overwrite: bool) -> None:
+    target = tmp_path / "mine"
+    if kind == "file":
+        target.write_text("a diary")
+    else:
+        target.mkdir()
+    if kind == "folder":
+        (target / "diary.txt").write_text("a diary")
+    with pytest.raises(PolyqaError, match="is not a polyqa index; it is left alone" if overwrite else "exists"):
+        build_index(["A marmot whistles."], target, overwrite=overwrite, progress=False)
+    assert list(tmp_path.iterdir()) == [target]
+    if kind != "empty folder":
+        assert (target if kind == "file" else target / "diary.txt").read_text() == "a diary"
+
+
+def test_a_faulty_corpus_leaves_no_trace(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match="has an empty text"):
+        build_index(["fine", ""], tmp_path / "x", progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_one_process_writes_to_a_place(tmp_path: Path) -> None:
+    with (
+        FileLock(tmp_path / ".x.lock"),
+        pytest.raises(PolyqaError, match="is being written by another process"),
+    ):
+        build_index(["A marmot whistles."], tmp_path / "x", progress=False)
+    assert not (tmp_path / "x").exists()
+    build_index(["A marmot whistles."], tmp_path / "x", progress=False)
+
+
+def fail_to_replace(target: Path) -> None:
+    with replacing(target) as work:
+        (work / "file").write_text("half")
+        raise KeyError
+
+
+def test_an_error_while_writing_keeps_the_old_content(tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    with pytest.raises(KeyError):
+        fail_to_replace(target)
+    assert not target.exists()
+    assert leftovers(tmp_path) == []
+    with replacing(target) as work:
+        (work / "file").write_text("old")
+    with pytest.raises(KeyError):
+        fail_to_replace(target)
+    assert (target / "file").read_text() == "old"
+    assert leftovers(tmp_path) == []
+
+
+def test_a_writer_killed_between_its_two_renames_loses_nothing(tmp_path: Path) -> None:
+    old = tmp_path / ".x.replaced"
+    old.mkdir()
+    (old / "file").write_text("old")
+    with pytest.raises(KeyError):
+        fail_to_replace(tmp_path / "x")
+    assert (tmp_path / "x" / "file").read_text() == "old"
+    assert leftovers(tmp_path) == []
+
+
+_BUILD = """
+import sys
+from colbert_index import build_index
+build_index(sys.argv[1], sys.argv[2], overwrite=True, progress=False)
+"""
+
+
+@pytest.mark.parametrize("before", ["nothing", "an index"])
+def test_a_killed_build_leaves_the_place_as_it_was(
+    index: ColBERTIndex, passages: list[Passage], tmp_path: Path, before: str
+) -> None:
+    target = tmp_path / "victim"
+    if before == "an index":
+        shutil.copytree(index.path, target)
+    corpus = tmp_path / "corpus.tsv"
+    corpus.write_text("".join(f"{n}\tMarmot number {n} whistles.\n" for n in range(400)), encoding="utf-8")
+    command = [sys.executable, "-c", _BUILD, str(corpus), str(target)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not list(tmp_path.glob(".victim.building-*")):
+                assert process.poll() is None, "the build ended before it could be killed"
+                time.sleep(0.002)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert leftovers(tmp_path) == [f".victim.building-{process.pid}"]
+
+    if before == "nothing":
+        assert not target.exists()
+        with pytest.raises(IndexFaultError, match="There is no index at"):
+            ColBERTIndex(target)
+    else:
+        assert check_index(target).search_many(QUERIES) == index.search_many(QUERIES)
+
+    built = build_index(passages, target, overwrite=before == "an index", progress=False)
+    assert leftovers(tmp_path) == []
+    assert check_index(target).fingerprint == built.fingerprint == index.fingerprint
+
+
+_TRACED_BUILD = """
+import sys
+connections = []
+sys.addaudithook(lambda event, args: event == "socket.connect" and connections.append(args[1]))
+from colbert_index import ColBERTIndex, build_index
+from embedded_models import Encoder
+built = build_index("corpus.tsv", "./traced", encoder=Encoder(), progress=False)
+found = built.search("marmot")
+assert connections == [], connections
+assert found
+"""
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """An index built in a folder and by a user with names that stand out, and what it printed."""
+    folder = tmp_path_factory.mktemp("zanzigrub")
+    (folder / "corpus.tsv").write_text("1\tA marmot whistles.\n2\tThe burrow is dry.\n", encoding="utf-8")
+    user = {"USER": "quibblefen", "LOGNAME": "quibblefen", "USERNAME": "quibblefen"}
+    done = subprocess.run(
+        [sys.executable, "-c", _TRACED_BUILD],
+        cwd=folder,
+        env={**os.environ, **user},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "traced", done.stdout
+
+
+def test_building_and_searching_connect_to_nothing_and_print_nothing(traced: tuple[Path, str]) -> None:
+    assert traced[1] == ""
+
+
+def test_an_index_does_not_tell_who_built_it_and_where(traced: tuple[Path, str]) -> None:
+    secrets = [b"zanzigrub", b"quibblefen", os.fsencode(Path.home()), os.fsencode(checkpoint_home())]
+    host = os.uname().nodename
+    secrets.append(host.encode() if len(host) > 6 else f'"{host}"'.encode())  # a short one may stand in any file
+    for name, content in contents(traced[0]).items():
+        for secret in secrets:
+            assert secret not in content, name

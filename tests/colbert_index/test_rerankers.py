@@ -1,0 +1,151 @@
+import copy
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from colbert_index import (
+    BiEncoderReranker,
+    ColBERTIndex,
+    CrossEncoderReranker,
+    Reranker,
+    add_passages,
+    build_index,
+    rerank,
+)
+from embedded_models import Encoder
+from embedded_models.minilm import minilm_path
+from signatures import Passage
+
+QUERIES = ["why is old ice blue", "what keeps bread free of mould", "sound post of the violin"]
+
+
+class Lengths:
+    """A reranker that likes long texts."""
+
+    def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
+        return np.array([[len(passage.text) for passage in passages] for _ in queries], dtype=np.float32)
+
+
+@pytest.fixture
+def texts() -> list[Passage]:
+    words = ["aa", "c", "bbb", "dd", "e", "fff"]
+    return [Passage(pid=str(n), text=word, score=1.0) for n, word in enumerate(words)]
+
+
+def test_rerank_orders_by_score_and_ties_keep_their_order(texts: list[Passage]) -> None:
+    found = rerank(Lengths(), "q", texts, k=6)
+    assert [passage.text for passage in found] == ["bbb", "fff", "aa", "dd", "c", "e"]
+    assert [passage.score for passage in found] == [3, 3, 2, 2, 1, 1]
+    assert all(passage.score == 1.0 for passage in texts)
+
+
+def test_rerank_cuts_at_k(texts: list[Passage]) -> None:
+    assert [passage.text for passage in rerank(Lengths(), "q", texts, k=3)] == ["bbb", "fff", "aa"]
+    assert len(rerank(Lengths(), "q", texts, k=100)) == 6
+    assert rerank(Lengths(), "q", [], k=3) == []
+
+
+def test_the_bi_encoder_puts_the_answer_first(encoder: Encoder, passages: list[Passage]) -> None:
+    reranker = BiEncoderReranker(encoder)
+    assert isinstance(reranker, Reranker)
+    best = [rerank(reranker, query, passages, k=1)[0].pid for query in QUERIES]
+    assert best == ["ice-blue", "dough-acid", "violin-post"]
+
+
+def test_the_bi_encoders_scores_are_cosines_of_the_indexed_texts(encoder: Encoder, passages: list[Passage]) -> None:
+    scores = BiEncoderReranker(encoder).score(QUERIES, passages)
+    assert scores.shape == (3, 40)
+    texts = [passage.indexed_text for passage in passages]
+    np.testing.assert_allclose(scores, encoder.similarity(QUERIES, texts), atol=1e-6)
+
+
+def test_stored_vectors_agree_with_computed_ones(
+    index: ColBERTIndex, encoder: Encoder, passages: list[Passage]
+) -> None:
+    stored, computed = BiEncoderReranker(encoder, index), BiEncoderReranker(encoder)
+    assert stored.index is index
+    chosen = [passages[n] for n in (39, 0, 17, 17, 5)]
+    np.testing.assert_allclose(stored.score(QUERIES, chosen), computed.score(QUERIES, chosen), atol=2e-2)
+
+
+def test_stored_vectors_are_read_and_not_computed(
+    copy_index: Callable[[], Path], encoder: Encoder, passages: list[Passage]
+) -> None:
+    path = copy_index()
+    np.save(path / "vectors.npy", np.eye(40, 384, dtype=np.float16))
+    scores = BiEncoderReranker(encoder, ColBERTIndex(path)).score(QUERIES, passages)
+    np.testing.assert_allclose(scores, encoder.encode(QUERIES)[:, :40], atol=1e-6)
+
+
+def test_passages_that_the_index_does_not_hold_are_computed(
+    index: ColBERTIndex, encoder: Encoder, passages: list[Passage]
+) -> None:
+    changed = passages[0].model_copy(update={"text": "A marmot whistles."})
+    foreign = Passage(pid="marmot", text="The burrow of the marmot is dry.")
+    mixed = [foreign, passages[7], changed, passages[30]]
+    stored, computed = BiEncoderReranker(encoder, index), BiEncoderReranker(encoder)
+    queries = ["marmot", "burrow", "sea water"]
+    np.testing.assert_allclose(stored.score(queries, mixed), computed.score(queries, mixed), atol=2e-2)
+
+
+def test_vectors_of_another_encoder_are_not_used(index: ColBERTIndex, passages: list[Passage]) -> None:
+    other = Encoder(str(minilm_path()))
+    assert BiEncoderReranker(other, index).index is None
+
+
+def test_an_index_without_vectors_will_do(encoder: Encoder, tmp_path: Path) -> None:
+    plain = build_index(["Green tea is steamed.", "Old ice is blue."], tmp_path / "plain", progress=False)
+    reranker = BiEncoderReranker(encoder, plain)
+    assert reranker.index is None
+    assert rerank(reranker, "glacier", plain.passages, k=1)[0].pid == "1"
+    with_more = add_passages(plain, [{"id": "m", "text": "A marmot whistles."}])
+    assert rerank(BiEncoderReranker(encoder, with_more), "marmot", with_more.passages, k=1)[0].pid == "m"
+
+
+@pytest.mark.parametrize(("queries", "count"), [(0, 2), (2, 0), (0, 0)])
+def test_nothing_to_score(
+    encoder: Encoder, index: ColBERTIndex, passages: list[Passage], queries: int, count: int
+) -> None:
+    for reranker in (BiEncoderReranker(encoder), BiEncoderReranker(encoder, index), CrossEncoderReranker("none")):
+        scores = reranker.score(QUERIES[:queries], passages[:count])
+        assert scores.shape == (queries, count)
+        assert scores.dtype == np.float32
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoderReranker:
+    """A cross-encoder of two small layers with random weights: what it likes is fixed but means nothing."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    folder = tmp_path_factory.mktemp("cross_encoder")
+    tokenizer = AutoTokenizer.from_pretrained(minilm_path())
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+        config = BertConfig(vocab_size=len(tokenizer), num_labels=1, initializer_range=0.5, **shape)
+        BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return CrossEncoderReranker(str(folder), batch_size=4)
+
+
+def test_a_cross_encoder_scores_every_pair(cross_encoder: CrossEncoderReranker, passages: list[Passage]) -> None:
+    assert isinstance(cross_encoder, Reranker)
+    chosen = passages[::9]
+    scores = cross_encoder.score(QUERIES, chosen)
+    assert scores.shape == (3, 5)
+    assert np.unique(scores.round(4)).size == 15
+    for row, query in enumerate(QUERIES):
+        for column, passage in enumerate(chosen):
+            alone = cross_encoder.score([query], [passage])
+            np.testing.assert_allclose(alone, [[scores[row, column]]], atol=1e-4)
+    best = rerank(cross_encoder, QUERIES[0], chosen, k=5)
+    assert [passage.pid for passage in best] == [chosen[n].pid for n in np.argsort(-scores[0])]
+
+
+def test_deep_copies_share_the_models(cross_encoder: CrossEncoderReranker, encoder: Encoder) -> None:
+    assert copy.deepcopy(cross_encoder) is cross_encoder
+    assert copy.deepcopy(BiEncoderReranker(encoder)).encoder is encoder

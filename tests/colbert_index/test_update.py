@@ -1,0 +1,139 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages
+from colbert_index.settings import fingerprint
+from embedded_models import Encoder
+from signatures import Passage, PolyqaError
+
+MARMOT = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")
+ALPHORN = Passage(pid="alphorn", title="Alphorn", text="The alphorn is carved from a crooked spruce.")
+CHEESE = Passage(pid="cheese", title="Cheese", text="Mountain cheese is washed with brine every other day.")
+QUERIES = {
+    "marmot": "why does a marmot whistle",
+    "alphorn": "what is an alphorn carved from",
+    "cheese": "how often is mountain cheese washed with brine",
+    "kite-tail": "what stops the kite from spinning in gusts",
+    "ice-blue": "why is old glacier ice blue",
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_holds(index: ColBERTIndex, pids: set[str], encoder: Encoder) -> None:
+    """The index finds the passages of `QUERIES` that it holds, the others not, and is whole."""
+    assert {passage.pid for passage in index.passages} == pids
+    assert len(index) == len(pids)
+    for wanted, query in QUERIES.items():
+        for found in (index.search(query, k=40), index.bm25.search(query, k=40)):
+            if wanted in pids:
+                assert found[0].pid == wanted
+            assert {passage.pid for passage in found} <= pids
+    stored = index.vectors(encoder.name)
+    assert stored is not None
+    for wanted in {*QUERIES} & pids:
+        passage = index.passage(wanted)
+        own = encoder.encode([passage.indexed_text])[0]
+        np.testing.assert_allclose(stored[index.position(passage)], own, atol=2e-2)
+    assert check_index(index.path).fingerprint == index.fingerprint
+
+
+def test_additions_and_removals_in_a_row(copy_index: Callable[[], Path], encoder: Encoder) -> None:
+    index = ColBERTIndex(copy_index())
+    pids = {passage.pid for passage in index.passages}
+    tokens = index.manifest.tokens
+
+    index = add_passages(index, [MARMOT])
+    assert_holds(index, pids | {"marmot"}, encoder)
+    index = add_passages(index, [ALPHORN, CHEESE])
+    assert_holds(index, pids | {"marmot", "alphorn", "cheese"}, encoder)
+    index = remove_passages(index, ["marmot", "kite-tail"])
+    assert_holds(index, pids - {"kite-tail"} | {"alphorn", "cheese"}, encoder)
+    index = remove_passages(index, {"cheese"})
+    assert_holds(index, pids - {"kite-tail"} | {"alphorn"}, encoder)
+    index = add_passages(index, [MARMOT])
+    assert_holds(index, pids - {"kite-tail"} | {"alphorn", "marmot"}, encoder)
+    kite_tail = next(p for p in ColBERTIndex(index.path).positions if p is not None and p.pid == "kite-line")
+    index = remove_passages(index, ["alphorn", "marmot", kite_tail.pid])
+    assert_holds(index, pids - {"kite-tail", "kite-line"}, encoder)
+    assert index.manifest.tokens < tokens
+
+
+def test_the_old_passages_are_found_as_before(index: ColBERTIndex, copy_index: Callable[[], Path]) -> None:
+    query = QUERIES["ice-blue"]
+    before = {passage.pid: passage.score for passage in index.search(query, k=5)}
+    changed = add_passages(ColBERTIndex(copy_index()), [MARMOT])
+    changed = remove_passages(changed, ["tea-salt"])
+    after = {passage.pid: passage.score for passage in changed.search(query, k=5)}
+    assert after == pytest.approx(before, abs=1e-4)
+
+
+def test_the_fingerprint_follows_the_positions(copy_index: Callable[[], Path]) -> None:
+    original = ColBERTIndex(copy_index())
+    added = add_passages(original, [MARMOT])
+    removed = remove_passages(added, ["marmot"])
+    assert len({original.fingerprint, added.fingerprint, removed.fingerprint}) == 3
+    assert removed.positions == [*original.positions, None]
+    hashed = original.manifest.checkpoint_hash
+    assert removed.fingerprint == fingerprint(removed.positions, hashed, original.settings)
+
+
+def test_a_handle_in_use_serves_the_old_content(copy_index: Callable[[], Path]) -> None:
+    old = ColBERTIndex(copy_index())
+    queries = list(QUERIES.values())
+    before = old.search_many(queries, k=5)
+    new = remove_passages(add_passages(old, [MARMOT]), ["ice-blue"])
+    assert old.search_many(queries, k=5) == before
+    assert new.search(queries[0], k=1)[0].pid == "marmot"
+    assert ColBERTIndex(old.path).fingerprint == new.fingerprint != old.fingerprint
+
+
+def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:
+    index = build_index(["Green tea is steamed.", "Black tea is rolled."], tmp_path / "tea", progress=False)
+    index = add_passages(index, [MARMOT])
+    assert index.search("marmot", k=1)[0].pid == "marmot"
+    assert not (index.path / "vectors.npy").exists()
+    index = remove_passages(index, ["0", "1"])
+    assert [passage.pid for passage in index.search("green tea", k=5)] == ["marmot"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ([MARMOT, {"id": "ice-blue", "text": "other"}], "1 ids are already in the index copy, such as 'ice-blue'"),
+        ([MARMOT, MARMOT], "the id 'marmot' already stands at passage 1"),
+        ([{"id": "x", "text": " "}], "passage 'x' has an empty text"),
+        ([], "holds no passage"),
+        ("missing.jsonl", "is not a file"),
+    ],
+)
+def test_a_refused_addition_changes_nothing(
+    copy_index: Callable[[], Path], corpus: list[Passage] | str, message: str
+) -> None:
+    path = copy_index()
+    before = contents(path.parent)
+    with pytest.raises(PolyqaError, match=message):
+        add_passages(ColBERTIndex(path), corpus)
+    assert contents(path.parent) == before
+
+
+def test_a_refused_removal_changes_nothing(copy_index: Callable[[], Path], passages: list[Passage]) -> None:
+    path = copy_index()
+    before = contents(path.parent)
+    with pytest.raises(PolyqaError, match="holds no passage 'marmot'; nothing was removed"):
+        remove_passages(ColBERTIndex(path), ["ice-blue", "marmot"])
+    with pytest.raises(PolyqaError, match="would remove every passage of the index copy"):
+        remove_passages(ColBERTIndex(path), [passage.pid for passage in passages])
+    assert contents(path.parent) == before
+
+
+def test_a_removed_passage_cannot_be_removed_again(copy_index: Callable[[], Path]) -> None:
+    index = remove_passages(ColBERTIndex(copy_index()), ["ice-blue"])
+    with pytest.raises(PolyqaError, match="holds no passage 'ice-blue'"):
+        remove_passages(index, ["ice-blue"])
+    assert remove_passages(index, ["ice-milk", "ice-milk"]).search("glacier milk", k=1)[0].pid != "ice-milk"

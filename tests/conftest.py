@@ -1,0 +1,47 @@
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from colbert_index import ColBERTIndex, build_index
+from embedded_models import Encoder, Reader
+from signatures import Passage
+
+# The batches are small: where cores are shared, a second thread of torch spends its time waiting for the first.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+_PASSAGES = Path(__file__).parent / "colbert_index" / "passages.jsonl"
+
+
+@pytest.fixture(scope="session")
+def passages() -> list[Passage]:
+    lines = _PASSAGES.read_text(encoding="utf-8").splitlines()
+    return [Passage(pid=record["id"], title=record["title"], text=record["text"]) for record in map(json.loads, lines)]
+
+
+@pytest.fixture(scope="session")
+def encoder() -> Encoder:
+    return Encoder()
+
+
+@pytest.fixture(scope="session")
+def reader() -> Reader:
+    return Reader()
+
+
+@pytest.fixture(scope="session")
+def index(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    """Forty passages with stored vectors; tests that change an index take `copy_index` instead."""
+    folder = tmp_path_factory.mktemp("indexes") / "forty"
+    return build_index(passages, folder, encoder=encoder, progress=False)
+
+
+@pytest.fixture
+def copy_index(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
+    def copy() -> Path:
+        return Path(shutil.copytree(index.path, tmp_path / "copy"))
+
+    return copy
