@@ -1,7 +1,7 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import dspy
@@ -93,7 +93,9 @@ class DIVA(GroundedProgram):
         pseudo = self._usable(question, inferred.pseudo_interpretations)
         passages = self.diversify(question, pseudo)
         shown = render_passages(passages)
-        replies = run_all([partial(self.verify, passages=shown, question=one) for one in pseudo]) if passages else []
+        verify: Callable[..., dspy.Prediction] = self.verify
+        calls = [partial(verify, passages=shown, question=one) for one in pseudo]
+        replies = run_all(calls) if passages else []
         verdicts = self._verdicts(pseudo, replies)
         if self._useful(verdicts):
             answer, interpretations = self.answer_from(question, passages)

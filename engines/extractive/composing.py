@@ -10,7 +10,7 @@ from signatures.lenient import parse_interpretations
 from .models import Models
 from .prompt import Prompt, PromptPassage, parse_passages
 from .rewriting import split_title
-from .text import Sentence, holds, normalize, sentences
+from .text import Sentence, content_words, holds, normalize, sentences
 
 _USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
 _LONGEST_SENTENCE = 45
@@ -34,7 +34,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     chosen: list[tuple[PromptPassage | None, str]] = []
     for reading in readings:
         where, sentence = _evidence(reading, passages, models)
-        text = _self_contained(sentence, where) if sentence else _statement(reading)
+        text = _self_contained(sentence, where, named=len(readings) > 1) if sentence else _statement(reading)
         if not any(normalize(text) == normalize(other) for _, other in chosen):
             chosen.append((where, text))
     if not readings:
@@ -70,13 +70,18 @@ def _evidence(
     return None, None
 
 
-def _self_contained(sentence: Sentence, passage: PromptPassage | None) -> str:
+def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named: bool) -> str:
     text = sentence.text
-    name = split_title(passage.title)[0] if passage else ""
-    if name and _PRONOUN.match(text) and not holds(text, name):
-        pronoun = _PRONOUN.match(text)
-        assert pronoun is not None
-        text = name + text[pronoun.end() :]
+    title = passage.title if passage else ""
+    name, qualifier = split_title(title)
+    pronoun = _PRONOUN.match(text)
+    full = title if named else name
+    if name and pronoun and not holds(text, name):
+        text = full + text[pronoun.end() :]
+    elif named and qualifier and name in text and not set(content_words(qualifier)) & set(content_words(text)):
+        text = text.replace(name, title, 1)
+    elif title and named and not set(content_words(title)) & set(content_words(text)):
+        text = f"{title}: {text}"
     return _end(text)
 
 
@@ -118,10 +123,10 @@ def _fill(
     extras: dict[int, list[str]] = {}
     cited = {passage.number: passage for passage, _ in chosen if passage is not None}
     options = [
-        (number, _self_contained(sentence, passage))
+        (number, text)
         for number, passage in cited.items()
         for sentence in sentences(passage.text)
-        if normalize(_self_contained(sentence, passage)) not in used
+        if not any(normalize(text := _self_contained(sentence, passage, named=False)) in told for told in used)
     ]
     if options:
         near = models.encoder.similarity([question], [text for _, text in options])[0]

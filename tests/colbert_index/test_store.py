@@ -65,10 +65,9 @@ def test_names_are_those_of_whole_indexes(tmp_path: Path, monkeypatch: pytest.Mo
 def test_an_empty_home_is_filled_by_the_first_build(
     passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = checkpoint_hash(str(embedded_checkpoint()))
     monkeypatch.setenv("POLYQA_HOME", str(tmp_path / "home"))
     built = build_index(passages[:12], "tea", progress=False)
-    assert built.manifest.checkpoint_hash == usual
+    assert built.manifest.checkpoint_hash == checkpoint_hash(str(embedded_checkpoint()))
     assert built.path == tmp_path / "home" / "indexes" / "tea"
     assert index_names() == ["tea"]
     assert check_index("tea").fingerprint == ColBERTIndex("tea").fingerprint == built.fingerprint
