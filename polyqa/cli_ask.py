@@ -65,7 +65,7 @@ def _show(result: "Result", show_prompts: bool) -> None:
         table.add_column("answer", style="bold")
         table.add_column("source")
         for number, reading in enumerate(result.interpretations, 1):
-            source = f"[[{numbers[reading.pid]}]]" if reading.pid in numbers else "none"
+            source = f"[{numbers[reading.pid]}]" if reading.pid in numbers else "none"
             table.add_row(str(number), escape(reading.question), escape(reading.answer), escape(source))
         console.print(Padding(table, (1, 2, 0, 2)))
     if result.passages:
