@@ -27,12 +27,13 @@ def ask_command(
     import json
 
     from .asking import ask, check_question
-    from .composition import language_model, load
+    from .composition import language_model, load, warm_up
 
     question = check_question(question)
     model = language_model(lm, api_base=api_base)
     settings: dict[str, Any] = {} if program == "closed-book" else {"passages": passages}
     ready = load(program, index=index, demos=demos, reranker=reranker, **settings)
+    warm_up(ready, model)
     result = ask(question, program=ready, lm=model)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2, default=str))

@@ -11,7 +11,7 @@ import dspy
 
 from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
 from embedded_models import EMBEDDED_ENCODER, Encoder
-from engines.extractive import MODEL_NAME, embedded_lm
+from engines.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from programs import ClosedBook, program_class
 from programs.sampling import DEFAULT_SAMPLING
 from signatures import PolyqaError
@@ -28,8 +28,6 @@ def _encoder(name: str) -> Encoder:
 
 @lru_cache(maxsize=1)
 def _embedded_lm() -> dspy.LM:
-    from engines.extractive import ExtractiveEngine
-
     return embedded_lm(ExtractiveEngine(encoder=_encoder(EMBEDDED_ENCODER)))
 
 
@@ -132,6 +130,16 @@ def load(
     if demos is not None:
         _load_state(made, Path(demos))
     return made
+
+
+def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
+    """Load what the first question would load: index, encoder, and the embedded engine's reader."""
+    retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
+    if retriever is not None and reranker is not None:
+        reranker.score(["warm up"], retriever.search("warm up", 1))
+    if isinstance(lm._engine_spec, ExtractiveEngine):
+        lm._engine_spec.models.reader.read([("warm up?", "warm up")])
+        lm._engine_spec.models.encoder.encode(["warm up"])
 
 
 def _load_state(program: dspy.Module, path: Path) -> None:

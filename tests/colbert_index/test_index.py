@@ -80,12 +80,25 @@ def test_a_long_query_is_cut(index: ColBERTIndex) -> None:
     assert index.search(query, k=5) == index.search(query + "violin tea glacier", k=5)
 
 
-def test_a_narrow_search_finds_no_better_passages_than_a_thorough_one(index: ColBERTIndex) -> None:
-    narrow = ColBERTIndex(index.path, search_settings=SearchSettings(ncells=1, centroid_score_threshold=0.9, ndocs=4))
-    query = "what stops the kite from spinning in gusts"
-    few, many = narrow.search(query, k=20), index.search(query, k=20)
-    assert few[0].pid == many[0].pid == "kite-tail"
-    assert 0 < len(few) < len(many)
+def test_fewer_cells_touch_fewer_passages(index: ColBERTIndex) -> None:
+    narrow = ColBERTIndex(index.path, search_settings=SearchSettings(ncells=1))
+    for query, pid in QUERIES.items():
+        few, many = narrow.search(query, k=40), index.search(query, k=40)
+        assert few[0].pid == pid
+        assert len(few) < len(many)
+        assert {passage.pid for passage in few} < {passage.pid for passage in many}
+
+
+def test_candidates_are_dropped_by_what_the_threshold_leaves_of_them(index: ColBERTIndex) -> None:
+    def first(threshold: float, ndocs: int) -> list[str]:
+        settings = SearchSettings(centroid_score_threshold=threshold, ndocs=ndocs)
+        opened = ColBERTIndex(index.path, search_settings=settings)
+        return [found[0].pid for found in opened.search_many(list(QUERIES), k=1)]
+
+    assert first(-1.0, ndocs=4) == list(QUERIES.values())
+    # No token of a passage reaches a cosine of 1: the four that are kept are any four.
+    assert first(1.0, ndocs=4) != list(QUERIES.values())
+    assert first(1.0, ndocs=4096) == list(QUERIES.values())
 
 
 def test_the_handle_tells_what_it_holds(index: ColBERTIndex, passages: list[Passage]) -> None:

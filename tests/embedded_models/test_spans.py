@@ -84,9 +84,13 @@ def test_the_longest_answer() -> None:
 
 
 def test_only_the_n_best_starts_and_ends_are_combined() -> None:
-    windows = [window([5, 4, 3, 2, 1, 0, 0, 0], [5, 4, 0, 3, 0, 0, 0, 0], OFFSETS)]
-    assert read_windows(CONTEXT, windows, n_best=2).spans == ()
-    assert read_windows(CONTEXT, windows, n_best=3).spans[0].text == "red kite"
+    early, late = [5.0, 4, 3, 2, 1, 0, 0, 0], [5.0, 4, 0, 3, 0, 0, 0, 0]
+    ends_outside = [window([0, 0, 3, 2, 1, 0, 0, 0], late, OFFSETS)]
+    assert read_windows(CONTEXT, ends_outside, n_best=2).spans == ()
+    assert read_windows(CONTEXT, ends_outside, n_best=3).spans[0].text == "red kite"
+    starts_outside = [window(early, [0, 0, 0, 3, 2, 0, 0, 0], OFFSETS)]
+    assert read_windows(CONTEXT, starts_outside, n_best=2).spans == ()
+    assert read_windows(CONTEXT, starts_outside, n_best=3).spans[0].text == "red kite"
 
 
 @st.composite
