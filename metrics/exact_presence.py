@@ -3,11 +3,13 @@
 import re
 import string
 from collections.abc import Iterable
+from functools import lru_cache
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
+@lru_cache(maxsize=50_000)  # a passage is compared with many aliases
 def normalize_answer(text: str) -> str:
     """Lower-case, drop ASCII punctuation and articles, squeeze white space (ASQA's rule; no Unicode NFD).
 

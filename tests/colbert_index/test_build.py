@@ -43,16 +43,16 @@ def test_the_fingerprint_names_passages_order_checkpoint_and_settings(
 ) -> None:
     hashed = index.manifest.checkpoint_hash
     first, *rest = passages
-    variants = [
-        (passages, hashed, index.settings),
+    variants: list[tuple[list[Passage | None], str, IndexSettings]] = [
+        ([*passages], hashed, index.settings),
         ([*rest, first], hashed, index.settings),
-        (rest, hashed, index.settings),
+        ([*rest], hashed, index.settings),
         ([None, *rest], hashed, index.settings),
         ([first.model_copy(update={"text": f"{first.text} "}), *rest], hashed, index.settings),
         ([first.model_copy(update={"title": ""}), *rest], hashed, index.settings),
         ([first.model_copy(update={"pid": "other"}), *rest], hashed, index.settings),
-        (passages, hashed[::-1], index.settings),
-        (passages, hashed, IndexSettings(nbits=4)),
+        ([*passages], hashed[::-1], index.settings),
+        ([*passages], hashed, IndexSettings(nbits=4)),
     ]
     found = [fingerprint(*variant) for variant in variants]
     assert found[0] == index.fingerprint

@@ -86,7 +86,6 @@ def test_fewer_cells_touch_fewer_passages(index: ColBERTIndex) -> None:
         few, many = narrow.search(query, k=40), index.search(query, k=40)
         assert few[0].pid == pid
         assert len(few) < len(many)
-        assert {passage.pid for passage in few} < {passage.pid for passage in many}
 
 
 def test_candidates_are_dropped_by_what_the_threshold_leaves_of_them(index: ColBERTIndex) -> None:
