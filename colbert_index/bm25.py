@@ -93,5 +93,8 @@ def _build(passages: Sequence[Passage]) -> Any:
     import bm25s
 
     model = bm25s.BM25()
-    model.index(_tokenize([passage.indexed_text for passage in passages]), show_progress=False)
+    tokens = _tokenize([passage.indexed_text for passage in passages])
+    if not any(tokens):  # nothing but stop words and signs: no query will find anything, but bm25s wants a term
+        tokens = [["\0"] for _ in tokens]
+    model.index(tokens, show_progress=False)
     return model

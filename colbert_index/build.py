@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -120,6 +121,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
     Only one process at a time writes to ``target``. Leftovers of killed processes are removed.
     """
+    target = target.resolve()  # a link to a folder: the folder is replaced
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(target.parent / f".{target.name}.lock")
     try:
@@ -258,6 +260,6 @@ def _bar(total: int, show: bool) -> Iterator[Any]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not show) as bar:
+    with Progress(*columns, console=Console(file=sys.stderr), disable=not show) as bar:
         task = bar.add_task("encoding", total=total)
         yield lambda done: bar.advance(task, done)

@@ -2,6 +2,11 @@
 
 import json
 from pathlib import Path
+from pickle import UnpicklingError
+
+import numpy as np
+
+from embedded_models import Encoder
 
 from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .files import VECTORS, IndexFaultError
@@ -9,6 +14,8 @@ from .index import ColBERTIndex
 from .settings import fingerprint
 
 _PROBES = 8
+_SAME_VECTOR = 0.99
+_SMALL = 100  # in a small corpus the first ten hold any passage by chance
 
 
 def check_index(index: str | Path) -> ColBERTIndex:
@@ -37,21 +44,58 @@ def check_index(index: str | Path) -> ColBERTIndex:
             f"The index at {handle.path} was made with other weights of {handle.manifest.checkpoint} "
             f"({handle.manifest.checkpoint_hash}, now {own}). Build it anew."
         )
-    lengths = [int(n) for n in handle.searcher.ranker.doclens]
-    if len(lengths) != len(handle.positions) or sum(lengths) != handle.manifest.tokens:
-        raise IndexFaultError(f"{where} its vectors do not match its passages. Build it anew.")
-    metadata = json.loads((handle.path / "metadata.json").read_text(encoding="utf-8"))
-    if metadata["num_embeddings"] != handle.manifest.tokens:
-        raise IndexFaultError(f"{where} metadata.json does not match its vectors. Build it anew.")
-    encoder = handle.manifest.encoder
-    if encoder is not None:
-        vectors = handle.vectors(encoder) if (handle.path / VECTORS).is_file() else None
-        if vectors is None or len(vectors) != len(handle.positions):
-            raise IndexFaultError(f"{where} {VECTORS} does not match its passages. Build it anew.")
+    # Before anything is searched: colbert-ai's C++ aborts the process on codes that do not fit.
+    _check_vectors(handle)
+    if handle.manifest.encoder is not None:
+        _check_sentence_vectors(handle)
     step = max(1, len(handle.passages) // _PROBES)
     probes = handle.passages[::step][:_PROBES]
-    found = handle.search_many([probe.indexed_text for probe in probes], k=10)
+    queries = [probe.indexed_text for probe in probes]
+    found = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
+    handle.bm25.search_many(queries, 1)
     lost = [p.pid for p, hits in zip(probes, found, strict=True) if p.pid not in {hit.pid for hit in hits}]
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it anew.")
     return handle
+
+
+def _check_vectors(handle: ColBERTIndex) -> None:
+    """Check that the files of token vectors agree with each other and with the passages."""
+    import torch
+
+    where = f"The index at {handle.path} is corrupt:"
+    try:
+        metadata = json.loads((handle.path / "metadata.json").read_text(encoding="utf-8"))
+        json.loads((handle.path / "plan.json").read_text(encoding="utf-8"))
+        centroids = len(torch.load(handle.path / "centroids.pt", weights_only=True))
+        lengths: list[int] = []
+        for chunk in range(metadata["num_chunks"]):
+            own = json.loads((handle.path / f"doclens.{chunk}.json").read_text(encoding="utf-8"))
+            codes = torch.load(handle.path / f"{chunk}.codes.pt", weights_only=True)
+            residuals = torch.load(handle.path / f"{chunk}.residuals.pt", weights_only=True)
+            described = json.loads((handle.path / f"{chunk}.metadata.json").read_text(encoding="utf-8"))
+            sizes = {len(codes), len(residuals), sum(own), described["num_embeddings"]}
+            if len(sizes) > 1 or (len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < centroids):
+                raise IndexFaultError(f"{where} the files of chunk {chunk} do not match. Build it anew.")
+            lengths += own
+        total = metadata["num_embeddings"]
+    except (OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, UnpicklingError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise IndexFaultError(f"{where} {type(error).__name__}: {reason}. Build it anew.") from error
+    if len(lengths) != len(handle.positions) or not sum(lengths) == total == handle.manifest.tokens:
+        raise IndexFaultError(f"{where} its vectors do not match its passages. Build it anew.")
+
+
+def _check_sentence_vectors(handle: ColBERTIndex) -> None:
+    """Check that a sample of the stored sentence vectors is what the encoder gives."""
+    name = str(handle.manifest.encoder)
+    stored = handle.vectors(name)
+    step = max(1, len(handle.passages) // _PROBES)
+    probes = handle.passages[::step][:_PROBES]
+    rows = [at for probe in probes if (at := handle.position(probe)) is not None]
+    fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
+    if stored is None or stored.shape[1] != fresh.shape[1]:
+        raise IndexFaultError(f"{handle.path / VECTORS} is not of the encoder {name}. Build the index anew.")
+    cosines = (np.asarray(stored[rows], dtype=np.float32) * fresh).sum(axis=1)
+    if not np.all(cosines > _SAME_VECTOR):
+        raise IndexFaultError(f"{handle.path / VECTORS} does not match its passages. Build the index anew.")

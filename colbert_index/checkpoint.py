@@ -9,7 +9,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from embedded_models.minilm import minilm_path
+from embedded_models.minilm import colbert_projection_path, minilm_path
 from signatures import PolyqaError
 
 from .engine import prepare_colbert, quiet
@@ -17,7 +17,6 @@ from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
 _DIMENSIONS = 128
-_SEED = 0
 
 
 def resolve_checkpoint(name: str) -> str:
@@ -63,7 +62,8 @@ def checkpoint_hash(location: str) -> str:
 def embedded_checkpoint() -> Path:
     """Return the folder of the embedded checkpoint; it is made on first use, in about 5 seconds.
 
-    It is all-MiniLM-L6-v2 with a random orthogonal projection to 128 dimensions. As the model was
+    It is all-MiniLM-L6-v2 with the shipped projection to 128 dimensions, a random orthogonal one: made
+    anew it would differ with the number of threads, and the fingerprints of indexes with it. As the model was
     never trained for late interaction, ``[CLS]`` serves as both markers and queries are padded with
     ``[PAD]``: its ``[MASK]`` vectors mean nothing and hurt.
     """
@@ -79,6 +79,7 @@ def embedded_checkpoint() -> Path:
 
 def _make(target: Path) -> None:
     import torch
+    from safetensors.torch import load_file
 
     prepare_colbert()
     from colbert.infra import ColBERTConfig
@@ -88,10 +89,9 @@ def _make(target: Path) -> None:
         dim=_DIMENSIONS, query_maxlen=32, doc_maxlen=180, query_token_id="[CLS]", doc_token_id="[CLS]"
     )
     with quiet(), torch.random.fork_rng():
-        torch.manual_seed(_SEED)
         model = BaseColBERT(str(minilm_path()), colbert_config=config)
-        generator = torch.Generator().manual_seed(_SEED)
-        torch.nn.init.orthogonal_(model.linear.weight, generator=generator)
+        projection = load_file(colbert_projection_path())["linear.weight"]
+        model.linear.weight.data.copy_(projection)
         model.raw_tokenizer.mask_token = "[PAD]"
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:

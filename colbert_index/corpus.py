@@ -12,6 +12,7 @@ CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 
 _ID_KEYS = ("pid", "id", "_id", "docid", "passage_id")
 _TEXT_KEYS = ("text", "passage", "contents", "content", "body")
+_LONGEST_FIELD = 1 << 30
 _HEADER = {*_ID_KEYS, *_TEXT_KEYS, "title"}
 
 
@@ -73,17 +74,21 @@ def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
                 continue
             try:
                 yield f"{path}:{number}", json.loads(line)
-            except json.JSONDecodeError as error:
-                raise PolyqaError(f"{path}:{number}: not a JSON object ({error.msg}): {line.strip()[:80]!r}") from error
+            except (ValueError, RecursionError) as error:
+                reason = getattr(error, "msg", error)
+                raise PolyqaError(f"{path}:{number}: not a JSON object ({reason}): {line.strip()[:80]!r}") from error
 
 
 def _tsv(path: Path) -> Iterator[tuple[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="") as lines:
         columns: Sequence[str] = ("id", "text", "title")
+        csv.field_size_limit(_LONGEST_FIELD)
+        first = True
         for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             if not row or not any(cell.strip() for cell in row):
                 continue
-            if number == 1 and {cell.strip().lower() for cell in row} <= _HEADER:
+            header, first = first, False
+            if header and {cell.strip().lower() for cell in row} <= _HEADER:
                 columns = [cell.strip().lower() for cell in row]
                 continue
             if not 2 <= len(row) <= len(columns):
@@ -109,6 +114,12 @@ def _passage(where: str, record: Any, number: int) -> Passage:
 
 
 def _checked(where: str, passage: Passage) -> Passage:
+    if not passage.pid.strip():
+        raise PolyqaError(f"{where}: the id is empty; leave it out to have passages numbered.")
+    try:
+        f"{passage.pid}{passage.title}{passage.text}".encode()
+    except UnicodeEncodeError as error:
+        raise PolyqaError(f"{where}: passage {passage.pid!r} holds half a character ({error.reason}).") from error
     if not passage.text.strip():
         raise PolyqaError(f"{where}: passage {passage.pid!r} has an empty text.")
     return passage

@@ -9,6 +9,7 @@
 
 import contextlib
 import io
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -23,13 +24,14 @@ from .settings import IndexSettings
 if TYPE_CHECKING:
     import torch
     from colbert.infra import ColBERTConfig
+_QUIET = threading.RLock()  # redirecting a stream is for the whole process: one thread at a time
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[io.StringIO]:
     """Keep what colbert-ai prints while it loads or builds; yields the buffer."""
     buffer = io.StringIO()
-    with contextlib.redirect_stdout(buffer), contextlib.redirect_stderr(buffer), warnings.catch_warnings():
+    with _QUIET, contextlib.redirect_stdout(buffer), contextlib.redirect_stderr(buffer), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield buffer
 

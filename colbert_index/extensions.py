@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -100,7 +101,7 @@ def _compile_all(names: Sequence[str], folder: Path) -> None:
     try:
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             list(pool.map(lambda name: _compile(name, folder), names))
-    except (RuntimeError, OSError, ImportError) as error:
+    except (RuntimeError, OSError, ImportError, subprocess.SubprocessError) as error:
         first = next((line for line in str(error).splitlines() if "error" in line.lower()), str(error)[:200])
         raise PolyqaError(
             f"Compiling colbert-ai's extensions failed: {first.strip()} Check that a C++ compiler and the "

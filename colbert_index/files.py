@@ -16,6 +16,13 @@ PASSAGES = "passages.jsonl"
 VECTORS = "vectors.npy"
 BM25 = "bm25"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
+_BM25_FILES = (
+    "params.index.json",
+    "vocab.index.json",
+    "data.csc.index.npy",
+    "indices.csc.index.npy",
+    "indptr.csc.index.npy",
+)
 
 
 class IndexFaultError(PolyqaError):
@@ -58,7 +65,7 @@ def missing_files(folder: Path) -> list[str]:
         chunks = int(json.loads(metadata.read_text(encoding="utf-8"))["num_chunks"])
     except (ValueError, KeyError, TypeError) as error:
         raise IndexFaultError(f"{metadata} is corrupt ({error!r}). Build the index anew.") from error
-    names = [*_COLBERT_FILES, PASSAGES, f"{BM25}/params.index.json"]
+    names = [*_COLBERT_FILES, PASSAGES, *(f"{BM25}/{name}" for name in _BM25_FILES)]
     for chunk in range(chunks):
         names += [
             f"{chunk}.codes.pt",
@@ -92,7 +99,9 @@ def read_passages(path: Path) -> list[Passage | None]:
                 record = json.loads(line)
                 passages.append(None if record is None else Passage(**record))
     except (OSError, ValueError, TypeError) as error:
-        raise IndexFaultError(f"{path}:{len(passages) + 1}: corrupt ({error}). Build the index anew.") from error
+        raise IndexFaultError(
+            f"{path}:{len(passages) + 1}: corrupt ({' '.join(str(error).split())[:120]}). Build the index anew."
+        ) from error
     return passages
 
 

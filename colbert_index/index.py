@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from pickle import UnpicklingError as _Unpickling
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class ColBERTIndex:
         search_settings: SearchSettings | None = None,
         fingerprint: str | None = None,
     ) -> None:
-        self.path = index_path(index)
+        self.path = index_path(index).absolute()
         self.search_settings = search_settings or SearchSettings()
         self.manifest: Manifest = read_manifest(self.path)
         if missing := missing_files(self.path):
@@ -71,10 +72,25 @@ class ColBERTIndex:
         """The hash that names the content (see `settings.fingerprint`)."""
         return self.manifest.fingerprint
 
-    @property
+    @cached_property
     def settings(self) -> IndexSettings:
         """How the index was built."""
-        return IndexSettings(**self.manifest.settings)
+        try:
+            return IndexSettings(**self.manifest.settings)
+        except (TypeError, ValueError) as error:
+            raise IndexFaultError(f"The settings of {self.path} are corrupt ({error}). Build it anew.") from error
+
+    def require_unchanged(self) -> None:
+        """Check that the folder still holds what it held when this handle was opened.
+
+        Raises
+        ------
+        IndexFaultError
+            If passages were added or removed, or the index was replaced: open it again.
+        """
+        current = read_manifest(self.path).fingerprint
+        if current != self.fingerprint:
+            raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
 
     def __len__(self) -> int:
         return self.manifest.passages
@@ -86,6 +102,7 @@ class ColBERTIndex:
     def positions(self) -> list[Passage | None]:
         """The passages in the order of their positions; ``None`` where one was removed."""
         with self._lock:
+            self.require_unchanged()
             passages = read_passages(self.path / PASSAGES)
         if sum(passage is not None for passage in passages) != self.manifest.passages:
             raise IndexFaultError(
@@ -111,9 +128,17 @@ class ColBERTIndex:
 
     def vectors(self, encoder_name: str) -> NDArray[np.float16] | None:
         """Return the stored sentence vectors, shape (positions, dimensions), if they are of this encoder."""
-        if self.manifest.encoder != encoder_name:
-            return None
-        loaded: NDArray[np.float16] = np.load(self.path / VECTORS, mmap_mode="r")
+        return self._stored_vectors if self.manifest.encoder == encoder_name else None
+
+    @cached_property
+    def _stored_vectors(self) -> NDArray[np.float16]:
+        self.require_unchanged()
+        try:
+            loaded: NDArray[np.float16] = np.load(self.path / VECTORS, mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise IndexFaultError(f"{self.path / VECTORS} is corrupt ({error}). Build the index anew.") from error
+        if loaded.ndim != 2 or len(loaded) != len(self.positions):
+            raise IndexFaultError(f"{self.path / VECTORS} does not match its passages. Build the index anew.")
         return loaded
 
     def position(self, passage: Passage) -> int | None:
@@ -127,7 +152,11 @@ class ColBERTIndex:
     @cached_property
     def bm25(self) -> BM25Retriever:
         """BM25 over the same passages."""
-        return BM25Retriever.load(self.path / BM25, self.passages)
+        self.require_unchanged()
+        try:
+            return BM25Retriever.load(self.path / BM25, self.passages)
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise IndexFaultError(f"{self.path / BM25} is corrupt ({error}). Build the index anew.") from error
 
     @cached_property
     def searcher(self) -> Any:
@@ -213,6 +242,7 @@ class ColBERTIndex:
 def _open_searcher(index: ColBERTIndex) -> Any:
     from .engine import colbert_config, load_checkpoint, quiet
 
+    index.require_unchanged()
     location = resolve_checkpoint(index.manifest.checkpoint)
     model = load_checkpoint(location, index.settings)
     with quiet() as printed:
@@ -227,9 +257,18 @@ def _open_searcher(index: ColBERTIndex) -> Any:
         searcher.checkpoint = model
         try:
             searcher.ranker = IndexScorer(str(index.path), use_gpu=False)
-        except (OSError, EOFError, KeyError, ValueError, RuntimeError, AssertionError) as error:
+        except (
+            OSError,
+            EOFError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RuntimeError,
+            AssertionError,
+            _Unpickling,
+        ) as error:
+            reason = " ".join((str(error) or printed.getvalue()[-80:]).split())[:120]
             raise IndexFaultError(
-                f"The index at {index.path} is corrupt ({type(error).__name__}: {str(error)[:120]}"
-                f"{printed.getvalue()[-80:] if not str(error) else ''}). Build it anew."
+                f"The index at {index.path} is corrupt ({type(error).__name__}: {reason}). Build it anew."
             ) from error
     return searcher

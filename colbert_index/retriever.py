@@ -36,6 +36,8 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
 
     Passages of equal score keep their order.
     """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
     if not passages:
         return []
     scores = reranker.score([query], passages)[0]

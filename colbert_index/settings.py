@@ -38,6 +38,14 @@ class IndexSettings:
     batch_size: int = 32
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.nbits not in (1, 2, 4):
+            raise ValueError(f"nbits must be 1, 2 or 4, got {self.nbits}")
+        if not 8 <= self.doc_maxlen <= 512 or not 8 <= self.query_maxlen <= 512:
+            raise ValueError("doc_maxlen and query_maxlen must lie in [8, 512]")
+        if self.kmeans_iterations < 1 or self.batch_size < 1:
+            raise ValueError("kmeans_iterations and batch_size must be at least 1")
+
 
 @dataclass(frozen=True)
 class SearchSettings:

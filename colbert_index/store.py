@@ -51,7 +51,10 @@ def index_path(name_or_path: str | Path) -> Path:
         If a bare name holds characters that do not belong into a folder name.
     """
     if isinstance(name_or_path, Path) or os.sep in name_or_path:
-        return Path(name_or_path).expanduser()
+        try:
+            return Path(name_or_path).expanduser()
+        except RuntimeError as error:
+            raise PolyqaError(f"{name_or_path}: {error}.") from error
     if not _NAME.fullmatch(name_or_path):
         raise PolyqaError(
             f"{name_or_path!r} is no index name: use letters, digits, '.', '_' and '-', or give a path with '/'."

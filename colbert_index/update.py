@@ -19,7 +19,7 @@ from embedded_models import Encoder
 from signatures import Passage, PolyqaError
 
 from .build import make_indexer, replacing
-from .checkpoint import resolve_checkpoint
+from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
 from .files import BM25, PASSAGES, VECTORS, scrub_metadata, write_bm25, write_manifest, write_passages
@@ -54,6 +54,10 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
             f"{len(taken)} ids are already in the index {index.name}, such as {taken[0]!r}; remove them first."
         )
     location = resolve_checkpoint(index.manifest.checkpoint)
+    if checkpoint_hash(location) != index.manifest.checkpoint_hash:
+        raise PolyqaError(
+            f"The index {index.name} was made with other weights of {index.manifest.checkpoint}; build it anew."
+        )
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     positions = [*index.positions, *new]
@@ -130,6 +134,7 @@ def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Pas
 
 def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]) -> ColBERTIndex:
     with replacing(index.path) as work:
+        index.require_unchanged()
         shutil.copytree(index.path, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(BM25))
         change(work)
         scrub_metadata(work)

@@ -25,6 +25,11 @@ def minilm_path() -> Path:
     return Path(get_model_path())
 
 
+def colbert_projection_path() -> Path:
+    """Return the shipped projection (128 × 384) that makes a ColBERT checkpoint of these weights."""
+    return Path(__file__).parent / "weights" / "colbert" / "projection.safetensors"
+
+
 class MiniLM:
     """The embedded sentence encoder's forward pass; see `encoder.Encoder` for what to use.
 

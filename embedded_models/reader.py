@@ -105,6 +105,14 @@ class Reader:
         """Return the number of word pieces of a text, special tokens not counted."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
+    def _cut(self, question: str) -> str:
+        """Cut a question that would leave no room for the context; the tokenizer panics on it."""
+        most = max(16, self.max_length - 2 * self.stride)
+        if len(question) <= most:  # a token has at least one character
+            return question
+        offsets = self._tokenizer.encode(question, add_special_tokens=False).offsets
+        return question[: offsets[most - 1][1]] if len(offsets) > most else question
+
     @cached_property
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
@@ -116,7 +124,8 @@ class Reader:
 
     @staticmethod
     def _key(question: str, context: str, keep: int) -> bytes:
-        return hashlib.blake2b(f"{keep}\x1f{question}\x1f{context}".encode(), digest_size=16).digest()
+        parts = f"{keep} {len(question)} {question}{context}"
+        return hashlib.blake2b(parts.encode(errors="surrogatepass"), digest_size=16).digest()
 
     def _read_fresh(self, pairs: Sequence[tuple[str, str]], keep: int) -> list[Reading]:
         readable = [index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()]
@@ -133,7 +142,7 @@ class Reader:
 
         tokenizer, model = self._parts
         encoded = tokenizer(
-            [question.strip() for question, _ in pairs],
+            [self._cut(question.strip()) for question, _ in pairs],
             [context for _, context in pairs],
             truncation="only_second",
             max_length=self.max_length,
@@ -172,6 +181,19 @@ class Reader:
                 window = Window(np.array(starts[row, :length]), np.array(ends[row, :length]), offsets)
                 windows[owners[index]].append((index, window))
         return [[window for _, window in sorted(own, key=lambda item: item[0])] for own in windows]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "precision": self.precision,
+            "max_length": self.max_length,
+            "stride": self.stride,
+            "batch_size": self.batch_size,
+            "memory": self._memory,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Reader":
         return self

@@ -98,7 +98,7 @@ def read_windows(
         length = ends[None, :] - starts[:, None] + 1
         scores = window.start_logits[starts][:, None] + window.end_logits[ends][None, :]
         scores = np.where((length >= 1) & (length <= max_answer_length), scores, -np.inf)
-        for flat in np.argsort(-scores, axis=None, kind="stable")[: max(n_best, keep)]:
+        for flat in np.argsort(-scores, axis=None, kind="stable")[: n_best if keep == 1 else None]:
             row, column = np.unravel_index(flat, scores.shape)
             if not np.isfinite(scores[row, column]):
                 break

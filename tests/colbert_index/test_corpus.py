@@ -159,7 +159,7 @@ def test_faults_of_lists_are_told_with_their_place(corpus: list[Any], message: s
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 _PASSAGES = st.lists(
-    st.builds(Passage, pid=_TEXT, title=_TEXT.map(str.strip), text=_TEXT.filter(str.strip)),
+    st.builds(Passage, pid=_TEXT.filter(str.strip), title=_TEXT.map(str.strip), text=_TEXT.filter(str.strip)),
     min_size=1,
     max_size=8,
     unique_by=lambda passage: passage.pid,
