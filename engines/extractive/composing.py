@@ -13,7 +13,6 @@ from .rewriting import split_title
 from .text import Sentence, content_words, holds, normalize, sentences
 
 _USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
-_LONGEST_SENTENCE = 45
 _PRONOUN = re.compile(
     r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
 )
@@ -83,17 +82,6 @@ def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named:
     elif title and named and not set(content_words(title)) & set(content_words(text)):
         text = f"{title}: {text}"
     return _end(text)
-
-
-def _shorten(text: str, answer: str) -> str:
-    """Cut a long sentence at a comma or semicolon after the answer."""
-    if len(text.split()) <= _LONGEST_SENTENCE:
-        return text
-    for match in re.finditer(r"[,;](?=\s)", text):
-        head = text[: match.start()]
-        if len(head.split()) >= 12 and holds(head, answer):
-            return _end(head)
-    return text
 
 
 def _statement(reading: Interpretation) -> str:
