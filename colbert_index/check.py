@@ -7,6 +7,7 @@ from pickle import UnpicklingError
 import numpy as np
 
 from embedded_models import Encoder
+from signatures import Passage
 
 from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .files import VECTORS, IndexFaultError
@@ -48,8 +49,7 @@ def check_index(index: str | Path) -> ColBERTIndex:
     _check_vectors(handle)
     if handle.manifest.encoder is not None:
         _check_sentence_vectors(handle)
-    step = max(1, len(handle.passages) // _PROBES)
-    probes = handle.passages[::step][:_PROBES]
+    probes = _probes(handle)
     queries = [probe.indexed_text for probe in probes]
     found = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
     handle.bm25.search_many(queries, 1)
@@ -57,6 +57,12 @@ def check_index(index: str | Path) -> ColBERTIndex:
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it anew.")
     return handle
+
+
+def _probes(handle: ColBERTIndex) -> list[Passage]:
+    """Return a few passages, spread over the corpus."""
+    step = max(1, len(handle.passages) // _PROBES)
+    return handle.passages[::step][:_PROBES]
 
 
 def _check_vectors(handle: ColBERTIndex) -> None:
@@ -90,8 +96,7 @@ def _check_sentence_vectors(handle: ColBERTIndex) -> None:
     """Check that a sample of the stored sentence vectors is what the encoder gives."""
     name = str(handle.manifest.encoder)
     stored = handle.vectors(name)
-    step = max(1, len(handle.passages) // _PROBES)
-    probes = handle.passages[::step][:_PROBES]
+    probes = _probes(handle)
     rows = [at for probe in probes if (at := handle.position(probe)) is not None]
     fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
     if stored is None or stored.shape[1] != fresh.shape[1]:

@@ -35,13 +35,12 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    context.obj = {"debug": debug}
+    """Options before the command; `main` reads --debug itself."""
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ def _encoder(name: str) -> Encoder:
 
 
 @lru_cache(maxsize=1)
-def _embedded_lm() -> dspy.LM:
-    return embedded_lm(ExtractiveEngine(encoder=_encoder(EMBEDDED_ENCODER)))
+def _embedded_engine() -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=_encoder(EMBEDDED_ENCODER))
 
 
 def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **settings: Any) -> dspy.LM:
@@ -52,7 +52,7 @@ def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **set
     if name == MODEL_NAME:
         if api_base:
             raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no --api-base. Name the server's model.")
-        return embedded_lm(_embedded_lm()._engine_spec, **settings) if settings else _embedded_lm()
+        return embedded_lm(_embedded_engine(), **settings)
     if "/" not in name:
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
@@ -137,9 +137,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
     if retriever is not None and reranker is not None:
         reranker.score(["warm up"], retriever.search("warm up", 1))
-    if isinstance(lm._engine_spec, ExtractiveEngine):
-        lm._engine_spec.models.reader.read([("warm up?", "warm up")])
-        lm._engine_spec.models.encoder.encode(["warm up"])
+    if lm.model == MODEL_NAME:
+        _embedded_engine().models.reader.read([("warm up?", "warm up")])
 
 
 def _load_state(program: dspy.Module, path: Path) -> None:
