@@ -4,7 +4,7 @@ Importing this package loads no model; a model is read when it is first used.
 """
 
 from .encoder import EMBEDDED_ENCODER, Encoder
-from .reader import EMBEDDED_READER, Reader
+from .reader import EMBEDDED_READER, Reader, SpanReader
 from .spans import Reading, Span
 
-__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span"]
+__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span", "SpanReader"]

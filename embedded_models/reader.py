@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,17 @@ from .spans import Reading, Window, read_windows
 
 EMBEDDED_READER = "polyqa-minilm-reader"
 _LENGTH_STEP = 32  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
+
+
+class SpanReader(Protocol):
+    """Reads short answers out of contexts; every figure made with one carries its name."""
+
+    @property
+    def name(self) -> str:
+        """What the figures are labelled with: a path, a hub name, or the embedded reader's name."""
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+        """Return the best spans and the null score of every (question, context) pair, in order."""
 
 
 def reader_path() -> Path:

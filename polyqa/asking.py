@@ -1,29 +1,19 @@
 """Asks a program one question and reports what it took."""
 
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy.utils.callback import BaseCallback
 
 from colbert_index import ColBERTIndex
+from programs.recording import Call, Recorder, recording
 from signatures import Coverage, Interpretation, Passage, PolyqaError
 
 from .composition import DEFAULT_INDEX, DEFAULT_PROGRAM, language_model, load
 
 MAX_QUESTION = 2_000
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of the language model: the messages sent and the raw reply."""
-
-    messages: list[dict[str, Any]]
-    reply: str
 
 
 @dataclass(frozen=True)
@@ -83,41 +73,6 @@ class Result:
         }
 
 
-class _Recorder(BaseCallback):
-    """Keeps the messages and replies of the language model's calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-        self._open: dict[str, list[dict[str, Any]]] = {}
-        self._lock = threading.Lock()
-
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        with self._lock:
-            self._open[call_id] = _as_messages(inputs)
-
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        with self._lock:
-            self.calls.append(Call(self._open.pop(call_id, []), "" if outputs is None else _as_text(outputs)))
-
-
-def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
-    request = inputs.get("request")
-    if request is None:
-        return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
-    system = request.system
-    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
-    shown = [{"role": "system", "content": head}] if head else []
-    return shown + [{"role": message.role, "content": message.text or ""} for message in request.messages]
-
-
-def _as_text(outputs: Any) -> str:
-    message = getattr(outputs, "message", None)
-    if message is not None:
-        return message.text or ""
-    first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
-    return str(first.get("text", first)) if isinstance(first, dict) else str(first)
-
-
 def check_question(question: str) -> str:
     """Return the question without white space around it.
 
@@ -168,11 +123,9 @@ def ask(
     question = check_question(question)
     ready = load(program, index=index, **settings) if isinstance(program, str) else program
     model = _model(lm)
-    recorder = _Recorder()
-    started = time.perf_counter()
-    with dspy.context(lm=model, adapter=dspy.ChatAdapter(), callbacks=[recorder], track_usage=True):
+    with recording(model) as recorder:
         prediction = ready(question=question)
-    return _result(question, prediction, program, ready, model, recorder, time.perf_counter() - started)
+    return _result(question, prediction, program, ready, model, recorder)
 
 
 async def aask(
@@ -187,11 +140,9 @@ async def aask(
     question = check_question(question)
     ready = load(program, index=index, **settings) if isinstance(program, str) else program
     model = _model(lm)
-    recorder = _Recorder()
-    started = time.perf_counter()
-    with dspy.context(lm=model, adapter=dspy.ChatAdapter(), callbacks=[recorder], track_usage=True):
+    with recording(model) as recorder:
         prediction = await ready.acall(question=question)
-    return _result(question, prediction, program, ready, model, recorder, time.perf_counter() - started)
+    return _result(question, prediction, program, ready, model, recorder)
 
 
 def _model(lm: str | dspy.LM | None) -> dspy.LM:
@@ -204,10 +155,8 @@ def _result(
     program: str | dspy.Module,
     ready: dspy.Module,
     model: dspy.LM,
-    recorder: _Recorder,
-    seconds: float,
+    recorder: Recorder,
 ) -> Result:
-    usage = (prediction.get_lm_usage() or {}).values()
     fields = dict(prediction.items())
     coverage = fields.pop("coverage", None)
     return Result(
@@ -219,8 +168,8 @@ def _result(
         program=program if isinstance(program, str) else type(ready).__name__,
         lm=model.model,
         calls=recorder.calls,
-        input_tokens=sum(int(own.get("prompt_tokens") or 0) for own in usage),
-        output_tokens=sum(int(own.get("completion_tokens") or 0) for own in usage),
-        seconds=seconds,
+        input_tokens=recorder.input_tokens,
+        output_tokens=recorder.output_tokens,
+        seconds=recorder.seconds,
         extra=fields,
     )

@@ -31,6 +31,7 @@ _ANSWER_LINE = re.compile(
 _LONG_ANSWER_LINE = re.compile(r"^\s*\**answer\**\s*[:.]", re.I)
 _PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?(?:pid|passage|source)\s*\d*\s*[:.]", re.I)
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d{1,4}")
 
 
 def _strip_quotes(text: str) -> str:
@@ -210,6 +211,23 @@ def parse_yes_no(value: Any) -> str:
     return "Yes" if match[1] in ("yes", "true") else "No"
 
 
+def parse_numbers(value: Any) -> list[int]:
+    """Return the whole numbers of a list or a text, each once, in order; empty text and "none" give none.
+
+    >>> parse_numbers("Covered: 1, 3 and 4.")
+    [1, 3, 4]
+    """
+    if value is None or isinstance(value, bool):
+        return []
+    if isinstance(value, dict):
+        value = list(value.values())
+    texts = [str(item) for item in value] if isinstance(value, (list, tuple)) else [str(value)]
+    numbers = [int(number) for text in texts for number in _NUMBER.findall(text)]
+    if not numbers and any(text.strip().lower().strip(".") not in ("", "none", "n/a", "[]") for text in texts):
+        raise ValueError(f"no number in: {value!r:.200}")
+    return list(dict.fromkeys(numbers))
+
+
 _LABELS: dict[str, AmbiguityType] = {
     "ambsub": AmbiguityType.SUBJECT,
     "subject": AmbiguityType.SUBJECT,
@@ -269,6 +287,7 @@ if TYPE_CHECKING:
     Questions = list[str]
     YesNo = Literal["Yes", "No"]
     AmbiguityTypes = list[AmbiguityType]
+    Numbers = list[int]
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], parse_interpretations)
     Questions = _lenient("list[str]", list[str], parse_questions)
@@ -279,3 +298,4 @@ else:
         parse_ambiguity_types,
         {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
     )
+    Numbers = _lenient("list[int]", list[int], parse_numbers)

@@ -1,0 +1,110 @@
+"""AmbigQA's EDIT-F1: whether rewritten questions make the right changes to the ambiguous one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from signatures import Interpretation
+
+from .exact_match import exact_match
+from .exact_presence import normalize_answer
+from .gold import Reading
+
+
+@lru_cache(maxsize=50_000)
+def question_tokens(question: str) -> tuple[str, ...]:
+    """Return the tokens that EDIT-F1 compares: Treebank tokens without case, punctuation and articles.
+
+    >>> question_tokens("Who won the Cup (1999)?")
+    ('who', 'won', 'cup', 'lrb', '1999', 'rrb')
+    """
+    from nltk.tokenize import TreebankWordTokenizer
+
+    parts = TreebankWordTokenizer().tokenize(question, convert_parentheses=True)
+    return tuple(normalize_answer(" ".join(parts)).split())
+
+
+def edits(source: Sequence[str], target: Sequence[str]) -> Counter[tuple[str, str]]:
+    """Return the bag of ``("added", token)`` and ``("deleted", token)`` that turn source into target."""
+    before, after = Counter(source), Counter(target)
+    changed = {("added", token): count for token, count in (after - before).items()}
+    changed |= {("deleted", token): count for token, count in (before - after).items()}
+    return Counter(changed)
+
+
+def question_edit_f1(prompt: Sequence[str], predicted: Sequence[str], gold: Sequence[str]) -> float:
+    """Return the F1 of the edits of one rewritten question, over tokens.
+
+    Two questions without edits agree (1.0); if only one has none, 0.0.
+    """
+    wanted, made = edits(prompt, gold), edits(prompt, predicted)
+    if not wanted or not made:
+        return float(not wanted and not made)
+    common = (wanted & made).total()
+    return 2 * common / (wanted.total() + made.total())
+
+
+def edit_f1(question: str, predictions: Sequence[Interpretation], annotations: Sequence[Sequence[Reading]]) -> float:
+    """Return EDIT-F1 of the readings found for one ambiguous question, maximum over annotators.
+
+        EDIT-F1 = 2 Σ f / (n + m)
+
+    where n gold and m predicted readings are paired greedily, best f first, and f is
+    `question_edit_f1` of a pair whose answers match exactly (0 for other pairs).
+
+    Parameters
+    ----------
+    question
+        The ambiguous question.
+    predictions
+        Rewritten questions with their answers.
+    annotations
+        Per annotator the gold readings. An annotator with a single reading saw no ambiguity: there
+        only the answer is compared, f is 1.
+
+    Returns
+    -------
+    float
+        In [0, 1]. The corpus value is the mean over the questions for which every annotator has
+        several readings.
+
+    Raises
+    ------
+    ValueError
+        If there is no annotation.
+
+    Notes
+    -----
+    Source: AmbigQA's official script (Min et al., 2020). It tokenises with Stanford's PTBTokenizer
+    (Java); NLTK's Treebank tokenizer gives the same tokens but for rare marks.
+    """
+    if not annotations:
+        raise ValueError("EDIT-F1 without an annotation is undefined")
+    return max(_paired(question, predictions, readings) for readings in annotations)
+
+
+def _paired(question: str, predictions: Sequence[Interpretation], readings: Sequence[Reading]) -> float:
+    if not predictions or not readings:
+        return 0.0
+    prompt = question_tokens(question)
+    scores = sorted(
+        (
+            (_pair(prompt, found, gold, plain=len(readings) == 1), row, column)
+            for row, found in enumerate(predictions)
+            for column, gold in enumerate(readings)
+        ),
+        key=lambda scored: -scored[0],
+    )
+    total, rows, columns = 0.0, set[int](), set[int]()
+    for score, row, column in scores:
+        if row not in rows and column not in columns:
+            total += score
+            rows.add(row)
+            columns.add(column)
+    return 2 * total / (len(predictions) + len(readings))
+
+
+def _pair(prompt: Sequence[str], found: Interpretation, gold: Reading, *, plain: bool) -> float:
+    if not exact_match(found.answer, gold.short_answers):
+        return 0.0
+    return 1.0 if plain else question_edit_f1(prompt, question_tokens(found.question), question_tokens(gold.question))

@@ -1,0 +1,20 @@
+"""Exact match of a short answer."""
+
+from collections.abc import Sequence
+
+from .exact_presence import normalize_answer
+
+
+def exact_match(prediction: str, answers: Sequence[str]) -> float:
+    """Return 1.0 if a short answer equals any alias, both normalised by ASQA's rule.
+
+        EM = max over aliases a of [norm(p) = norm(a)]
+
+    Edge cases: no alias is never matched; an empty prediction matches an alias that normalises to
+    nothing. Source: SQuAD's script, as in ASQA's official scorer.
+
+    >>> exact_match("The Beatles", ["Beatles", "the Fab Four"])
+    1.0
+    """
+    wanted = normalize_answer(prediction)
+    return float(any(normalize_answer(answer) == wanted for answer in answers))

@@ -1,0 +1,57 @@
+"""AmbigQA's F1 answer: a set of short answers against the annotators' sets."""
+
+from collections.abc import Sequence
+
+from .exact_presence import normalize_answer
+
+
+def f1_answer(predictions: Sequence[str], annotations: Sequence[Sequence[Sequence[str]]]) -> float:
+    """Return the set F1 of short answers, maximum over annotators.
+
+        P = m / |predictions|,  R = m / |answers|,  F1 = 2PR / (P + R)
+
+    where m counts greedy first matches: each predicted answer takes the first free gold answer one of
+    whose aliases it equals after normalisation.
+
+    Parameters
+    ----------
+    predictions
+        Short answers.
+    annotations
+        Per annotator, one list of aliases per answer; at least one annotator.
+
+    Returns
+    -------
+    float
+        In [0, 1]; the corpus value is the mean over questions.
+
+    Raises
+    ------
+    ValueError
+        If there is no annotation.
+
+    Notes
+    -----
+    Edge case: no prediction, or an annotator without answers, gives 0. Equal predictions count one
+    by one. Source: AmbigQA's official script (Min et al., 2020).
+    """
+    if not annotations:
+        raise ValueError("F1 answer without an annotation is undefined")
+    return max(_set_f1(predictions, answers) for answers in annotations)
+
+
+def _set_f1(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> float:
+    if not predictions or not answers:
+        return 0.0
+    free = [{normalize_answer(alias) for alias in aliases} for aliases in answers]
+    matched = 0
+    for prediction in predictions:
+        wanted = normalize_answer(prediction)
+        at = next((index for index, aliases in enumerate(free) if wanted in aliases), None)
+        if at is not None:
+            matched += 1
+            del free[at]
+    if not matched:
+        return 0.0
+    precision, recall = matched / len(predictions), matched / len(answers)
+    return 2 * precision * recall / (precision + recall)

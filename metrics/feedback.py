@@ -1,0 +1,162 @@
+"""Feedback in words for optimizers that read it (GEPA): what an answer covers, and what each step missed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from embedded_models import SpanReader
+from signatures import AmbiguityType, Interpretation
+
+from .edit_f1 import edits, question_edit_f1, question_tokens
+from .exact_presence import exact_presence
+from .gold import Question, Reading
+from .long_form import LongFormScore
+from .optimizing import AnswerMetric, Measure, gold_of
+from .token_f1 import token_f1
+
+_AGREE = 0.5  # token F1 from which two short answers count as the same in words of feedback
+
+
+class FeedbackMetric:
+    """GEPA's metric: the score of the whole answer, with feedback in words.
+
+    Call it as GEPA does, ``metric(gold, pred, trace, pred_name, pred_trace)``. The score is always that
+    of the whole program, as GEPA wants; when ``pred_trace`` names a step, the feedback says what this
+    step did and missed. A step is known by the fields of its signature, so a new program needs nothing
+    here.
+
+    Parameters
+    ----------
+    reader, measure
+        See `optimizing.AnswerMetric`.
+    """
+
+    def __init__(self, reader: SpanReader, *, measure: Measure = "dr") -> None:
+        self.metric = AnswerMetric(reader, measure=measure)
+
+    def __call__(
+        self,
+        gold: dspy.Example,
+        pred: Any,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Sequence[tuple[Any, Mapping[str, Any], Mapping[str, Any]]] | None = None,
+    ) -> dspy.Prediction:
+        """Return ``dspy.Prediction(score, feedback)``."""
+        question = gold_of(gold)
+        score = self.metric.score(gold, pred)
+        parts = [answer_feedback(question, score)]
+        for _, inputs, outputs in pred_trace or ():
+            parts += step_feedback(question, inputs, outputs)
+        return dspy.Prediction(score=self.metric.value(score, question), feedback="\n".join(parts))
+
+
+def answer_feedback(question: Question, score: LongFormScore) -> str:
+    """Return which readings a long answer covers, misses and gets wrong, and how its length compares."""
+    covered, missed, wrong = [], [], []
+    for reading, found in zip(question.readings, score.disambig.answers, strict=True):
+        if token_f1(found, reading.short_answers) >= _AGREE:
+            covered.append(_wanted(reading))
+        elif not found:
+            missed.append(_wanted(reading))
+        else:
+            wrong.append(f"{_wanted(reading)}, but the answer reads as “{found}”")
+    lines = [
+        f"The long answer covers {len(covered)} of {len(question.readings)} readings "
+        f"(Disambig-F1 {score.disambig.f1:.2f}"
+        + (f", ROUGE-L {score.rouge_l:.2f})." if score.rouge_l is not None else ").")
+    ]
+    lines += _listed("Covered", covered) + _listed("Missed", missed) + _listed("Wrong", wrong)
+    if question.long_answers:
+        usual = sum(len(text.split()) for text in question.long_answers) / len(question.long_answers)
+        if not 0.67 <= score.length / max(1.0, usual) <= 1.5:
+            lines.append(f"It has {score.length} words; good answers to this question have about {usual:.0f}.")
+    return "\n".join(lines)
+
+
+def step_feedback(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    """Return what one call of a predictor missed, told by the fields of its signature."""
+    if "interpretations" in outputs:
+        return _extraction(question, inputs, list(outputs["interpretations"]))
+    if "pseudo_interpretations" in outputs:
+        return _pseudo_interpretations(question, list(outputs["pseudo_interpretations"]))
+    if "answerable" in outputs:
+        return _verification(question, inputs, str(outputs["answerable"]))
+    if "ambiguity_types" in outputs:
+        return _typing(question, list(outputs["ambiguity_types"]))
+    if "answer" in outputs and "interpretations" in inputs:
+        return _writing(list(inputs["interpretations"]), str(outputs["answer"]))
+    return []
+
+
+def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Interpretation]) -> list[str]:
+    passages = _text(inputs.get("passages"))
+    overlooked, absent = [], []
+    for reading in question.readings:
+        if any(token_f1(one.answer, reading.short_answers) >= _AGREE for one in found):
+            continue
+        (overlooked if exact_presence(reading.short_answers, passages) else absent).append(_wanted(reading))
+    strange = [
+        f"{one.question} → “{one.answer}”"
+        for one in found
+        if all(token_f1(one.answer, reading.short_answers) < _AGREE for reading in question.readings)
+    ]
+    return (
+        _listed("This step overlooked readings whose answers stand in its passages", overlooked)
+        + _listed("It extracted readings that are not wanted, or have a wrong answer", strange)
+        + _listed("Not its fault, the passages lack them", absent)
+    ) or ["This step found every reading, and nothing else."]
+
+
+def _pseudo_interpretations(question: Question, found: list[str]) -> list[str]:
+    prompt = question_tokens(question.question)
+    said = {token for one in found for token in question_tokens(one)}
+    lacking = []
+    for reading in question.readings:
+        settles = [token for (kind, token) in edits(prompt, question_tokens(reading.question)) if kind == "added"]
+        if settles and not said & set(settles):
+            lacking.append(f"{reading.question} (no question says: {', '.join(settles)})")
+    if len(question.readings) == 1 and len(found) > 1:
+        return [f"The question has one meaning, yet this step wrote {len(found)} readings."]
+    return _listed("No pseudo-interpretation points to", lacking) or ["The pseudo-interpretations reach every reading."]
+
+
+def _verification(question: Question, inputs: Mapping[str, Any], verdict: str) -> list[str]:
+    asked = str(inputs.get("question", ""))
+    prompt, tokens = question_tokens(question.question), question_tokens(asked)
+    nearest = max(question.readings, key=lambda one: question_edit_f1(prompt, tokens, question_tokens(one.question)))
+    held = exact_presence(nearest.short_answers, _text(inputs.get("passages")))
+    if held == (verdict == "Yes"):
+        return []
+    said = "do hold" if held else "do not hold"
+    return [f"Asked “{asked}” this step said {verdict}, but the passages {said} the answer to: {_wanted(nearest)}."]
+
+
+def _typing(question: Question, found: list[AmbiguityType]) -> list[str]:
+    plain = all(kind is AmbiguityType.NONE for kind in found)
+    if plain and len(question.readings) > 1:
+        return [f"This step called the question plain; it has {len(question.readings)} readings."]
+    if not plain and len(question.readings) == 1:
+        return ["This step called the question ambiguous; it has one meaning."]
+    if question.ambiguity and question.ambiguity not in map(str, found):
+        reason = f" ({question.reason})" if question.reason else ""
+        return [f"The ambiguity is {question.ambiguity}{reason}, this step said {', '.join(map(str, found))}."]
+    return []
+
+
+def _writing(given: list[Interpretation], text: str) -> list[str]:
+    dropped = [f"{one.question} → “{one.answer}”" for one in given if not exact_presence([one.answer], text)]
+    return _listed("This step was given these readings and left their answers out", dropped)
+
+
+def _wanted(reading: Reading) -> str:
+    return f"{reading.question} → “{reading.short_answers[0]}”"
+
+
+def _text(passages: Any) -> str:
+    return passages if isinstance(passages, str) else "\n".join(map(str, passages or ()))
+
+
+def _listed(head: str, items: Sequence[str]) -> list[str]:
+    return [f"{head}:", *(f"- {item}" for item in items)] if items else []

@@ -1,0 +1,63 @@
+"""What answers are scored against: a question with its readings and reference answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import dspy
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A disambiguated question with its short answers (aliases; the first is the canonical one).
+
+    ``pid`` names the passage that holds the answer, where the data set says so.
+    """
+
+    question: str
+    short_answers: tuple[str, ...]
+    pid: str | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """An ambiguous (or plain) question with its readings and long answers.
+
+    Attributes
+    ----------
+    id, question
+        The id in its data set, and the text.
+    readings
+        At least one; the first annotator's.
+    long_answers
+        Reference answers; may be empty.
+    ambiguity, reason
+        The ambiguity type and why, where the data set gives them.
+    other_annotations
+        The readings that further annotators found (AmbigNQ).
+    """
+
+    id: str
+    question: str
+    readings: tuple[Reading, ...]
+    long_answers: tuple[str, ...] = ()
+    ambiguity: str | None = None
+    reason: str | None = None
+    other_annotations: tuple[tuple[Reading, ...], ...] = ()
+
+    @property
+    def answers(self) -> Sequence[Sequence[str]]:
+        """The aliases of every reading."""
+        return [reading.short_answers for reading in self.readings]
+
+    @property
+    def annotations(self) -> Sequence[Sequence[Reading]]:
+        """The readings by annotator."""
+        return [self.readings, *self.other_annotations]
+
+    def to_example(self) -> "dspy.Example":
+        """Return what DSPy's optimizers take: the question as input, and this as ``gold``."""
+        import dspy
+
+        return dspy.Example(question=self.question, gold=self).with_inputs("question")

@@ -1,0 +1,73 @@
+"""Judges of the grounded metrics: which readings are the same, which passage answers which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from signatures import Interpretation, Passage
+
+from .gold import Question
+from .grounded import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A reading with the short answers that it may have; none for a reading without an answer."""
+
+    question: str
+    answers: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """Decides what VERDICT's prompts I_M, I_V and I_D decide (appendix C)."""
+
+    @property
+    def name(self) -> str:
+        """What the figures are labelled with."""
+
+    def covered(self, question: str, found: Sequence[Claim], wanted: Sequence[Claim]) -> list[bool]:
+        """Return for each wanted reading of a question whether it is among the found ones (I_M)."""
+
+    def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+        """Return for each pair whether the passage is enough evidence for the claim (I_V)."""
+
+    def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
+        """Return which readings to keep so that none nearly repeats another (I_D)."""
+
+
+def judge_readings(
+    question: Question, interpretations: Sequence[Interpretation], passages: Sequence[Passage], judge: Judge
+) -> Judgement:
+    """Have a judge decide everything that the grounded metrics count for one question.
+
+    Parameters
+    ----------
+    question
+        With its gold readings Q̃.
+    interpretations
+        What a system found, Q̂; ``pid`` names the passage p̂ that it gives for a reading. A reading
+        without one is held against all passages (appendix A).
+    passages
+        The passages that the system was shown, U_q.
+    judge
+        Its name belongs beside every figure.
+    """
+    found = [Claim(one.question, (one.answer,) if one.answer.strip() else ()) for one in interpretations]
+    wanted = [Claim(one.question, one.short_answers) for one in question.readings]
+    by_pid = {passage.pid: passage for passage in passages}
+    cited = [[by_pid[one.pid]] if one.pid in by_pid else list(passages) for one in interpretations]
+    shown = {passage.pid for own in cited for passage in own}
+
+    pairs = [(claim, passage) for claim, own in zip(found, cited, strict=True) for passage in own]
+    pairs += [(claim, passage) for claim in wanted for passage in passages]
+    verdicts = iter(judge.supported(pairs))
+    grounded = tuple(map(any, [[next(verdicts) for _ in own] for own in cited]))
+    answered = [[passage.pid for passage in passages if next(verdicts)] for _ in wanted]
+    return Judgement(
+        grounded=grounded,
+        matched=tuple(judge.covered(question.question, wanted, found)) if found else (),
+        found=tuple(judge.covered(question.question, found, wanted)) if found else (False,) * len(wanted),
+        groundable=tuple(bool(pids) for pids in answered),
+        supported=tuple(not shown.isdisjoint(pids) for pids in answered),
+        distinct=sum(judge.distinct(question.question, found)) if found else 0,
+    )

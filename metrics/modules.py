@@ -1,0 +1,282 @@
+"""The metrics as `evaluate` modules, for those who compute with ``module.compute(predictions=…, references=…)``.
+
+Each wraps the plain function of the same name: what a corpus value is (mean, DR of the means, macro or
+micro) is decided here. They need no network. Importing this module imports `evaluate` and `datasets`,
+which takes a second or two; nothing else in `metrics` does.
+
+>>> from metrics.modules import StrEM
+>>> StrEM().compute(predictions=["In 1997, in the USA."], references=[[["1997"], ["1998"]]])
+{'str_em': 0.5}
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, ClassVar
+
+import evaluate
+from datasets import Features, List, Value
+
+from embedded_models import Reader, SpanReader
+from signatures import Interpretation
+
+from . import grounded
+from .alce import alce_text
+from .answer_coverage import answer_coverage
+from .answer_f1 import answer_f1
+from .answer_match import Match, has_answer
+from .disambig_f1 import score_disambig_f1
+from .dr import corpus_dr
+from .edit_f1 import edit_f1
+from .exact_match import exact_match
+from .f1_answer import f1_answer
+from .gold import Question
+from .gold import Reading as GoldReading
+from .length import length
+from .long_form import score_long_answers
+from .mrecall import mrecall
+from .recall import recall
+from .rouge_l import rouge_l
+from .str_em import str_em
+from .token_f1 import token_f1
+
+TEXT = Value("string")
+TEXTS = List(TEXT)
+ANSWERS = List(TEXTS)  # one list of aliases per answer
+READINGS = List({"question": TEXT, "short_answers": TEXTS})
+INTERPRETATIONS = List({"question": TEXT, "answer": TEXT})
+
+
+class Module(evaluate.Metric):
+    """What all modules share: a declaration of the inputs, and a description from the docstring."""
+
+    inputs: ClassVar[Mapping[str, Any]]
+    citation: ClassVar[str] = ""
+
+    def _info(self) -> evaluate.MetricInfo:
+        text = self.__class__.__doc__ or ""
+        return evaluate.MetricInfo(
+            description=text,
+            citation=self.citation,
+            inputs_description=text,
+            features=Features(dict(self.inputs)),
+        )
+
+    def _download_and_prepare(self, dl_manager: Any) -> None:
+        """Nothing is downloaded."""
+
+
+def _mean(function: Callable[..., float], *columns: Sequence[Any]) -> float:
+    return fmean(float(function(*row)) for row in zip(*columns, strict=True))
+
+
+class ExactMatch(Module):
+    """Mean exact match of short answers; a reference is a list of aliases."""
+
+    inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+        return {"exact_match": _mean(exact_match, predictions, references)}
+
+
+class TokenF1(Module):
+    """Mean token F1 of short answers; a reference is a list of aliases."""
+
+    inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+        return {"token_f1": _mean(token_f1, predictions, references)}
+
+
+class RougeL(Module):
+    """Mean ROUGE-L of long answers by ASQA's rules; a reference is a list of reference answers."""
+
+    inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+        return {"rouge_l": _mean(rouge_l, predictions, references)}
+
+
+class StrEM(Module):
+    """Mean STR-EM of long answers; a reference holds one list of aliases per reading."""
+
+    inputs: ClassVar = {"predictions": TEXT, "references": ANSWERS}
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float]:
+        return {"str_em": _mean(str_em, predictions, references)}
+
+
+class Length(Module):
+    """Mean length of answers in white-space tokens; takes predictions only."""
+
+    inputs: ClassVar = {"predictions": TEXT}
+
+    def _compute(self, predictions: Sequence[str]) -> dict[str, float]:
+        return {"length": _mean(length, predictions)}
+
+
+class DisambigF1(Module):
+    """Mean Disambig-F1, with its exact-match variants; a reference is a list of readings.
+
+    The reader's name is part of the result, as figures of different readers are not comparable.
+    """
+
+    inputs: ClassVar = {"predictions": TEXT, "references": READINGS}
+
+    def __init__(self, reader: SpanReader | None = None, **settings: Any) -> None:
+        self.reader = reader or Reader()
+        super().__init__(**settings)
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float | str]:
+        scores = score_disambig_f1(predictions, [_readings(own) for own in references], self.reader)
+        return {
+            "disambig_f1": fmean(score.f1 for score in scores),
+            "disambig_em": fmean(score.em for score in scores),
+            "disambig_hit": fmean(score.hit for score in scores),
+            "reader": self.reader.name,
+        }
+
+
+class DR(Module):
+    """DR with its two factors, STR-EM and LEN; a reference has ``readings`` and ``long_answers``.
+
+    With ``alce=True`` the texts are cut as ALCE does (see `alce.alce_text`); such figures are not
+    comparable with ASQA's.
+    """
+
+    inputs: ClassVar = {"predictions": TEXT, "references": {"readings": READINGS, "long_answers": TEXTS}}
+
+    def __init__(self, reader: SpanReader | None = None, *, alce: bool = False, **settings: Any) -> None:
+        self.reader = reader or Reader()
+        self.alce = alce
+        super().__init__(**settings)
+
+    def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float | str]:
+        questions = [
+            Question(str(number), "", _readings(one["readings"]), tuple(one["long_answers"]))
+            for number, one in enumerate(references)
+        ]
+        texts = [alce_text(text) for text in predictions] if self.alce else predictions
+        scores = score_long_answers(texts, questions, self.reader)
+        rouge_ls = [score.rouge_l for score in scores if score.rouge_l is not None]
+        f1s = [score.disambig.f1 for score in scores]
+        return {
+            "dr": corpus_dr(f1s, rouge_ls),
+            "disambig_f1": fmean(f1s),
+            "rouge_l": fmean(rouge_ls),
+            "str_em": fmean(score.str_em for score in scores),
+            "length": fmean(score.length for score in scores),
+            "reader": self.reader.name,
+        }
+
+
+class F1Answer(Module):
+    """Mean AmbigQA F1 answer; a prediction is a list of short answers, a reference a list of annotations."""
+
+    inputs: ClassVar = {"predictions": TEXTS, "references": List(ANSWERS)}
+
+    def _compute(self, predictions: Sequence[Sequence[str]], references: Sequence[Any]) -> dict[str, float]:
+        return {"f1_answer": _mean(f1_answer, predictions, references)}
+
+
+class EditF1(Module):
+    """Mean EDIT-F1; also takes ``questions``, the ambiguous ones; a reference is a list of annotations."""
+
+    inputs: ClassVar = {"predictions": INTERPRETATIONS, "references": List(READINGS), "questions": TEXT}
+
+    def _compute(
+        self, predictions: Sequence[Any], references: Sequence[Any], questions: Sequence[str]
+    ) -> dict[str, float]:
+        found = [[Interpretation(question=one["question"], answer=one["answer"]) for one in own] for own in predictions]
+        gold = [[_readings(readings) for readings in annotations] for annotations in references]
+        return {"edit_f1": _mean(edit_f1, questions, found, gold)}
+
+
+class AnswerF1(Module):
+    """Answer-F1 of Tree of Clarifications over all generated readings; 0 if there is none."""
+
+    inputs: ClassVar = {"predictions": TEXTS, "references": ANSWERS}
+
+    def _compute(self, predictions: Sequence[Sequence[str]], references: Sequence[Any]) -> dict[str, float]:
+        values = [value for row in zip(predictions, references, strict=True) for value in answer_f1(*row)]
+        return {"answer_f1": fmean(values) if values else 0.0}
+
+
+class _AtK(Module):
+    inputs: ClassVar = {"predictions": TEXTS, "references": ANSWERS}
+    function: ClassVar[Callable[..., float]]
+
+    def __init__(self, k: int = 5, *, match: Match = has_answer, **settings: Any) -> None:
+        self.k = k
+        self.match = match
+        super().__init__(**settings)
+
+    def _compute(self, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
+        function = type(self).function
+        values = [
+            function(answers, texts, self.k, match=self.match)
+            for answers, texts in zip(references, predictions, strict=True)
+        ]
+        return {f"{function.__name__}@{self.k}": fmean(values)}
+
+
+class MRecall(_AtK):
+    """Mean MRecall@k; a prediction is a ranked list of passages' texts."""
+
+    function = staticmethod(mrecall)
+
+
+class AnswerCoverage(_AtK):
+    """Mean AC@k; a prediction is a ranked list of passages' texts."""
+
+    function = staticmethod(answer_coverage)
+
+
+class Recall(_AtK):
+    """Mean recall@k over distinct answers; a prediction is a ranked list of passages' texts."""
+
+    function = staticmethod(recall)
+
+
+class Grounded(Module):
+    """VERDICT's metrics from a judge's decisions (`grounded.Judgement`, as mappings); macro and micro.
+
+    ``released=True`` takes G-recall as the released code has it.
+    """
+
+    inputs: ClassVar = {
+        "predictions": {
+            **{name: List(Value("bool")) for name in ("grounded", "matched", "found", "groundable", "supported")},
+            "distinct": Value("int64"),
+        }
+    }
+
+    def __init__(self, *, released: bool = False, sufficient: int = 5, **settings: Any) -> None:
+        self.released = released
+        self.sufficient = sufficient
+        super().__init__(**settings)
+
+    def _compute(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        judged = [
+            grounded.Judgement(**{name: tuple(value) if name != "distinct" else value for name, value in one.items()})
+            for one in predictions
+        ]
+        g_recall = grounded.released_grounded_recall if self.released else grounded.grounded_recall
+        ratios = {
+            "precision": [grounded.precision(one) for one in judged],
+            "recall": [grounded.gold_recall(one) for one in judged],
+            "grounded_precision": [grounded.grounded_precision(one) for one in judged],
+            "grounded_recall": [g_recall(one) for one in judged],
+        }
+        values = {name: grounded.macro(own) for name, own in ratios.items()}
+        values |= {f"{name}_micro": grounded.micro(own) for name, own in ratios.items()}
+        for end in ("", "_micro"):
+            values[f"grounded_f1{end}"] = grounded.grounded_f1(
+                values[f"grounded_precision{end}"], values[f"grounded_recall{end}"]
+            )
+        values["interpretations"] = fmean(len(one.grounded) for one in judged)
+        values[f"sufficient@{self.sufficient}"] = grounded.sufficient(judged, self.sufficient)
+        return values
+
+
+def _readings(records: Any) -> tuple[GoldReading, ...]:
+    return tuple(GoldReading(one["question"], tuple(one["short_answers"])) for one in records)

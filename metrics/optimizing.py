@@ -1,0 +1,79 @@
+"""Metrics that DSPy's optimizers call: one number per example, a verdict while demos are gathered."""
+
+from typing import Any, Literal
+
+import dspy
+
+from embedded_models import SpanReader
+from signatures import PolyqaError
+
+from .gold import Question
+from .long_form import LongFormScore, score_long_answers
+
+Measure = Literal["dr", "disambig_f1"]
+
+
+class AnswerMetric:
+    """Scores the ``answer`` of a prediction by Disambig-F1 or DR.
+
+    Call it as DSPy does, ``metric(example, prediction, trace=None)``: without a trace it returns the
+    score in [0, 1]; with one, which is how bootstrapping asks whether a run may become a demo, it
+    returns whether the score reaches the threshold. (DSPy takes any score above 0 for a yes.)
+
+    Parameters
+    ----------
+    reader
+        The reader of Disambig-F1.
+    measure
+        ``"dr"`` (per example, see `long_form.LongFormScore.dr`) or ``"disambig_f1"``.
+    threshold
+        From which score on a run is good enough to become a demo, in [0, 1].
+    """
+
+    def __init__(self, reader: SpanReader, *, measure: Measure = "dr", threshold: float = 0.5) -> None:
+        if not 0.0 <= threshold <= 1.0:
+            raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
+        if measure not in ("dr", "disambig_f1"):
+            raise ValueError(f"measure is 'dr' or 'disambig_f1', got {measure!r}")
+        self.reader = reader
+        self.measure: Measure = measure
+        self.threshold = threshold
+
+    def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
+        """Return the score, or with a trace whether it reaches the threshold."""
+        value = self.value(self.score(example, prediction), gold_of(example))
+        return value if trace is None else value >= self.threshold
+
+    def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:
+        """Return every score of a prediction's answer."""
+        return score_long_answers([str(prediction.answer)], [gold_of(example)], self.reader)[0]
+
+    def value(self, score: LongFormScore, question: Question) -> float:
+        """Return the measure's number.
+
+        Raises
+        ------
+        PolyqaError
+            If DR is asked for a question without a reference answer.
+        """
+        if self.measure == "disambig_f1":
+            return score.disambig.f1
+        if score.dr is None:
+            raise PolyqaError(
+                f"Question {question.id!r} has no reference long answer, which DR needs; use the measure disambig_f1."
+            )
+        return score.dr
+
+
+def gold_of(example: dspy.Example) -> Question:
+    """Return the gold question of an example made by `gold.Question.to_example`.
+
+    Raises
+    ------
+    PolyqaError
+        If the example has none.
+    """
+    gold = example.get("gold")
+    if not isinstance(gold, Question):
+        raise PolyqaError("An example has no gold question to score against; make examples with Question.to_example().")
+    return gold

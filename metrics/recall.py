@@ -1,0 +1,65 @@
+"""Answer recall of retrieval, recall@k."""
+
+from collections.abc import Sequence
+
+from .answer_match import Match, covered_answers, has_answer
+from .exact_presence import normalize_answer
+
+
+def recall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, match: Match = has_answer) -> float:
+    """Return the share of a question's distinct answers that the first k passages mention.
+
+        recall@k = |{a ∈ A : some passage among the first k holds an alias of a}| / |A|
+
+    Parameters
+    ----------
+    answers
+        One list of aliases per answer. Lists that share a normalised alias are one answer of A:
+        unlike AC@k, which counts disambiguated questions.
+    texts
+        The retrieved passages' texts, best first; fewer than k are allowed.
+    k
+        At least 1.
+    match
+        Decides whether a passage holds an answer, see `answer_match.covered_answers`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; with a single answer it is DPR's top-k accuracy. The corpus value is the mean over
+        questions (SIXPAQ, table 2; DIVA, table 6).
+
+    Raises
+    ------
+    ValueError
+        If there is no answer, or k is below 1.
+    """
+    if not answers:
+        raise ValueError("recall of a question without answers is undefined")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    distinct = distinct_answers(answers)
+    return covered_answers(distinct, texts[:k], match=match) / len(distinct)
+
+
+def distinct_answers(answers: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Merge the answers that share an alias after normalisation; order of first appearance.
+
+    >>> distinct_answers([["Turin", "Torino"], ["Oslo"], ["torino"]])
+    [['Turin', 'Torino', 'torino'], ['Oslo']]
+    """
+    groups: list[tuple[list[str], set[str]]] = []
+    for aliases in answers:
+        own = {normalize_answer(alias) for alias in aliases}
+        touching = [group for group in groups if group[1] & own]
+        if not touching:
+            groups.append((list(aliases), own))
+            continue
+        first, *others = touching
+        for other in others:
+            first[0].extend(other[0])
+            first[1].update(other[1])
+            groups.remove(other)
+        first[0].extend(alias for alias in aliases if alias not in first[0])
+        first[1].update(own)
+    return [names for names, _ in groups]
