@@ -1,10 +1,9 @@
 """How well retrieval covers the readings: AC@k and MRecall@k of every stage, in one table.
 
-python -m benchmarks.retrieval --index NAME --questions FILE [--limit N] [--json FILE]
+python -m benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
 """
 
 import json
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, Reran
 from embedded_models import Encoder
 from metrics import answer_coverage, exact_presence, has_answer, mrecall
 from metrics.answer_match import Match
+from metrics.gold import Question
 from signatures import Passage
 
-from .questions import Question, read_asqa
+from .loading import load_questions
 
 _RESAMPLES = 2000
 Ranking = Sequence[Sequence[Passage]]
@@ -111,7 +111,8 @@ def run(
 
 def main(
     index: Annotated[str, typer.Option(help="Name or path of the index.")],
-    questions: Annotated[Path, typer.Option(help="Questions in ASQA's schema.")],
+    questions: Annotated[str, typer.Option(help="A file of questions, homonyms/SPLIT or hub:NAME@CONFIGURATION.")],
+    split: Annotated[str | None, typer.Option(help="Which split of the questions, if there are several.")] = None,
     limit: Annotated[int | None, typer.Option(help="A random sample of so many questions.")] = None,
     match: Annotated[
         str, typer.Option(help="When a passage holds an answer: str-em (ASQA's substring) or dpr (tokens).")
@@ -119,11 +120,9 @@ def main(
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
-    """Score every stage of retrieval on questions in ASQA's schema."""
+    """Score every stage of retrieval on questions that say what answers each reading."""
     opened = ColBERTIndex(index)
-    chosen = read_asqa(questions)
-    if limit is not None and limit < len(chosen):
-        chosen = random.Random(seed).sample(chosen, limit)
+    chosen = load_questions(questions, split=split, limit=limit, seed=seed)
     rules: dict[str, Match] = {"str-em": exact_presence, "dpr": has_answer}
     if match not in rules:
         raise typer.BadParameter(f"--match is one of {', '.join(rules)}")

@@ -74,7 +74,8 @@ class Reader:
         self._lock = threading.RLock()
 
     @cached_property
-    def _parts(self) -> tuple[Any, Any]:
+    def parts(self) -> tuple[Any, Any]:
+        """The tokenizer and the model, as `transformers` loads them."""
         import torch
         from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
@@ -112,6 +113,11 @@ class Reader:
                 self._readings.popitem(last=False)
         return readings
 
+    def forget(self) -> None:
+        """Drop the readings that are kept."""
+        with self._lock:
+            self._readings.clear()
+
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
@@ -128,7 +134,7 @@ class Reader:
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_str(self._parts[0].backend_tokenizer.to_str())
+        tokenizer = Tokenizer.from_str(self.parts[0].backend_tokenizer.to_str())
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -151,7 +157,7 @@ class Reader:
     def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
         import torch
 
-        tokenizer, model = self._parts
+        tokenizer, model = self.parts
         encoded = tokenizer(
             [self._cut(question.strip()) for question, _ in pairs],
             [context for _, context in pairs],

@@ -2,7 +2,7 @@
 
 import re
 
-_CITATION = re.compile(r"\s?\[\d+")
+_CITATION = re.compile(r" ?\[\d+")
 
 
 def alce_text(output: str) -> str:

@@ -7,6 +7,7 @@ import dspy
 
 from embedded_models import SpanReader
 from signatures import AmbiguityType, Interpretation
+from signatures.lenient import parse_ambiguity_types
 
 from .edit_f1 import edits, question_edit_f1, question_tokens
 from .exact_presence import exact_presence
@@ -92,7 +93,8 @@ def step_feedback(question: Question, inputs: Mapping[str, Any], outputs: Mappin
 
 def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Interpretation]) -> list[str]:
     passages = _text(inputs.get("passages"))
-    overlooked, absent = [], []
+    overlooked: list[str] = []
+    absent: list[str] = []
     for reading in question.readings:
         if any(token_f1(one.answer, reading.short_answers) >= _AGREE for one in found):
             continue
@@ -112,9 +114,14 @@ def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Inter
 def _pseudo_interpretations(question: Question, found: list[str]) -> list[str]:
     prompt = question_tokens(question.question)
     said = {token for one in found for token in question_tokens(one)}
+    added = [
+        [token for kind, token in edits(prompt, question_tokens(reading.question)) if kind == "added"]
+        for reading in question.readings
+    ]
     lacking = []
-    for reading in question.readings:
-        settles = [token for (kind, token) in edits(prompt, question_tokens(reading.question)) if kind == "added"]
+    for reading, own in zip(question.readings, added, strict=True):
+        others = {token for other in added if other is not own for token in other}
+        settles = [token for token in own if token not in others] or own  # not the "in" of "in 1997"
         if settles and not said & set(settles):
             lacking.append(f"{reading.question} (no question says: {', '.join(settles)})")
     if len(question.readings) == 1 and len(found) > 1:
@@ -125,7 +132,10 @@ def _pseudo_interpretations(question: Question, found: list[str]) -> list[str]:
 def _verification(question: Question, inputs: Mapping[str, Any], verdict: str) -> list[str]:
     asked = str(inputs.get("question", ""))
     prompt, tokens = question_tokens(question.question), question_tokens(asked)
-    nearest = max(question.readings, key=lambda one: question_edit_f1(prompt, tokens, question_tokens(one.question)))
+    likeness = [question_edit_f1(prompt, tokens, question_tokens(one.question)) for one in question.readings]
+    if len(likeness) > 1 and not any(likeness):
+        return []  # it was asked about something else
+    nearest = question.readings[likeness.index(max(likeness))]
     held = exact_presence(nearest.short_answers, _text(inputs.get("passages")))
     if held == (verdict == "Yes"):
         return []
@@ -139,9 +149,10 @@ def _typing(question: Question, found: list[AmbiguityType]) -> list[str]:
         return [f"This step called the question plain; it has {len(question.readings)} readings."]
     if not plain and len(question.readings) == 1:
         return ["This step called the question ambiguous; it has one meaning."]
-    if question.ambiguity and question.ambiguity not in map(str, found):
+    wanted = parse_ambiguity_types(question.ambiguity) if question.ambiguity else []
+    if wanted and not set(wanted) & set(found):
         reason = f" ({question.reason})" if question.reason else ""
-        return [f"The ambiguity is {question.ambiguity}{reason}, this step said {', '.join(map(str, found))}."]
+        return [f"The ambiguity is {', '.join(wanted)}{reason}, this step said {', '.join(map(str, found))}."]
     return []
 
 

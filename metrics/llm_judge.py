@@ -62,10 +62,18 @@ class LLMJudge:
             return [future.result().supported == "Yes" for future in asked]
 
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
-        """See `judges.Judge.distinct`; a single reading is not asked about."""
+        """See `judges.Judge.distinct`; a single reading is not asked about.
+
+        Raises
+        ------
+        PolyqaError
+            If the model names a reading that it was not shown, or keeps none.
+        """
         if len(readings) < 2:
             return [True] * len(readings)
         reply = self._ask(self._distinct, question=question, readings=_numbered(readings))
+        if not reply.kept:
+            raise PolyqaError(f"The judge {self.name} kept none of {len(readings)} readings; try another judge model.")
         return self._flags(reply.kept, len(readings))
 
     def _ask(self, predict: Callable[..., Any], **inputs: str) -> Any:
@@ -81,4 +89,5 @@ class LLMJudge:
 
 
 def _numbered(readings: Sequence[Claim]) -> str:
-    return "\n".join(f"[{number}] {reading.question}" for number, reading in enumerate(readings, 1))
+    # Not "[1]": of a reply "[1] and [3]" DSPy's repairing parser leaves [3].
+    return "\n".join(f"{number}. {reading.question}" for number, reading in enumerate(readings, 1))

@@ -179,7 +179,10 @@ class F1Answer(Module):
 
 
 class EditF1(Module):
-    """Mean EDIT-F1; also takes ``questions``, the ambiguous ones; a reference is a list of annotations."""
+    """Mean EDIT-F1; also takes ``questions``, the ambiguous ones; a reference is a list of annotations.
+
+    A prediction is a list of mappings with ``question`` and ``answer``, without ``pid``.
+    """
 
     inputs: ClassVar = {"predictions": INTERPRETATIONS, "references": List(READINGS), "questions": TEXT}
 
@@ -257,7 +260,14 @@ class Grounded(Module):
 
     def _compute(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         judged = [
-            grounded.Judgement(**{name: tuple(value) if name != "distinct" else value for name, value in one.items()})
+            grounded.Judgement(
+                grounded=tuple(one["grounded"]),
+                matched=tuple(one["matched"]),
+                found=tuple(one["found"]),
+                groundable=tuple(one["groundable"]),
+                supported=tuple(one["supported"]),
+                distinct=one["distinct"],
+            )
             for one in predictions
         ]
         g_recall = grounded.released_grounded_recall if self.released else grounded.grounded_recall

@@ -9,6 +9,7 @@ PACKAGES = (
     "embedded_models",
     "engines",
     "metrics",
+    "optimizers",
     "programs",
     "signatures",
 )

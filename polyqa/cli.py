@@ -10,6 +10,7 @@ import typer
 
 from . import __version__
 from .cli_ask import ask_command
+from .cli_evaluate import compare_command, evaluate_command, score_command, table_command
 from .cli_index import index_app
 from .cli_setup import setup_command
 from .terminal import fail
@@ -24,6 +25,10 @@ app = typer.Typer(
 )
 app.command("ask")(ask_command)
 app.command("setup")(setup_command)
+app.command("evaluate")(evaluate_command)
+app.command("score")(score_command)
+app.command("compare")(compare_command)
+app.command("table")(table_command)
 app.add_typer(index_app, name="index")
 
 

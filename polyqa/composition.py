@@ -22,13 +22,14 @@ _MOST_BYTES = 256 * 1024 * 1024
 
 
 @lru_cache(maxsize=4)
-def _encoder(name: str) -> Encoder:
+def shared_encoder(name: str = EMBEDDED_ENCODER) -> Encoder:
+    """Return the encoder of a name, one for all who use it: it remembers what it has encoded."""
     return Encoder(name)
 
 
 @lru_cache(maxsize=1)
 def _embedded_engine() -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=_encoder(EMBEDDED_ENCODER))
+    return ExtractiveEngine(encoder=shared_encoder())
 
 
 def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **settings: Any) -> dspy.LM:
@@ -119,7 +120,7 @@ def load(
         If the program, the index or the demos are not there or do not fit.
     """
     chosen = program_class(program)
-    own_encoder = _encoder(encoder)
+    own_encoder = shared_encoder(encoder)
     if chosen is ClosedBook:
         made: dspy.Module = ClosedBook(encoder=own_encoder)
     else:

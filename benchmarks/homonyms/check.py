@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from benchmarks.questions import Question, read_asqa
+from benchmarks.loading import load_questions
 from colbert_index import read_corpus
 from embedded_models import Encoder
 from metrics import has_answer, normalize_answer
+from metrics.gold import Question
 from signatures import Passage
 
-from . import SPLITS, corpus_path, questions_path
+from . import SPLITS, corpus_path
 
 _KINDS = ("subject", "object", "predicate", "time", "location", "none")
 _SHINGLE = 5
@@ -79,7 +80,7 @@ def _near_duplicates(passages: Sequence[Passage]) -> Iterator[str]:
 def main() -> int:
     """Print the counts and the faults; return 1 if there is a fault."""
     passages = read_corpus(corpus_path())
-    splits = {split: read_asqa(questions_path(split)) for split in SPLITS}
+    splits = {split: load_questions("homonyms", split=split) for split in SPLITS}
     found = list(faults(passages, splits))
     for split, questions in splits.items():
         kinds = Counter(question.ambiguity for question in questions)

@@ -3,10 +3,11 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.homonyms import SPLITS, corpus_path, questions_path
+from benchmarks.homonyms import SPLITS, corpus_path
 from benchmarks.homonyms.check import faults
-from benchmarks.questions import Question, read_asqa
+from benchmarks.loading import load_questions
 from colbert_index import read_corpus
+from metrics.gold import Question
 from signatures import Passage
 
 Splits = dict[str, list[Question]]
@@ -19,7 +20,7 @@ def passages() -> list[Passage]:
 
 @pytest.fixture(scope="module")
 def splits() -> Splits:
-    return {split: read_asqa(questions_path(split)) for split in SPLITS}
+    return {split: load_questions("homonyms", split=split) for split in SPLITS}
 
 
 def test_the_shipped_data_has_no_fault(passages: list[Passage], splits: Splits) -> None:

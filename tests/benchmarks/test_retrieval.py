@@ -1,18 +1,13 @@
-import os
 import random
-from pathlib import Path
 
-import pytest
-
-from benchmarks.homonyms import questions_path
-from benchmarks.questions import read_asqa
+from benchmarks.loading import load_questions
 from benchmarks.retrieval import bootstrap, evaluate_ranking, run
 from colbert_index import ColBERTIndex
 from metrics import exact_presence
 
 
 def test_every_stage_on_the_shipped_questions() -> None:
-    questions = read_asqa(questions_path("dev"))[:12]
+    questions = load_questions("homonyms/dev")[:12]
     rows = run(ColBERTIndex("homonyms"), questions, exact_presence, depth=50)
     assert list(rows)[-1] == "fused + DIVA (5 passages)"
     assert rows["fused + rerank"]["AC@5"].mean > 80
@@ -21,7 +16,7 @@ def test_every_stage_on_the_shipped_questions() -> None:
 
 def test_worse_rankings_score_worse() -> None:
     index = ColBERTIndex("homonyms")
-    questions = read_asqa(questions_path("dev"))[:20]
+    questions = load_questions("homonyms/dev")[:20]
     ranking = index.search_many([question.question for question in questions], 20)
     good = evaluate_ranking(questions, ranking, exact_presence)["AC@5"].mean
     shuffled = list(ranking)
@@ -37,14 +32,3 @@ def test_bootstrap_encloses_the_mean_and_shrinks_with_n() -> None:
     assert large.high - large.low < small.high - small.low
     assert bootstrap([1.0] * 5).low == bootstrap([1.0] * 5).high == 100.0
     assert bootstrap(values) == bootstrap(values)
-
-
-@pytest.mark.data
-def test_asqa_loads_from_the_official_file() -> None:
-    data = Path(os.environ.get("POLYQA_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    path = data / "asqa" / "asqa_dev300.json"
-    if not path.is_file():
-        pytest.skip("ASQA is not here; set POLYQA_DATA to the folder that holds asqa/asqa_dev300.json")
-    questions = read_asqa(path)
-    assert len(questions) == 300
-    assert all(question.readings and question.long_answers for question in questions)

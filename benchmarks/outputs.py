@@ -1,0 +1,147 @@
+"""Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metrics.gold import Question
+from signatures import Interpretation, Passage, PolyqaError
+from signatures.lenient import parse_interpretations
+
+from .records import Failure, Record
+from .scoring import Output, Scorer
+
+_ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
+_ID_KEYS = ("id", "sample_id", "example_id", "question_id")
+
+
+def read_outputs(path: str | Path) -> dict[str, Output]:
+    """Read outputs by question id.
+
+    Parameters
+    ----------
+    path
+        One of
+
+        - JSON lines with an ``id`` and an ``answer`` (also ``long_answer``, ``prediction``,
+          ``output``), and if there are any ``interpretations`` (question and answer each) and
+          ``passages`` (texts, or title and text); polyqa's predictions.jsonl is of this kind;
+        - a JSON list of such objects;
+        - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
+          list of rewritten questions with answers (AmbigQA's script).
+
+    Raises
+    ------
+    PolyqaError
+        That shows the first bad record.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise PolyqaError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise PolyqaError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}).") from error
+    outputs: dict[str, Output] = {}
+    for where, key, value in _records(path, text):
+        try:
+            own, output = _output(key, value)
+        except (ValueError, TypeError) as error:
+            shown = json.dumps(value, ensure_ascii=False)[:200]
+            raise PolyqaError(f"{path}, {where}: {error}: {shown}") from error
+        if own in outputs:
+            raise PolyqaError(f"{path}, {where}: a second output for question {own!r}.")
+        outputs[own] = output
+    if not outputs:
+        raise PolyqaError(f"{path} holds no output.")
+    return outputs
+
+
+def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return list(_lines(path, text))
+    if isinstance(data, list):
+        return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
+    if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):
+        return [(f"key {key!r}", key, value) for key, value in data.items()]
+    return [("record 1", None, data)]
+
+
+def _lines(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append((f"line {number}", None, json.loads(line)))
+        except ValueError as error:
+            raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
+    return found
+
+
+def _output(key: str | None, value: Any) -> tuple[str, Output]:
+    if isinstance(value, Mapping):
+        own = key if key is not None else next((value[name] for name in _ID_KEYS if value.get(name) is not None), None)
+        if own is None:
+            raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
+        answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
+        readings = tuple(parse_interpretations(value.get("interpretations")))
+        if answer is None and not readings:
+            raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
+        return str(own), Output(answer, readings, _passages(value.get("passages")))
+    if key is None:
+        raise ValueError("expected an object")
+    if isinstance(value, str):
+        return key, Output(value)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return key, Output(None, tuple(Interpretation(question="", answer=one) for one in value))
+    return key, Output(None, tuple(parse_interpretations(value)))
+
+
+def _passages(value: Any) -> tuple[Passage, ...]:
+    passages = []
+    for number, one in enumerate(value or (), 1):
+        record = {"text": one} if isinstance(one, str) else dict(one)
+        pid = record.get("pid", record.get("id", number))
+        passages.append(Passage(pid=str(pid), title=str(record.get("title") or ""), text=str(record["text"])))
+    return tuple(passages)
+
+
+def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], scorer: Scorer) -> list[Record]:
+    """Score outputs in batches.
+
+    Parameters
+    ----------
+    outputs
+        By question id.
+    questions
+        A question without an output is recorded as failed.
+    scorer
+        See `scoring.Scorer`.
+
+    Raises
+    ------
+    PolyqaError
+        If an output belongs to none of the questions.
+    """
+    strange = sorted(outputs.keys() - {question.id for question in questions})
+    if strange:
+        raise PolyqaError(
+            f"{len(strange)} of {len(outputs)} outputs have ids that no question has, such as {strange[0]!r}; "
+            f"the questions have ids such as {questions[0].id!r}. Name the questions that were answered."
+        )
+    given = [outputs.get(question.id, Output("")) for question in questions]
+    return [
+        Record.of(
+            question,
+            answer=output.answer or "",
+            interpretations=tuple(output.interpretations),
+            passages=tuple(output.passages),
+            scores=scores,
+            error=None if question.id in outputs else Failure(kind="Missing", message="there is no output for it"),
+        )
+        for question, output, scores in zip(questions, given, scorer.score(questions, given), strict=True)
+    ]

@@ -1,0 +1,214 @@
+"""Runs a program over questions: every question is written down as it ends, a killed run goes on."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import dspy
+from filelock import FileLock, Timeout
+
+from metrics.gold import Question
+from programs.recording import Recorder, recording
+from signatures import PolyqaError
+
+from .progress import Progress, silent
+from .records import Failure, Record
+from .runs import (
+    PREDICTIONS,
+    SETTINGS,
+    Run,
+    RunSettings,
+    append,
+    read_records,
+    read_settings,
+    rewrite_in_order,
+    write_atomically,
+    write_summary,
+)
+from .scoring import Output, Scorer
+
+FIRST_FAILURES = 8
+
+
+def evaluate(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    *,
+    lm: dspy.LM,
+    scorer: Scorer,
+    folder: str | Path,
+    settings: RunSettings,
+    threads: int = 8,
+    retry_failed: bool = False,
+    progress: Callable[[int], Progress] = silent,
+) -> Run:
+    """Answer and score every question; go on where an earlier run of the same folder stopped.
+
+    Parameters
+    ----------
+    program
+        Called with ``question=…`` from several threads at once.
+    questions
+        With distinct ids.
+    lm
+        The language model.
+    scorer
+        Scores each answer as it comes.
+    folder
+        Of the run, see `runs`. It is locked while the run goes on.
+    settings
+        Must equal those of the earlier run.
+    threads
+        How many questions are answered at once.
+    retry_failed
+        Whether questions that failed in an earlier run are asked again.
+    progress
+        Makes a progress display for a number of questions.
+
+    Returns
+    -------
+    Run
+        Records in the order of the questions. A question whose program raised is recorded with its
+        error and scores as an empty answer.
+
+    Raises
+    ------
+    PolyqaError
+        If the folder holds another run, or another process runs it; if the first questions all fail
+        (they stay recorded; mend the cause and run again with ``retry_failed``).
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            return _evaluate(program, questions, lm, scorer, folder, settings, threads, retry_failed, progress)
+    except Timeout:
+        raise PolyqaError(f"{folder} is being run by another process.") from None
+
+
+def _evaluate(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    lm: dspy.LM,
+    scorer: Scorer,
+    folder: Path,
+    settings: RunSettings,
+    threads: int,
+    retry_failed: bool,
+    progress: Callable[[int], Progress],
+) -> Run:
+    _check_settings(folder, settings)
+    done = {record.id: record for record in read_records(folder / PREDICTIONS, repair=True)}
+    ids = [question.id for question in questions]
+    strange = done.keys() - set(ids)
+    if strange:
+        raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
+    if retry_failed:
+        done = {one: record for one, record in done.items() if record.error is None}
+        rewrite_in_order(folder / PREDICTIONS, [one for one in ids if one in done], done)
+    open_questions = [question for question in questions if question.id not in done]
+    if open_questions:
+        with progress(len(questions)) as bar:
+            for record in done.values():
+                bar.add(record)
+            _run(program, open_questions, lm, scorer, folder / PREDICTIONS, threads, done, bar)
+    records = rewrite_in_order(folder / PREDICTIONS, ids, done)
+    write_summary(folder, settings, records)
+    return Run(folder, settings, records)
+
+
+def _check_settings(folder: Path, settings: RunSettings) -> None:
+    earlier = read_settings(folder)
+    if earlier is None:
+        write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
+        return
+    old, new = earlier.model_dump(), settings.model_dump()
+    changed = [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
+    if changed:
+        raise PolyqaError(
+            f"{folder} holds another run: {'; '.join(changed)}. Choose another name, or delete the folder."
+        )
+
+
+def _run(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    lm: dspy.LM,
+    scorer: Scorer,
+    path: Path,
+    threads: int,
+    done: dict[str, Record],
+    bar: Progress,
+) -> None:
+    """Fill ``done``; the file has every record before ``done`` has it."""
+    stop = threading.Event()
+
+    def one(question: Question) -> Record | None:
+        return None if stop.is_set() else answer_one(program, question, lm, scorer)
+
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    pool = ThreadPoolExecutor(threads)
+    try:
+        pending: set[Future[Record | None]] = {pool.submit(one, question) for question in questions}
+        fresh: list[Record] = []
+        while pending:
+            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in ended:
+                record = future.result()
+                if record is None:
+                    continue
+                append(file, record)
+                done[record.id] = record
+                fresh.append(record)
+                bar.add(record)
+            _give_up_early(fresh)
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        os.close(file)
+
+
+def _give_up_early(records: Sequence[Record]) -> None:
+    if len(records) < FIRST_FAILURES:
+        return
+    errors = [record.error for record in records if record.error is not None]
+    if len(errors) == len(records) and len({error.kind for error in errors}) == 1:
+        raise PolyqaError(
+            f"The first {len(records)} questions all failed: {errors[0].message} "
+            "They are recorded; mend the cause and run again with --retry-failed."
+        )
+
+
+def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
+    """Answer and score one question; an error of the program becomes part of the record."""
+    prediction: Any = None
+    failure: Failure | None = None
+    recorder = Recorder()
+    try:
+        with recording(lm) as recorder:
+            prediction = program(question=question.question)
+    except Exception as error:
+        reply = str(getattr(error, "lm_response", "") or (recorder.calls[-1].reply if recorder.calls else ""))
+        failure = Failure(kind=type(error).__name__, message=" ".join(str(error).split())[:2_000], reply=reply)
+    fields = dict(prediction.items()) if prediction is not None else {}
+    output = Output(
+        answer=str(fields.pop("answer", "")),
+        interpretations=tuple(fields.pop("interpretations", ())),
+        passages=tuple(fields.pop("passages", ())),
+    )
+    return Record.of(
+        question,
+        answer=output.answer,
+        interpretations=output.interpretations,
+        passages=output.passages,
+        extra=fields,
+        scores=scorer.score([question], [output])[0],
+        calls=len(recorder.calls),
+        input_tokens=recorder.input_tokens,
+        output_tokens=recorder.output_tokens,
+        seconds=round(recorder.seconds, 3),
+        error=failure,
+    )

@@ -1,0 +1,134 @@
+"""Scores one answer, or many, with every metric that its question allows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from embedded_models import SpanReader
+from metrics import grounded
+from metrics.alce import alce_text
+from metrics.answer_coverage import answer_coverage
+from metrics.answer_f1 import answer_f1
+from metrics.edit_f1 import edit_f1
+from metrics.exact_match import exact_match
+from metrics.exact_presence import exact_presence
+from metrics.f1_answer import f1_answer
+from metrics.gold import Question
+from metrics.judges import Judge, judge_readings
+from metrics.long_form import LongFormScore, score_long_answers
+from metrics.mrecall import mrecall
+from signatures import Interpretation, Passage
+
+SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only."""
+
+    answer: str | None
+    interpretations: Sequence[Interpretation] = field(default_factory=tuple)
+    passages: Sequence[Passage] = field(default_factory=tuple)
+
+
+class Scorer:
+    """Scores outputs.
+
+    Parameters
+    ----------
+    reader
+        The reader of Disambig-F1.
+    judge
+        The judge of the grounded metrics; without one they are left out.
+    alce
+        Whether to score what ALCE scores (first line, citations stripped) instead of the whole answer.
+    """
+
+    def __init__(self, reader: SpanReader, judge: Judge | None = None, *, alce: bool = False) -> None:
+        self.reader = reader
+        self.judge = judge
+        self.alce = alce
+
+    def score(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
+        """Return the scores of each output, by name; a score that a question does not allow is absent.
+
+        Parameters
+        ----------
+        questions, outputs
+            Of the same length and order; the reader reads all of them in batches.
+
+        Returns
+        -------
+        list of dict
+            ``disambig_f1``, ``disambig_em``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with
+            reference answers; ``f1_answer``, ``answer_f1``, ``readings`` from the interpretations;
+            ``edit_f1`` if every annotator has several readings; ``exact_match`` (of the first
+            interpretation's answer, or of the answer if there is none) if the question is plain;
+            ``mrecall@5`` and ``answer_coverage@5`` by STR-EM's match; parts and wholes of the grounded
+            ratios, ``sufficient``.
+        """
+        long_form = iter(self._long_form(questions, outputs))
+        return [
+            (_by_name(next(long_form)) if output.answer is not None else {})
+            | _short_form(question, output)
+            | _retrieval(question, output)
+            | self._grounded(question, output)
+            for question, output in zip(questions, outputs, strict=True)
+        ]
+
+    def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[LongFormScore]:
+        given = [
+            (one, output.answer) for one, output in zip(questions, outputs, strict=True) if output.answer is not None
+        ]
+        texts = [alce_text(answer) if self.alce else answer for _, answer in given]
+        return score_long_answers(texts, [question for question, _ in given], self.reader)
+
+    def _grounded(self, question: Question, output: Output) -> dict[str, float]:
+        if self.judge is None or not output.passages:
+            return {}
+        judgement = judge_readings(question, output.interpretations, output.passages, self.judge)
+        scores: dict[str, float] = {"sufficient": judgement.distinct >= SUFFICIENT}
+        for name, ratio in {
+            "g_precision": grounded.grounded_precision(judgement),
+            "g_recall": grounded.grounded_recall(judgement),
+            "precision": grounded.precision(judgement),
+            "gold_recall": grounded.gold_recall(judgement),
+        }.items():
+            scores |= {f"{name}_part": ratio.part, f"{name}_whole": ratio.whole}
+        return {name: float(value) for name, value in scores.items()}
+
+
+def _by_name(score: LongFormScore) -> dict[str, float]:
+    scores = {
+        "disambig_f1": score.disambig.f1,
+        "disambig_em": score.disambig.em,
+        "str_em": score.str_em,
+        "length": float(score.length),
+    }
+    return scores if score.rouge_l is None else {**scores, "rouge_l": score.rouge_l}
+
+
+def _short_form(question: Question, output: Output) -> dict[str, float]:
+    found = output.interpretations
+    short = [one.answer for one in found]
+    gold = [[reading.short_answers for reading in readings] for readings in question.annotations]
+    scores = {"readings": float(len(found)), "f1_answer": f1_answer(short, gold)}
+    own = answer_f1(short, question.answers)
+    if own:
+        scores["answer_f1"] = sum(own) / len(own)
+    if all(len(readings) > 1 for readings in question.annotations):
+        scores["edit_f1"] = edit_f1(question.question, found, question.annotations)
+    if len(question.readings) == 1:
+        scores["exact_match"] = exact_match(
+            short[0] if short else output.answer or "", question.readings[0].short_answers
+        )
+    return scores
+
+
+def _retrieval(question: Question, output: Output) -> dict[str, float]:
+    texts = [passage.render() for passage in output.passages]
+    if not texts:
+        return {}
+    return {
+        "mrecall@5": mrecall(question.answers, texts, 5, match=exact_presence),
+        "answer_coverage@5": answer_coverage(question.answers, texts, 5, match=exact_presence),
+    }

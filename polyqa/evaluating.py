@@ -1,0 +1,159 @@
+"""Evaluates programs by name: puts program, index, reader and judge together and runs them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from benchmarks.loading import load_questions, questions_fingerprint
+from benchmarks.progress import Progress, silent
+from benchmarks.runner import evaluate as run_program
+from benchmarks.runs import Run, RunSettings
+from benchmarks.scoring import Scorer
+from embedded_models import EMBEDDED_READER, Reader
+from engines.extractive import MODEL_NAME
+from metrics.embedded_judge import EmbeddedJudge
+from metrics.gold import Question
+from metrics.judges import Judge
+from metrics.llm_judge import LLMJudge
+from programs import ClosedBook, program_class
+
+from .composition import DEFAULT_INDEX, DEFAULT_PROGRAM, language_model, load, open_index, shared_encoder, warm_up
+
+DEFAULT_RUNS = "runs"
+
+
+@lru_cache(maxsize=2)
+def _reader(name: str) -> Reader:
+    return Reader(name)
+
+
+def make_scorer(
+    reader: str = EMBEDDED_READER, judge: str | None = "embedded", *, alce: bool = False, api_base: str | None = None
+) -> Scorer:
+    """Return a scorer by names.
+
+    Parameters
+    ----------
+    reader
+        The reader of Disambig-F1: ``polyqa-minilm-reader``, a path or a hub name such as
+        ``deepset/roberta-large-squad2``.
+    judge
+        ``"embedded"`` (the reader with the embedded encoder), the name of a language model, or ``None``
+        for no grounded metrics.
+    alce
+        Score what ALCE scores.
+    api_base
+        Address of the judge's server.
+    """
+    own_reader = _reader(reader)
+    made: Judge | None = None
+    if judge == "embedded":
+        made = EmbeddedJudge(own_reader, shared_encoder())
+    elif judge is not None:
+        made = LLMJudge(language_model(judge, api_base=api_base, temperature=0.0))
+    return Scorer(own_reader, made, alce=alce)
+
+
+def evaluate(
+    program: str = DEFAULT_PROGRAM,
+    questions: str | Path | Sequence[Question] = "homonyms/dev",
+    *,
+    index: str | Path = DEFAULT_INDEX,
+    lm: str | dspy.LM = MODEL_NAME,
+    name: str | None = None,
+    runs: str | Path = DEFAULT_RUNS,
+    format: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    scorer: Scorer | None = None,
+    threads: int | None = None,
+    retry_failed: bool = False,
+    progress: Callable[[int], Progress] = silent,
+    demos: str | Path | None = None,
+    api_base: str | None = None,
+    **settings: Any,
+) -> Run:
+    """Run a program over questions and score it; a run that was stopped goes on.
+
+    Parameters
+    ----------
+    program, index, demos, settings
+        See `polyqa.load`.
+    questions, format, split, limit, seed
+        See `benchmarks.loading.load_questions`; or questions.
+    lm, api_base
+        See `polyqa.language_model`.
+    name, runs
+        The run is kept in ``<runs>/<name>``; by default named after program, questions and model.
+    scorer
+        From `make_scorer`; the embedded reader and judge if not given.
+    threads
+        Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
+    retry_failed, progress
+        See `benchmarks.runner.evaluate`.
+    """
+    if isinstance(questions, (str, Path)):
+        file = Path(questions)
+        source = file.name if file.suffix else str(questions)
+        source += f" ({split})" if split else ""
+        asked = load_questions(questions, format=format, split=split, limit=limit, seed=seed)
+    else:
+        source, asked = "questions given in Python", list(questions)
+    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
+    scorer = scorer or make_scorer()
+    closed_book = program_class(program) is ClosedBook
+    opened = None if closed_book else open_index(index)
+    ready = load(program, index=opened or index, demos=demos, **settings)
+    warm_up(ready, model)
+    made = RunSettings(
+        program=program,
+        program_state=_state_hash(ready, settings),
+        lm=model.model,
+        lm_settings=_sampling(model),
+        reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
+        judge=scorer.judge.name if scorer.judge else None,
+        index=f"{opened.name} ({opened.fingerprint})" if opened else None,
+        questions=f"{source}, {len(asked)} questions ({questions_fingerprint(asked)})",
+        n=len(asked),
+        versions={package: version(package) for package in ("polyqa", "dspy")},
+    )
+    return run_program(
+        ready,
+        asked,
+        lm=model,
+        scorer=scorer,
+        folder=Path(runs) / (name or _default_name(program, str(questions), model.model, demos)),
+        settings=made,
+        threads=threads or (2 if model.model == MODEL_NAME else 8),
+        retry_failed=retry_failed,
+        progress=progress,
+    )
+
+
+def _state_hash(program: dspy.Module, settings: dict[str, Any]) -> str:
+    state = {name: {**own, "lm": None} for name, own in program.dump_state().items() if isinstance(own, dict)}
+    text = json.dumps([state, settings], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _sampling(lm: dspy.LM) -> dict[str, Any]:
+    """Return what a model was asked with; neither its key nor its address changes what it says."""
+    hidden = ("api_key", "api_base", "base_url")
+    return {name: value for name, value in sorted(lm.kwargs.items()) if name not in hidden and value is not None}
+
+
+def _default_name(program: str, questions: str, lm: str, demos: str | Path | None) -> str:
+    parts = [program, Path(questions).stem if Path(questions).suffix else questions]
+    if lm != MODEL_NAME:
+        parts.append(lm)
+    if demos is not None:
+        parts.append(Path(demos).stem)
+    kept = "".join(letter if letter.isalnum() or letter in "-_.," else "-" for letter in ",".join(parts))
+    return kept.replace(",", "--")
