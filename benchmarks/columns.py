@@ -81,6 +81,9 @@ def _columns(*columns: Column) -> Mapping[str, Column]:
     return MappingProxyType({column.name: column for column in columns})
 
 
+MEAN = Column("mean", "mean", ("value",), _mean)
+"""The plain mean of values in [0, 1], in per cent."""
+
 COLUMNS = _columns(
     Column("disambig_f1", "D-F1", ("disambig_f1",), _mean),
     Column("rouge_l", "R-L", ("rouge_l",), _mean),

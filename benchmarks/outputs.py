@@ -1,14 +1,18 @@
 """Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from metrics.gold import Question
 from signatures import Interpretation, Passage, PolyqaError
 from signatures.lenient import parse_interpretations
 
+from .loading.record import excerpt
 from .records import Failure, Record
 from .scoring import Output, Scorer
 
@@ -31,6 +35,11 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
           list of rewritten questions with answers (AmbigQA's script).
 
+    Returns
+    -------
+    dict
+        Without the questions that have none: an id with ``null``, or a record of polyqa that failed.
+
     Raises
     ------
     PolyqaError
@@ -43,19 +52,19 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         raise PolyqaError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise PolyqaError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}).") from error
-    outputs: dict[str, Output] = {}
+    outputs: dict[str, Output | None] = {}
     for where, key, value in _records(path, text):
         try:
             own, output = _output(key, value)
         except (ValueError, TypeError) as error:
-            shown = json.dumps(value, ensure_ascii=False)[:200]
-            raise PolyqaError(f"{path}, {where}: {error}: {shown}") from error
+            raise PolyqaError(f"{path}, {where}: {error}: {excerpt(value)}") from error
         if own in outputs:
             raise PolyqaError(f"{path}, {where}: a second output for question {own!r}.")
         outputs[own] = output
-    if not outputs:
+    given = {own: output for own, output in outputs.items() if output is not None}
+    if not given:
         raise PolyqaError(f"{path} holds no output.")
-    return outputs
+    return given
 
 
 def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
@@ -63,6 +72,8 @@ def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
         data = json.loads(text)
     except ValueError:
         return list(_lines(path, text))
+    except RecursionError as error:
+        raise PolyqaError(f"{path} is nested too deeply.") from error
     if isinstance(data, list):
         return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
     if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):
@@ -77,36 +88,60 @@ def _lines(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
             continue
         try:
             found.append((f"line {number}", None, json.loads(line)))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
     return found
 
 
-def _output(key: str | None, value: Any) -> tuple[str, Output]:
+def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
     if isinstance(value, Mapping):
-        own = key if key is not None else next((value[name] for name in _ID_KEYS if value.get(name) is not None), None)
+        own = key if key is not None else _first(value, _ID_KEYS)
         if own is None:
             raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
+        if value.get("error") is not None and {"gold_readings", "scores"} <= value.keys():
+            return str(own), None  # a failed `records.Record`
         answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
-        readings = tuple(parse_interpretations(value.get("interpretations")))
-        if answer is None and not readings:
+        readings = _interpretations(value.get("interpretations"))
+        if answer is None and value.get("interpretations") is None:
             raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
         return str(own), Output(answer, readings, _passages(value.get("passages")))
     if key is None:
         raise ValueError("expected an object")
+    if value is None:
+        return key, None
     if isinstance(value, str):
         return key, Output(value)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return key, Output(None, tuple(Interpretation(question="", answer=one) for one in value))
-    return key, Output(None, tuple(parse_interpretations(value)))
+    return key, Output(None, _interpretations(value))
+
+
+def _first(value: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _interpretations(value: Any) -> tuple[Interpretation, ...]:
+    try:
+        return _INTERPRETATIONS.validate_python(value)  # as polyqa writes them, empty texts and all
+    except ValidationError:
+        return tuple(parse_interpretations(value))
+
+
+_INTERPRETATIONS = TypeAdapter(tuple[Interpretation, ...])
 
 
 def _passages(value: Any) -> tuple[Passage, ...]:
+    if not isinstance(value, list | None):
+        raise ValueError("passages must be a list")
     passages = []
     for number, one in enumerate(value or (), 1):
-        record = {"text": one} if isinstance(one, str) else dict(one)
-        pid = record.get("pid", record.get("id", number))
-        passages.append(Passage(pid=str(pid), title=str(record.get("title") or ""), text=str(record["text"])))
+        record = {"text": one} if isinstance(one, str) else one
+        if not isinstance(record, Mapping) or not isinstance(record.get("text"), str):
+            raise ValueError(f"passage {number} has no text")
+        pid = _first(record, ("pid", "id"))
+        passages.append(
+            Passage(pid=str(number if pid is None else pid), title=str(record.get("title") or ""), text=record["text"])
+        )
     return tuple(passages)
 
 
@@ -133,11 +168,12 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             f"{len(strange)} of {len(outputs)} outputs have ids that no question has, such as {strange[0]!r}; "
             f"the questions have ids such as {questions[0].id!r}. Name the questions that were answered."
         )
-    given = [outputs.get(question.id, Output("")) for question in questions]
+    short = all(output.answer is None for output in outputs.values())
+    given = [_given(outputs.get(question.id), short) for question in questions]
     return [
         Record.of(
             question,
-            answer=output.answer or "",
+            answer=output.answer,
             interpretations=tuple(output.interpretations),
             passages=tuple(output.passages),
             scores=scores,
@@ -145,3 +181,10 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
         )
         for question, output, scores in zip(questions, given, scorer.score(questions, given), strict=True)
     ]
+
+
+def _given(output: Output | None, short: bool) -> Output:
+    """Return what is scored: only where a system gives no long answers at all, a missing one is none."""
+    if output is None:
+        return Output(None if short else "")
+    return output if short or output.answer is not None else replace(output, answer="")

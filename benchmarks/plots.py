@@ -6,6 +6,7 @@ from pathlib import Path
 from signatures import PolyqaError
 
 from .columns import COLUMNS
+from .estimates import Estimate
 from .published import Published
 from .runs import Run, summarize
 
@@ -44,16 +45,13 @@ def plot_runs(
     ours = [(run, value) for run, value in values if value is not None]
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
-    bars = [
-        (f"{run.name} (n={value.n})", value.value, value.value - value.low, value.high - value.value, "#2f6f9f")
-        for run, value in ours
-    ]
+    bars = [(f"{run.name} (n={value.n})", value.value, *_arms(value), "#2f6f9f") for run, value in ours]
     bars += [
         (f"{one.system}, {one.lm}", one.metrics[metric], 0.0, 0.0, "#c9c9c9")
         for one in published
         if metric in one.metrics
     ]
-    bars.sort(key=lambda bar: bar[1])
+    bars.sort(key=lambda bar: bar[1], reverse=COLUMNS[metric].higher_is_better is False)
 
     figure = Figure(figsize=(8, 0.8 + 0.36 * len(bars)), layout="constrained")
     axes = figure.add_subplot()
@@ -71,3 +69,8 @@ def plot_runs(
     figure.savefig(draft, dpi=150)
     draft.replace(path)
     return path
+
+
+def _arms(value: Estimate) -> tuple[float, float]:
+    """Return how far the interval reaches below and above; 0 if there is none (NaN loses against 0 here)."""
+    return max(0.0, value.value - value.low), max(0.0, value.high - value.value)

@@ -6,7 +6,6 @@ python -m benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--js
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,42 +17,30 @@ from embedded_models import Encoder
 from metrics import answer_coverage, exact_presence, has_answer, mrecall
 from metrics.answer_match import Match
 from metrics.gold import Question
-from signatures import Passage
+from signatures import Passage, PolyqaError
 
+from .columns import MEAN
+from .estimates import Estimate, estimate
 from .loading import load_questions
 
-_RESAMPLES = 2000
 Ranking = Sequence[Sequence[Passage]]
 
 
-@dataclass(frozen=True)
-class Score:
-    """A mean over questions in per cent, with the 95% bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
+def _mean(values: Sequence[float]) -> Estimate:
+    estimated = estimate(MEAN, [np.asarray(values, dtype=np.float64)])
+    if estimated is None:
+        raise PolyqaError("There is no question to score.")
+    return estimated
 
 
-def bootstrap(values: Sequence[float], seed: int = 0) -> Score:
-    """Return the mean of per-question values in per cent and its percentile bootstrap interval."""
-    sample = 100 * np.asarray(values, dtype=float)
-    draws = np.random.default_rng(seed).integers(len(sample), size=(_RESAMPLES, len(sample)))
-    low, high = np.percentile(sample[draws].mean(axis=1), [2.5, 97.5])
-    return Score(float(sample.mean()), float(low), float(high))
-
-
-def evaluate_ranking(questions: Sequence[Question], ranking: Ranking, match: Match) -> dict[str, Score]:
+def evaluate_ranking(questions: Sequence[Question], ranking: Ranking, match: Match) -> dict[str, Estimate]:
     """Return AC@5, AC@100 and MRecall@5 of ranked passages; an answer may stand in title or text."""
     texts = [[passage.render() for passage in passages] for passages in ranking]
     pairs = list(zip(questions, texts, strict=True))
     return {
-        "AC@5": bootstrap([answer_coverage(q.answers, t, 5, match=match) for q, t in pairs]),
-        "AC@100": bootstrap([answer_coverage(q.answers, t, 100, match=match) for q, t in pairs]),
-        "MRecall@5": bootstrap([mrecall(q.answers, t, 5, match=match) for q, t in pairs]),
+        "AC@5": _mean([answer_coverage(q.answers, t, 5, match=match) for q, t in pairs]),
+        "AC@100": _mean([answer_coverage(q.answers, t, 100, match=match) for q, t in pairs]),
+        "MRecall@5": _mean([mrecall(q.answers, t, 5, match=match) for q, t in pairs]),
     }
 
 
@@ -135,8 +122,7 @@ def main(
         deep = "–" if "DIVA" in name else row["AC@100"]
         typer.echo(f"| {name} | {row['AC@5']} | {deep} | {row['MRecall@5']} | {row['ms']:.0f} |")
     if json_file is not None:
-        data = {name: {k: vars(v) if isinstance(v, Score) else v for k, v in row.items()} for name, row in rows.items()}
-        json_file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        json_file.write_text(json.dumps(rows, indent=2, default=vars) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 """Runs a program over questions: every question is written down as it ends, a killed run goes on."""
 
+import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 import dspy
 from filelock import FileLock, Timeout
+from pydantic_core import to_jsonable_python
 
 from metrics.gold import Question
 from programs.recording import Recorder, recording
@@ -31,6 +34,7 @@ from .runs import (
 from .scoring import Output, Scorer
 
 FIRST_FAILURES = 8
+_ELSEWHERE = "Choose another name, or delete the folder."
 
 
 def evaluate(
@@ -71,14 +75,16 @@ def evaluate(
     Returns
     -------
     Run
-        Records in the order of the questions. A question whose program raised is recorded with its
-        error and scores as an empty answer.
+        Records in the order of the questions. A question whose program raised, or whose answer could
+        not be scored (a judge's reply that cannot be read), is recorded with its error and scores as an
+        empty answer.
 
     Raises
     ------
     PolyqaError
-        If the folder holds another run, or another process runs it; if the first questions all fail
-        (they stay recorded; mend the cause and run again with ``retry_failed``).
+        If two questions share an id; if the folder holds another run, or another process runs it; if
+        the first questions all fail (they stay recorded; mend the cause and run again with
+        ``retry_failed``).
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,9 +106,11 @@ def _evaluate(
     retry_failed: bool,
     progress: Callable[[int], Progress],
 ) -> Run:
+    ids = [question.id for question in questions]
+    if len(set(ids)) < len(ids):
+        raise PolyqaError(f"Two questions have the id {next(one for one in ids if ids.count(one) > 1)!r}.")
     _check_settings(folder, settings)
     done = {record.id: record for record in read_records(folder / PREDICTIONS, repair=True)}
-    ids = [question.id for question in questions]
     strange = done.keys() - set(ids)
     if strange:
         raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
@@ -121,16 +129,17 @@ def _evaluate(
 
 
 def _check_settings(folder: Path, settings: RunSettings) -> None:
+    text = settings.model_dump_json(indent=2, fallback=str)
     earlier = read_settings(folder)
     if earlier is None:
-        write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
+        if (folder / PREDICTIONS).exists():
+            raise PolyqaError(f"{folder} holds predictions but no {SETTINGS}: outputs of another system. {_ELSEWHERE}")
+        write_atomically(folder / SETTINGS, text + "\n")
         return
-    old, new = earlier.model_dump(), settings.model_dump()
+    old, new = earlier.model_dump(), json.loads(text)
     changed = [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
     if changed:
-        raise PolyqaError(
-            f"{folder} holds another run: {'; '.join(changed)}. Choose another name, or delete the folder."
-        )
+        raise PolyqaError(f"{folder} holds another run: {'; '.join(changed)}. {_ELSEWHERE}")
 
 
 def _run(
@@ -143,31 +152,40 @@ def _run(
     done: dict[str, Record],
     bar: Progress,
 ) -> None:
-    """Fill ``done``; the file has every record before ``done`` has it."""
+    """Fill ``done``; the file has every record before ``done`` has it.
+
+    When it is stopped, the questions that are being answered are still answered and kept.
+    """
     stop = threading.Event()
+    fresh: list[Record] = []
 
     def one(question: Question) -> Record | None:
         return None if stop.is_set() else answer_one(program, question, lm, scorer)
 
+    def keep(ended: Iterable[Future[Record | None]]) -> None:
+        for future in ended:
+            record = future.result()
+            if record is None or record.id in done:
+                continue
+            append(file, record)
+            done[record.id] = record
+            fresh.append(record)
+            bar.add(record)
+
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     pool = ThreadPoolExecutor(threads)
+    # Every question gets a copy of this context: callbacks that the caller set with `dspy.context`.
+    pending = {pool.submit(copy_context().run, one, question) for question in questions}
+    every = frozenset(pending)
     try:
-        pending: set[Future[Record | None]] = {pool.submit(one, question) for question in questions}
-        fresh: list[Record] = []
         while pending:
             ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in ended:
-                record = future.result()
-                if record is None:
-                    continue
-                append(file, record)
-                done[record.id] = record
-                fresh.append(record)
-                bar.add(record)
+            keep(ended)
             _give_up_early(fresh)
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
+        keep(future for future in every if not future.cancelled() and future.exception() is None)
         os.close(file)
 
 
@@ -183,32 +201,48 @@ def _give_up_early(records: Sequence[Record]) -> None:
 
 
 def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
-    """Answer and score one question; an error of the program becomes part of the record."""
-    prediction: Any = None
+    """Answer and score one question; an error becomes part of the record."""
     failure: Failure | None = None
     recorder = Recorder()
     try:
         with recording(lm) as recorder:
             prediction = program(question=question.question)
+        output, extra = _output(prediction)
+        scores = scorer.score([question], [output])[0]
     except Exception as error:
         reply = str(getattr(error, "lm_response", "") or (recorder.calls[-1].reply if recorder.calls else ""))
         failure = Failure(kind=type(error).__name__, message=" ".join(str(error).split())[:2_000], reply=reply)
-    fields = dict(prediction.items()) if prediction is not None else {}
-    output = Output(
-        answer=str(fields.pop("answer", "")),
-        interpretations=tuple(fields.pop("interpretations", ())),
-        passages=tuple(fields.pop("passages", ())),
-    )
+        output, extra = Output(""), {}
+        scores = scorer.score([question], [output])[0]
     return Record.of(
         question,
         answer=output.answer,
-        interpretations=output.interpretations,
-        passages=output.passages,
-        extra=fields,
-        scores=scorer.score([question], [output])[0],
+        interpretations=tuple(output.interpretations),
+        passages=tuple(output.passages),
+        extra=extra,
+        scores=scores,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,
         seconds=round(recorder.seconds, 3),
         error=failure,
     )
+
+
+def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
+    """Return what is scored, and what else a program reports."""
+    fields = dict(prediction.items())
+    answer = str(fields.pop("answer", None) or "")
+    output = Output(
+        answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
+        interpretations=tuple(fields.pop("interpretations", None) or ()),
+        passages=tuple(fields.pop("passages", None) or ()),
+    )
+    return output, {name: _json_data(value) for name, value in fields.items()}
+
+
+def _json_data(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value, fallback=str)
+    except ValueError:  # bytes that are no text, or a value that holds itself
+        return str(value)

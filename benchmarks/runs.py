@@ -179,8 +179,9 @@ def rewrite_in_order(path: Path, ids: Iterable[str], records: Mapping[str, Recor
 
 
 def line_of(record: Record) -> str:
-    """Return a record as a line; what else a program reports may hold values that JSON does not know."""
-    return record.model_dump_json(fallback=str) + "\n"
+    """Return a record as a line; half a character (a reply may be cut inside an emoji) becomes a ``?``."""
+    line = json.dumps(record.model_dump(), ensure_ascii=False)
+    return line.encode("utf-8", errors="replace").decode() + "\n"
 
 
 def append(file: int, record: Record) -> None:

@@ -1,6 +1,7 @@
 """Tables in Markdown: runs beside the published figures, and comparisons."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 
 from .columns import COLUMNS
 from .comparison import Comparison
@@ -41,6 +42,8 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
     yield "95% bootstrap intervals over questions, in brackets; a failed question scores as an empty answer."
     for run in runs:
         failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
+        if run.settings and len(run.records) < run.settings.n:
+            failed += f"; not finished, {len(run.records)} of {run.settings.n} questions"
         if run.settings is None:
             yield f"- {run.name}: outputs of another system{failed}."
             continue
@@ -76,8 +79,9 @@ def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparis
     lines = [_row([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"]), _row(["---"] * 7)]
     for name, one in rows.items():
         record = f"{one.wins} / {one.ties} / {one.losses}" if one.wins + one.ties + one.losses else "–"
-        interval = f"{one.difference:+.1f} [{one.low:+.1f}, {one.high:+.1f}]"
-        lines.append(_row([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", interval, f"{one.p:.3f}", record]))
+        interval = "" if isnan(one.low) else f" [{one.low:+.1f}, {one.high:+.1f}]"
+        found = f"{one.difference:+.1f}{interval}"
+        lines.append(_row([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, f"{one.p:.3f}", record]))
     return "\n".join(lines)
 
 

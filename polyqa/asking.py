@@ -11,7 +11,7 @@ from colbert_index import ColBERTIndex
 from programs.recording import Call, Recorder, recording
 from signatures import Coverage, Interpretation, Passage, PolyqaError
 
-from .composition import DEFAULT_INDEX, DEFAULT_PROGRAM, language_model, load
+from .composition import DEFAULT_PROGRAM, language_model, load
 
 MAX_QUESTION = 2_000
 
@@ -95,8 +95,8 @@ def check_question(question: str) -> str:
 def ask(
     question: str,
     *,
-    program: str | dspy.Module = DEFAULT_PROGRAM,
-    index: str | Path | ColBERTIndex = DEFAULT_INDEX,
+    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
     **settings: Any,
 ) -> Result:
@@ -107,9 +107,9 @@ def ask(
     question
         At most 2,000 characters.
     program
-        A name, or a program from `polyqa.load` (which saves loading again).
+        A name or path that `polyqa.load` takes, or a program from it (which saves loading again).
     index
-        Where to look; not used if ``program`` is a program.
+        Where to look, see `polyqa.load`; not used if ``program`` is a program.
     lm
         A name for `polyqa.language_model`, or a `dspy.LM`; the embedded engine if not given.
     settings
@@ -121,7 +121,7 @@ def ask(
         If something the user gave is missing or wrong.
     """
     question = check_question(question)
-    ready = load(program, index=index, **settings) if isinstance(program, str) else program
+    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
     model = _model(lm)
     with recording(model) as recorder:
         prediction = ready(question=question)
@@ -131,14 +131,14 @@ def ask(
 async def aask(
     question: str,
     *,
-    program: str | dspy.Module = DEFAULT_PROGRAM,
-    index: str | Path | ColBERTIndex = DEFAULT_INDEX,
+    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
-    ready = load(program, index=index, **settings) if isinstance(program, str) else program
+    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
     model = _model(lm)
     with recording(model) as recorder:
         prediction = await ready.acall(question=question)
@@ -152,7 +152,7 @@ def _model(lm: str | dspy.LM | None) -> dspy.LM:
 def _result(
     question: str,
     prediction: dspy.Prediction,
-    program: str | dspy.Module,
+    program: str | Path | dspy.Module,
     ready: dspy.Module,
     model: dspy.LM,
     recorder: Recorder,
@@ -165,7 +165,7 @@ def _result(
         interpretations=fields.pop("interpretations"),
         passages=fields.pop("passages"),
         coverage=coverage,
-        program=program if isinstance(program, str) else type(ready).__name__,
+        program=str(program) if isinstance(program, (str, Path)) else type(ready).__name__,
         lm=model.model,
         calls=recorder.calls,
         input_tokens=recorder.input_tokens,

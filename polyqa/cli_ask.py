@@ -11,15 +11,21 @@ if TYPE_CHECKING:
 
 def ask_command(
     question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
-    program: Annotated[str, typer.Option(help="diva, rac or closed-book.")] = "diva",
-    index: Annotated[str, typer.Option(help="Name or path of the index to search.")] = "homonyms",
+    program: Annotated[
+        str, typer.Option(help="diva, rac, closed-book, or a compiled program's name or folder.")
+    ] = "diva",
+    index: Annotated[
+        str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
+    ] = None,
     lm: Annotated[
         str, typer.Option(help="Language model: polyqa/extractive (embedded), openai/…, ollama_chat/…, …")
     ] = "polyqa/extractive",
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
     demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program: demos and instructions.")] = None,
     reranker: Annotated[str | None, typer.Option(help="A cross-encoder in place of the bi-encoder.")] = None,
-    passages: Annotated[int, typer.Option("-k", min=1, max=50, help="Passages shown to the language model.")] = 5,
+    passages: Annotated[
+        int | None, typer.Option("-k", min=1, max=50, help="Passages shown to the language model (5).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
 ) -> None:
@@ -31,7 +37,7 @@ def ask_command(
 
     question = check_question(question)
     model = language_model(lm, api_base=api_base)
-    settings: dict[str, Any] = {} if program == "closed-book" else {"passages": passages}
+    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
     ready = load(program, index=index, demos=demos, reranker=reranker, **settings)
     warm_up(ready, model)
     result = ask(question, program=ready, lm=model)

@@ -29,14 +29,18 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def evaluate_command(
-    program: Annotated[str, typer.Option(help="diva, rac or closed-book.")] = "diva",
+    program: Annotated[
+        str, typer.Option(help="diva, rac, closed-book, or a compiled program's name or folder.")
+    ] = "diva",
     questions: _Questions = "homonyms/dev",
-    index: Annotated[str, typer.Option(help="Name or path of the index to search.")] = "homonyms",
+    index: Annotated[
+        str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
+    ] = None,
     lm: Annotated[str, typer.Option(help="Language model, as for polyqa ask.")] = "polyqa/extractive",
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
     demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program.")] = None,
     reranker: Annotated[str | None, typer.Option(help="A cross-encoder in place of the bi-encoder.")] = None,
-    passages: Annotated[int, typer.Option("-k", min=1, max=50, help="Passages shown to the model.")] = 5,
+    passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default made of program and questions.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     format: _Format = None,
@@ -59,7 +63,7 @@ def evaluate_command(
 
     from .evaluating import evaluate, make_scorer
 
-    settings: dict[str, Any] = {} if program == "closed-book" else {"passages": passages, "reranker": reranker}
+    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
     run = evaluate(
         program,
         questions,
@@ -77,6 +81,7 @@ def evaluate_command(
         threads=threads,
         retry_failed=retry_failed,
         progress=Bar,
+        reranker=reranker,
         **settings,
     )
     _show([run], as_json)
@@ -130,14 +135,14 @@ def compare_command(
 ) -> None:
     """Compare two runs question by question: differences with intervals, p-values, wins and losses."""
     import json
-    from dataclasses import asdict
 
     from benchmarks.comparison import compare_runs
     from benchmarks.runs import open_run
     from benchmarks.tables import comparison_tables
 
     comparison = compare_runs(open_run(a), open_run(b), headline=metric, seed=seed)
-    typer.echo(json.dumps(asdict(comparison), indent=2) if as_json else comparison_tables(comparison))
+    data = comparison.to_dict()
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else comparison_tables(comparison))
 
 
 def table_command(
@@ -156,7 +161,7 @@ def table_command(
     from benchmarks.tables import DEFAULT, SHORT_FORM, runs_table
     from signatures import PolyqaError
 
-    wanted = columns.split(",") if columns else (*DEFAULT, *SHORT_FORM)
+    wanted = [one.strip() for one in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
     unknown = [one for one in wanted if one not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
@@ -192,12 +197,14 @@ def _show(runs: "Sequence[Run]", as_json: bool) -> None:
                 "questions": len(run.records),
                 "failed": run.failed,
                 "settings": run.settings.model_dump() if run.settings else None,
-                "metrics": {name: vars(value) for name, value in summarize(run.records).items()},
+                "metrics": {name: value.to_dict() for name, value in summarize(run.records).items()},
             }
             for run in runs
         ]
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
+    from math import isnan
+
     from rich.console import Console
     from rich.table import Table
 
@@ -211,7 +218,7 @@ def _show(runs: "Sequence[Run]", as_json: bool) -> None:
             table.add_row(
                 COLUMNS[name].label,
                 f"{value.value:,.2f}",
-                f"[dim]{value.low:,.2f} – {value.high:,.2f}[/]",
+                "–" if isnan(value.low) else f"[dim]{value.low:,.2f} – {value.high:,.2f}[/]",
                 str(value.n),
             )
         Console().print(table)

@@ -1,24 +1,25 @@
 """Puts the parts together: language model, index, retriever, reranker, program."""
 
-import json
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
+from colbert_index import ColBERTIndex
 from embedded_models import EMBEDDED_ENCODER, Encoder
 from engines.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
-from programs import ClosedBook, program_class
+from programs import PROGRAMS
+from programs.artifact import artifact_names, find_artifact, read_json
+from programs.artifact import load as load_artifact
+from programs.assembly import assemble
 from programs.sampling import DEFAULT_SAMPLING
+from programs.state import load_program
 from signatures import PolyqaError
 
 DEFAULT_INDEX = "homonyms"
 DEFAULT_PROGRAM = "diva"
-_MOST_BYTES = 256 * 1024 * 1024
 
 
 @lru_cache(maxsize=4)
@@ -84,12 +85,13 @@ def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex
 
 
 def load(
-    program: str = DEFAULT_PROGRAM,
+    program: str | Path = DEFAULT_PROGRAM,
     *,
-    index: str | Path | ColBERTIndex = DEFAULT_INDEX,
+    index: str | Path | ColBERTIndex | None = None,
     demos: str | Path | None = None,
     encoder: str = EMBEDDED_ENCODER,
     reranker: str | None = None,
+    strict: bool = True,
     **settings: Any,
 ) -> dspy.Module:
     """Return a program that is ready to be asked.
@@ -97,17 +99,20 @@ def load(
     Parameters
     ----------
     program
-        ``diva``, ``rac`` or ``closed-book``.
+        ``diva``, ``rac`` or ``closed-book``; or a compiled one: its name in ``compiled/``, or its folder.
     index
-        Name or path of the index, or an opened one.
+        Name or path of the index, or an opened one. By default ``homonyms``; for a compiled program the
+        index of its card.
     demos
         A JSON file that `dspy.Module.save` wrote: demos, instructions and kNN settings.
     encoder
         The sentence encoder for reranking and kNN demos.
     reranker
         A cross-encoder by name; the encoder reranks if none is given.
+    strict
+        For compiled programs, see `programs.artifact.load`.
     settings
-        More for the program's constructor, such as ``passages=5``.
+        More for the program's constructor, such as ``passages=5``; a compiled program has its own.
 
     Returns
     -------
@@ -119,17 +124,18 @@ def load(
     PolyqaError
         If the program, the index or the demos are not there or do not fit.
     """
-    chosen = program_class(program)
     own_encoder = shared_encoder(encoder)
-    if chosen is ClosedBook:
-        made: dspy.Module = ClosedBook(encoder=own_encoder)
-    else:
-        opened = open_index(index)
-        ranker: Reranker = CrossEncoderReranker(reranker) if reranker else BiEncoderReranker(own_encoder, opened)
-        retriever = FusedRetriever([opened, opened.bm25])
-        made = chosen(retriever, ranker, encoder=own_encoder, **settings)
+    if program not in PROGRAMS and find_artifact(program) is not None:
+        if settings or demos is not None:
+            given = ", ".join([*settings, *(["demos"] if demos is not None else [])])
+            raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
+        return load_artifact(program, index=index, encoder=own_encoder, reranker=reranker, strict=strict)
+    if program not in PROGRAMS:
+        known = ", ".join([*PROGRAMS, *artifact_names()])
+        raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
+    made = assemble(str(program), index=index or DEFAULT_INDEX, encoder=own_encoder, reranker=reranker, **settings)
     if demos is not None:
-        _load_state(made, Path(demos))
+        _load_demos(made, Path(demos))
     return made
 
 
@@ -142,23 +148,15 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
         _embedded_engine().models.reader.read([("warm up?", "warm up")])
 
 
-def _load_state(program: dspy.Module, path: Path) -> None:
+def index_of(program: dspy.Module) -> ColBERTIndex | None:
+    """Return the index that a program searches; ``None`` if it searches none."""
+    retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
+    return next((one for one in retrievers if isinstance(one, ColBERTIndex)), None)
+
+
+def _load_demos(program: dspy.Module, path: Path) -> None:
     if not path.is_file():
         raise PolyqaError(f"There is no file {path}; --demos takes the JSON file of a saved program.")
     if path.suffix != ".json":
         raise PolyqaError(f"{path}: only JSON is loaded, as a pickle could run code. Save the program as .json.")
-    if path.stat().st_size > _MOST_BYTES:
-        raise PolyqaError(f"{path} is larger than {_MOST_BYTES >> 20} MB; that is no saved program.")
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise PolyqaError(f"{path} is not JSON ({error}).") from error
-    predictors = dict(program.named_predictors())
-    if not isinstance(state, Mapping) or not set(predictors) <= set(state):
-        missing = sorted(set(predictors) - set(state if isinstance(state, Mapping) else ()))
-        raise PolyqaError(f"{path} is not a saved {type(program).__name__}: it has nothing for {', '.join(missing)}.")
-    for name, predictor in predictors.items():
-        fields = state[name].get("signature", {}).get("fields", []) if isinstance(state[name], Mapping) else None
-        if fields is None or len(fields) != len(predictor.signature.fields):
-            raise PolyqaError(f"{path}: the signature of {name} has changed since it was saved; compile it anew.")
-    program.load_state({name: {**state[name], "lm": None} for name in predictors})
+    load_program(program, read_json(path), str(path))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
@@ -21,15 +22,17 @@ from metrics.embedded_judge import EmbeddedJudge
 from metrics.gold import Question
 from metrics.judges import Judge
 from metrics.llm_judge import LLMJudge
-from programs import ClosedBook, program_class
+from programs.state import program_hash
 
-from .composition import DEFAULT_INDEX, DEFAULT_PROGRAM, language_model, load, open_index, shared_encoder, warm_up
+from .composition import DEFAULT_PROGRAM, index_of, language_model, load, shared_encoder, warm_up
 
 DEFAULT_RUNS = "runs"
+_PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
 
 
 @lru_cache(maxsize=2)
-def _reader(name: str) -> Reader:
+def shared_reader(name: str) -> Reader:
+    """Return the reader of a name, one for all who use it."""
     return Reader(name)
 
 
@@ -51,7 +54,7 @@ def make_scorer(
     api_base
         Address of the judge's server.
     """
-    own_reader = _reader(reader)
+    own_reader = shared_reader(reader)
     made: Judge | None = None
     if judge == "embedded":
         made = EmbeddedJudge(own_reader, shared_encoder())
@@ -61,10 +64,10 @@ def make_scorer(
 
 
 def evaluate(
-    program: str = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
     questions: str | Path | Sequence[Question] = "homonyms/dev",
     *,
-    index: str | Path = DEFAULT_INDEX,
+    index: str | Path | None = None,
     lm: str | dspy.LM = MODEL_NAME,
     name: str | None = None,
     runs: str | Path = DEFAULT_RUNS,
@@ -85,13 +88,13 @@ def evaluate(
     Parameters
     ----------
     program, index, demos, settings
-        See `polyqa.load`.
+        See `polyqa.load`; or a program from it.
     questions, format, split, limit, seed
         See `benchmarks.loading.load_questions`; or questions.
     lm, api_base
         See `polyqa.language_model`.
     name, runs
-        The run is kept in ``<runs>/<name>``; by default named after program, questions and model.
+        The run is kept in ``<runs>/<name>``; by default named after program, questions, model and demos.
     scorer
         From `make_scorer`; the embedded reader and judge if not given.
     threads
@@ -101,19 +104,20 @@ def evaluate(
     """
     if isinstance(questions, (str, Path)):
         file = Path(questions)
+        called = file.stem if file.suffix else str(questions)
         source = file.name if file.suffix else str(questions)
         source += f" ({split})" if split else ""
         asked = load_questions(questions, format=format, split=split, limit=limit, seed=seed)
     else:
-        source, asked = "questions given in Python", list(questions)
+        called, source, asked = "given", "questions given in Python", list(questions)
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
     scorer = scorer or make_scorer()
-    closed_book = program_class(program) is ClosedBook
-    opened = None if closed_book else open_index(index)
-    ready = load(program, index=opened or index, demos=demos, **settings)
+    ready = program if isinstance(program, dspy.Module) else load(program, index=index, demos=demos, **settings)
+    label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
+    opened = index_of(ready)
     warm_up(ready, model)
     made = RunSettings(
-        program=program,
+        program=label,
         program_state=_state_hash(ready, settings),
         lm=model.model,
         lm_settings=_sampling(model),
@@ -129,7 +133,7 @@ def evaluate(
         asked,
         lm=model,
         scorer=scorer,
-        folder=Path(runs) / (name or _default_name(program, str(questions), model.model, demos)),
+        folder=Path(runs) / (name or _default_name(label, called, model.model, demos)),
         settings=made,
         threads=threads or (2 if model.model == MODEL_NAME else 8),
         retry_failed=retry_failed,
@@ -138,19 +142,18 @@ def evaluate(
 
 
 def _state_hash(program: dspy.Module, settings: dict[str, Any]) -> str:
-    state = {name: {**own, "lm": None} for name, own in program.dump_state().items() if isinstance(own, dict)}
-    text = json.dumps([state, settings], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps([program_hash(program), settings], sort_keys=True, default=str).encode()
+    ).hexdigest()[:16]
 
 
 def _sampling(lm: dspy.LM) -> dict[str, Any]:
-    """Return what a model was asked with; neither its key nor its address changes what it says."""
-    hidden = ("api_key", "api_base", "base_url")
-    return {name: value for name, value in sorted(lm.kwargs.items()) if name not in hidden and value is not None}
+    """Return what a model was asked with; keys and addresses do not change what it says."""
+    return {name: value for name, value in sorted(lm.kwargs.items()) if value is not None and not _PRIVATE.search(name)}
 
 
 def _default_name(program: str, questions: str, lm: str, demos: str | Path | None) -> str:
-    parts = [program, Path(questions).stem if Path(questions).suffix else questions]
+    parts = [program, questions]
     if lm != MODEL_NAME:
         parts.append(lm)
     if demos is not None:

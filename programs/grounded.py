@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import dspy
 
-from colbert_index import Reranker, Retriever
+from colbert_index import Reranker, Retriever, rerank
 from embedded_models import Encoder
 from signatures import (
     ExtractInterpretations,
@@ -53,6 +53,11 @@ class GroundedProgram(dspy.Module):
         self.candidates = candidates
         self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
         self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+
+    def retrieve(self, question: str) -> list[Passage]:
+        """Return the K candidates nearest to the question."""
+        candidates = self.retriever.search(question, self.candidates)
+        return rerank(self.reranker, question, candidates, self.passages)
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
         """Return the long-form answer and the cited interpretations."""

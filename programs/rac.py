@@ -4,9 +4,6 @@ import asyncio
 
 import dspy
 
-from colbert_index import rerank
-from signatures import Passage
-
 from .grounded import GroundedProgram
 
 
@@ -17,11 +14,6 @@ class RAC(GroundedProgram):
     ``passages`` (the K that the language model saw, best first). For the parameters see
     `grounded.GroundedProgram`.
     """
-
-    def retrieve(self, question: str) -> list[Passage]:
-        """Return the K candidates nearest to the question."""
-        candidates = self.retriever.search(question, self.candidates)
-        return rerank(self.reranker, question, candidates, self.passages)
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""

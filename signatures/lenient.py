@@ -31,7 +31,8 @@ _ANSWER_LINE = re.compile(
 _LONG_ANSWER_LINE = re.compile(r"^\s*\**answer\**\s*[:.]", re.I)
 _PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?(?:pid|passage|source)\s*\d*\s*[:.]", re.I)
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d{1,4}")
+_NUMBER = re.compile(r"\d+")
+_GRADED = re.compile(r"\d *(?:[-–—]|to|through) *\d|\d\.\d|\b(?:yes|no|not|true|false|but|except)\b", re.I)
 
 
 def _strip_quotes(text: str) -> str:
@@ -214,18 +215,32 @@ def parse_yes_no(value: Any) -> str:
 def parse_numbers(value: Any) -> list[int]:
     """Return the whole numbers of a list or a text, each once, in order; empty text and "none" give none.
 
+    Text that grades numbers ("1: yes, 2: no", "all but 2") or gives a range is refused.
+
     >>> parse_numbers("Covered: 1, 3 and 4.")
     [1, 3, 4]
     """
-    if value is None or isinstance(value, bool):
+    decoded = _decode(value) if isinstance(value, str) else value
+    if isinstance(decoded, dict) and len(decoded) == 1:
+        (decoded,) = decoded.values()
+    items = decoded if isinstance(decoded, (list, tuple, set)) else [decoded]
+    flat = [inner for item in items for inner in (item if isinstance(item, (list, tuple)) else [item])]
+    try:
+        return list(dict.fromkeys(number for item in flat for number in _numbers(item)))
+    except ValueError:
+        raise ValueError(f"no list of numbers: {value!r:.200}") from None
+
+
+def _numbers(item: Any) -> list[int]:
+    if item is None:
         return []
-    if isinstance(value, dict):
-        value = list(value.values())
-    texts = [str(item) for item in value] if isinstance(value, (list, tuple)) else [str(value)]
-    numbers = [int(number) for text in texts for number in _NUMBER.findall(text)]
-    if not numbers and any(text.strip().lower().strip(".") not in ("", "none", "n/a", "[]") for text in texts):
-        raise ValueError(f"no number in: {value!r:.200}")
-    return list(dict.fromkeys(numbers))
+    if isinstance(item, (int, float)) and not isinstance(item, bool) and item == item // 1:
+        return [int(item)]  # also 1.0, which DSPy's repairing parser makes of "1."
+    if isinstance(item, str) and not _GRADED.search(item):
+        numbers = [int(number) for number in _NUMBER.findall(item)]
+        if numbers or item.lower().strip(" .[]\n") in ("", "none", "null", "n/a"):
+            return numbers
+    raise ValueError(item)
 
 
 _LABELS: dict[str, AmbiguityType] = {

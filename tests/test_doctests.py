@@ -8,7 +8,19 @@ import pytest
 
 from polyqa._shadowing import PACKAGES
 
-_WITH_EXAMPLES = {"metrics.exact_presence", "signatures.lenient", "signatures.types"}
+_WITH_EXAMPLES = {
+    "metrics.alce",
+    "metrics.dr",
+    "metrics.edit_f1",
+    "metrics.exact_match",
+    "metrics.exact_presence",
+    "metrics.length",
+    "metrics.modules",
+    "metrics.recall",
+    "metrics.token_f1",
+    "signatures.lenient",
+    "signatures.types",
+}
 
 
 def _modules() -> list[str]:

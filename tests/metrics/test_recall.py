@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import answer_coverage, mrecall
+from metrics.recall import distinct_answers, recall
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mrecall.json").read_text(encoding="utf-8"))
 CASES = [
@@ -15,7 +16,7 @@ CASES = [
     for number, case in enumerate(GOLDEN["cases"])
     for k, scores in case["at"].items()
 ]
-both = pytest.mark.parametrize("metric", [answer_coverage, mrecall])
+all_three = pytest.mark.parametrize("metric", [answer_coverage, mrecall, recall])
 
 CITIES = ["Nagano", "Turin", "Oslo", "Calgary", "Sapporo"]
 ANSWERS = st.lists(st.sampled_from(CITIES), min_size=1, unique=True).map(lambda names: [[n] for n in names])
@@ -50,25 +51,25 @@ def test_only_the_first_k_passages_count() -> None:
     assert [mrecall(answers, texts, k) for k in (1, 2, 3, 9)] == [0.0, 0.0, 1.0, 1.0]
 
 
-@both
+@all_three
 def test_without_passages_nothing_is_covered(metric: Callable[..., float]) -> None:
     assert metric([["Nagano"]], [], 5) == 0.0
 
 
-@both
+@all_three
 def test_a_question_without_answers_has_no_score(metric: Callable[..., float]) -> None:
     with pytest.raises(ValueError, match="without answers is undefined"):
         metric([], ["text"], 5)
 
 
-@both
+@all_three
 @pytest.mark.parametrize("k", [0, -1])
 def test_k_below_one_is_refused(metric: Callable[..., float], k: int) -> None:
     with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
         metric([["Nagano"]], ["Nagano"], k)
 
 
-@both
+@all_three
 def test_an_answer_without_aliases_is_never_covered(metric: Callable[..., float]) -> None:
     assert metric([[]], ["Nagano"], 1) == 0.0
 
@@ -82,3 +83,38 @@ def test_coverage_grows_with_k_and_full_coverage_is_full_recall(
     recalled = mrecall(answers, texts, k)
     assert recalled in (0.0, 1.0)
     assert recalled == float(coverage * len(answers) > min(k, len(answers)) - 0.5)
+
+
+def test_recall_counts_an_answer_of_several_readings_once() -> None:
+    answers = [["Nagano"], ["Turin", "Torino"], ["torino"]]
+    assert recall(answers, ["in Torino"], 5) == 1 / 2
+    assert answer_coverage(answers, ["in Torino"], 5) == 2 / 3
+    # Merged answers pool their aliases: a passage that names Turin now holds the third reading's answer.
+    assert recall(answers, ["in Turin"], 5) == 1 / 2
+    assert answer_coverage(answers, ["in Turin"], 5) == 1 / 3
+
+
+def test_recall_of_one_answer_is_top_k_accuracy() -> None:
+    assert [recall([["Turin"]], ["Oslo", "Turin"], k) for k in (1, 2)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("answers", "merged"),
+    [
+        ([["Oslo"], ["Turin"]], [["Oslo"], ["Turin"]]),
+        ([["Oslo"], ["oslo."], ["The Oslo"]], [["Oslo", "oslo.", "The Oslo"]]),
+        ([["Oslo"], ["Oslo"]], [["Oslo"]]),
+        ([["Oslo", "Oslo"]], [["Oslo", "Oslo"]]),
+        ([["a1"], ["b1"], ["a1", "b1"], ["c1"]], [["a1", "b1"], ["c1"]]),  # the third joins the first two
+        ([["c1"], ["b1"], ["a1", "b1"]], [["c1"], ["b1", "a1"]]),
+        ([[], ["Oslo"], []], [[], ["Oslo"], []]),
+    ],
+)
+def test_answers_that_share_an_alias_are_one(answers: list[list[str]], merged: list[list[str]]) -> None:
+    assert distinct_answers(answers) == merged
+
+
+def test_merging_leaves_the_gold_answers_alone() -> None:
+    answers = [["Turin"], ["turin", "Torino"]]
+    distinct_answers(answers)
+    assert answers == [["Turin"], ["turin", "Torino"]]

@@ -115,7 +115,7 @@ def test_mistakes_get_one_line_and_exit_code_2(
     [
         ("not json", "is not JSON"),
         ("{}", "nothing for"),
-        ('{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1}', "signature of"),
+        ('{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1}', "state of extract is damaged"),
     ],
 )
 def test_demos_that_do_not_fit_are_refused(content: str, told: str, run: Run, tmp_path: Path) -> None:

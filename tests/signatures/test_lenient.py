@@ -15,6 +15,7 @@ from signatures import (
     ExtractInterpretations,
     InferPseudoInterpretations,
     Interpretation,
+    MatchInterpretations,
     TypeAmbiguity,
     VerifyInterpretation,
 )
@@ -23,6 +24,7 @@ from signatures.lenient import (
     parse_interpretation_lines,
     parse_interpretations,
     parse_lines,
+    parse_numbers,
     parse_questions,
     parse_yes_no,
 )
@@ -61,10 +63,15 @@ def chat_yes_no(text: str) -> str:
     return chat(VerifyInterpretation, answerable=text)["answerable"]
 
 
+def chat_numbers(text: str) -> list[int]:
+    return chat(MatchInterpretations, covered=text)["covered"]
+
+
 questions_ways = pytest.mark.parametrize("parse", [parse_questions, chat_questions])
 interpretations_ways = pytest.mark.parametrize("parse", [parse_interpretations, chat_interpretations])
 types_ways = pytest.mark.parametrize("parse", [parse_ambiguity_types, chat_types])
 yes_no_ways = pytest.mark.parametrize("parse", [parse_yes_no, chat_yes_no])
+numbers_ways = pytest.mark.parametrize("parse", [parse_numbers, chat_numbers])
 
 
 # --- questions -----------------------------------------------------------------------------------
@@ -501,6 +508,115 @@ def test_lists_of_labels_round_trip(types: list[AmbiguityType], lower: bool) -> 
     assert chat_types(json.dumps(types)) == expected
 
 
+# --- numbers -------------------------------------------------------------------------------------
+
+
+@numbers_ways
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1, 3]",
+        "1, 3",
+        "1,3",
+        "1 and 3",
+        "1; 3",
+        "1\n3",
+        "1.\n3.",
+        "1, 3.",
+        "- 1\n- 3",
+        "* 1\n* 3",
+        "(1, 3)",
+        "[1], [3]",
+        "[1, 3].",
+        "#1, #3",
+        "**1**, **3**",
+        "Covered: 1 and 3.",
+        "Covered: [1, 3]",
+        "Readings to keep: 1, 3",
+        "The covered readings are 1 and 3.",
+        '["1", "3"]',
+        "['1', '3']",
+        "```json\n[1, 3]\n```",
+        '{"covered": [1, 3]}',
+        '{"covered": "1, 3"}',
+        "1, 3, 1",
+    ],
+)
+def test_numbers_in_every_usual_form(parse: Callable[[str], list[int]], text: str) -> None:
+    assert parse(text) == [1, 3]
+
+
+@numbers_ways
+@pytest.mark.parametrize("text", ["2", "2.", "[2]", "(2)", "Reading 2"])
+def test_one_number_is_a_list_of_one(parse: Callable[[str], list[int]], text: str) -> None:
+    assert parse(text) == [2]
+
+
+@numbers_ways
+@pytest.mark.parametrize("text", ["", "[]", "[ ]", "none", "None", "None.", "N/A", "[none]", "null", '{"covered": []}'])
+def test_no_numbers(parse: Callable[[str], list[int]], text: str) -> None:
+    assert parse(text) == []
+
+
+@numbers_ways
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all",
+        "nothing",
+        "Yes",
+        "No",
+        "true",
+        "false",
+        "[true, false, true]",
+        "1: yes\n2: no\n3: yes",
+        '{"1": true, "2": false, "3": true}',
+        "1, 3 (not 2)",
+        "all but 2",
+        "all except 2",
+        "1-3",
+        "1 – 3",
+        "1 to 3",
+        "1 through 3",
+        "1.5",
+    ],
+)
+def test_what_is_no_list_of_numbers_is_refused_and_shown(parse: Callable[[str], list[int]], text: str) -> None:
+    with pytest.raises((ValueError, AdapterParseError), match="no list of numbers") as caught:
+        parse(text)
+    assert text.splitlines()[0] in str(caught.value)
+
+
+def test_numbers_that_are_values_already() -> None:
+    assert parse_numbers([3, 1, 3]) == [3, 1]
+    assert parse_numbers((1, 2.0, "3")) == [1, 2, 3]
+    assert parse_numbers([[1], [3]]) == [1, 3]
+    assert parse_numbers(7) == [7]
+    assert parse_numbers(None) == parse_numbers([None]) == []
+    assert parse_numbers([-1, 0]) == [-1, 0]  # whoever shows the numbers knows which are too many
+
+
+@pytest.mark.parametrize("value", [True, [True, False], 1.5, float("nan"), float("inf"), {"1": 1, "2": 2}, object()])
+def test_values_of_other_kinds_are_no_numbers(value: Any) -> None:
+    with pytest.raises(ValueError, match="no list of numbers"):
+        parse_numbers(value)
+
+
+def test_a_long_number_is_one_number() -> None:
+    assert parse_numbers("12345") == chat_numbers("12345") == [12345]
+
+
+@given(st.lists(st.integers(1, 60), max_size=8, unique=True))
+@settings(deadline=None)
+def test_every_rendered_list_of_numbers_parses_back(numbers: list[int]) -> None:
+    texts = [str(numbers), json.dumps({"covered": numbers})]
+    if numbers:
+        texts += [", ".join(map(str, numbers)), "\n".join(map(str, numbers)), f"Covered: {numbers}"]
+    for text in texts:
+        assert parse_numbers(text) == numbers, text
+        assert chat_numbers(text) == numbers, text
+
+
 # --- all together --------------------------------------------------------------------------------
 
 direct_parsers = pytest.mark.parametrize(
@@ -512,6 +628,7 @@ direct_parsers = pytest.mark.parametrize(
         parse_lines,
         parse_yes_no,
         parse_ambiguity_types,
+        parse_numbers,
     ],
 )
 
@@ -542,7 +659,7 @@ def test_deep_nesting_raises_nothing_but_value_error(parse: Callable[[str], Any]
     assert isinstance(outcome(parse, opening * 3_000, ValueError), (list, ValueError))
 
 
-@pytest.mark.parametrize("parse", [chat_questions, chat_interpretations, chat_types, chat_yes_no])
+@pytest.mark.parametrize("parse", [chat_questions, chat_interpretations, chat_types, chat_yes_no, chat_numbers])
 @given(text=ANY_TEXT)
 @example(text="{[1]: 2}")
 @settings(max_examples=60, deadline=None)

@@ -10,10 +10,13 @@ from signatures import (
     AmbiguityType,
     AnswerClosedBook,
     ExtractInterpretations,
+    FindDistinct,
     InferPseudoInterpretations,
     Interpretation,
+    MatchInterpretations,
     TypeAmbiguity,
     VerifyInterpretation,
+    VerifySupport,
     WriteLongFormAnswer,
 )
 
@@ -28,6 +31,9 @@ OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
     (VerifyInterpretation, {"answerable": "No"}),
     (WriteLongFormAnswer, {"answer": "There are two.\nOne came out in 1953."}),
     (AnswerClosedBook, {"answer": 'It may mean two films, "Titanic" and «Titanic».'}),
+    (MatchInterpretations, {"covered": [1, 3]}),
+    (VerifySupport, {"supported": "Yes"}),
+    (FindDistinct, {"kept": [2]}),
 ]
 ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
 
@@ -42,7 +48,7 @@ def system_message(adapter: dspy.Adapter, signature: type[dspy.Signature]) -> st
     return adapter.format(signature, [], inputs)[0]["content"]
 
 
-def test_six_signatures_are_exported() -> None:
+def test_all_signatures_are_exported() -> None:
     exported = {
         value for value in vars(signatures).values() if isinstance(value, type) and issubclass(value, dspy.Signature)
     }
@@ -66,6 +72,9 @@ def test_a_demo_of_every_signature_parses_back(
         (InferPseudoInterpretations, "`pseudo_interpretations` (list[str])"),
         (VerifyInterpretation, "`answerable` (Literal['Yes', 'No'])"),
         (TypeAmbiguity, "`ambiguity_types` (list[AmbiguityType])"),
+        (MatchInterpretations, "`covered` (list[int])"),
+        (VerifySupport, "`supported` (Literal['Yes', 'No'])"),
+        (FindDistinct, "`kept` (list[int])"),
     ],
 )
 def test_lenient_fields_are_shown_under_the_name_of_their_type(
@@ -144,3 +153,16 @@ def test_other_instructions_leave_the_fields_lenient() -> None:
 def test_every_signature_can_reason_first(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
     extended = dspy.ChainOfThought(signature).predict.signature
     assert list(extended.output_fields) == ["reasoning", *signature.output_fields]
+
+
+@every_adapter
+@pytest.mark.parametrize("signature", [MatchInterpretations, FindDistinct])
+def test_a_judge_that_names_no_reading_is_understood(adapter: Any, signature: type[dspy.Signature]) -> None:
+    (name,) = signature.output_fields
+    shown = adapter.format_assistant_message_content(signature, {name: []})
+    assert adapter.parse(signature, shown) == {name: []}
+
+
+@every_adapter
+def test_the_schema_of_numbers_in_a_prompt_is_short(adapter: Any) -> None:
+    assert schema_in(system_message(adapter, FindDistinct)) == {"type": "array", "items": {"type": "integer"}}

@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible HTTP server on localhost that serves the extractive engine over the wire."""
+"""A real OpenAI-compatible HTTP server on localhost that serves an engine over the wire."""
 
 import json
 import threading
@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
-from dspy.lm15 import LM15Error, Message, Request
+from dspy.lm15 import LM15Error, Message, Request, Response
 
-from engines.extractive import ExtractiveEngine
+
+class Engine(Protocol):
+    """What is served: `engines.extractive.ExtractiveEngine`, or one that a test makes."""
+
+    def complete(self, request: Request) -> Response: ...
 
 
 @dataclass
@@ -24,7 +28,7 @@ class Server:
 
 
 @contextmanager
-def serve(engine: ExtractiveEngine, *, latency: float = 0.0) -> Iterator[Server]:
+def serve(engine: Engine, *, latency: float = 0.0) -> Iterator[Server]:
     """Serve ``POST /v1/chat/completions`` until the block ends; ``latency`` seconds are slept per call."""
     running = 0
     lock = threading.Lock()

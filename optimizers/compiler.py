@@ -1,0 +1,247 @@
+"""Compiles a program by a recipe, and measures what it brought."""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from benchmarks.comparison import Comparison, compare_runs
+from benchmarks.loading import questions_fingerprint
+from benchmarks.progress import Progress, silent
+from benchmarks.runner import evaluate
+from benchmarks.runs import Run, RunSettings, write_atomically
+from benchmarks.scoring import Scorer
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
+from programs.card import Spent
+from programs.knn import set_knn_demos
+from programs.state import dump_program, load_program, program_hash
+from signatures import PolyqaError
+
+from .labels import label_demos
+from .meter import Meter
+from .pool import Demo, bootstrap_pool
+from .recipe import Recipe
+from .splits import check_disjoint
+from .teleprompters import run_teleprompter
+
+EMBEDDED = "polyqa/"  # models of this process cannot write instructions
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled program and what compiling brought and took.
+
+    Attributes
+    ----------
+    program
+        Ready to be called.
+    before, after
+        The runs of the uncompiled and the compiled program on dev.
+    comparison
+        ``after`` against ``before``.
+    spent
+        Calls, tokens and seconds of compiling and of the two runs.
+    """
+
+    program: dspy.Module
+    before: Run
+    after: Run
+    comparison: Comparison
+    spent: Spent
+
+
+def compile(
+    program: dspy.Module,
+    trainset: Sequence[Question],
+    devset: Sequence[Question],
+    recipe: Recipe,
+    *,
+    metric: AnswerMetric,
+    lm: dspy.LM,
+    prompt_lm: dspy.LM | None = None,
+    work: str | Path,
+    seed: int = 0,
+    threads: int = 8,
+    progress: Callable[[int], Progress] = silent,
+) -> Compiled:
+    """Compile a program and score it on dev, before and after.
+
+    Parameters
+    ----------
+    program
+        Any program whose predictors are `KNNPredict` or `dspy.Predict`; it is not changed.
+    trainset
+        Demos come from here, and only from here.
+    devset
+        Shares no question with the trainset. It scores, and picks among candidates where the recipe does.
+    recipe
+        See `recipes.RECIPES`.
+    metric
+        What is optimized. Its threshold is replaced by the recipe's.
+    lm
+        Runs the program.
+    prompt_lm
+        Writes instructions; ``lm`` if not given.
+    work
+        A folder for what a killed compilation needs to go on: call it again with the same arguments. It
+        may be deleted afterwards.
+    seed, threads
+        Of every random choice, and questions at once.
+    progress
+        Shows the runs over questions.
+
+    Raises
+    ------
+    PolyqaError
+        If a question is in both sets, or the recipe needs a language model that writes and there is none.
+    """
+    check_disjoint({"the trainset": trainset, "the devset": devset})
+    writer = prompt_lm or lm
+    check_writer(recipe, str(writer.model))
+    if not trainset or not devset:
+        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    work = Path(work)
+    work.mkdir(parents=True, exist_ok=True)
+    meter = Meter(work / "spent.json")
+    metric = AnswerMetric(metric.reader, measure=metric.measure, threshold=recipe.threshold)
+    cached = lm.copy(cache=True)
+    started = time.perf_counter()
+    with call_cache(work / "calls"), dspy.context(callbacks=[*(dspy.settings.callbacks or ()), meter]):
+        try:
+            context = _Context(trainset, devset, metric, cached, writer.copy(cache=True), work, seed, threads, progress)
+            before = _score(program, "before", context)
+            compiled = _compile(recipe, program.deepcopy(), context, ())
+            after = _score(compiled, "after", context)
+        finally:
+            meter.add(seconds=time.perf_counter() - started)
+    headline = metric.measure
+    return Compiled(compiled, before, after, compare_runs(before, after, headline=headline), meter.spent)
+
+
+def check_writer(recipe: Recipe, model: str) -> None:
+    """Check that a recipe's instructions can be written.
+
+    Raises
+    ------
+    PolyqaError
+        If the recipe writes instructions and the model runs in this process, which cannot write.
+    """
+    if recipe.writes and model.startswith(EMBEDDED):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
+            "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
+            "knn, labels, knn-bootstrap, knn-then-bootstrap, bootstrap or bootstrap-search."
+        )
+
+
+@dataclass(frozen=True)
+class _Context:
+    trainset: Sequence[Question]
+    devset: Sequence[Question]
+    metric: AnswerMetric
+    lm: dspy.LM
+    prompt_lm: dspy.LM
+    work: Path
+    seed: int
+    threads: int
+    progress: Callable[[int], Progress]
+
+
+def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tuple[str, ...]) -> dspy.Module:
+    path = (*path, recipe.name)
+    if recipe.optimizer == "chain":
+        for number, step in enumerate(recipe.steps):
+            program = _compile(step, program, context, (*path, str(number)))
+        return program
+    done = context.work / f"{'-'.join(path)}.json"
+    if done.exists():  # this step was finished before the compilation was stopped
+        load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
+        return program
+    if recipe.optimizer == "labels":
+        _show(program, label_demos(program, context.trainset), recipe, context.seed)
+    elif recipe.optimizer == "bootstrap":
+        metric = AnswerMetric(context.metric.reader, measure=context.metric.measure, threshold=recipe.threshold)
+        pools = bootstrap_pool(
+            program,
+            context.trainset,
+            lm=context.lm,
+            metric=metric,
+            journal=context.work / f"{'-'.join(path)}.jsonl",
+            threads=context.threads,
+        )
+        _show(program, pools, recipe, context.seed)
+    else:
+        with dspy.context(lm=context.lm, adapter=dspy.ChatAdapter()):
+            program = run_teleprompter(
+                recipe,
+                program,
+                context.trainset,
+                context.devset,
+                metric=context.metric,
+                prompt_lm=context.prompt_lm,
+                seed=context.seed,
+                threads=context.threads,
+                work=context.work,
+            )
+    _write_state(done, program)
+    return program
+
+
+def _show(program: dspy.Module, pools: dict[str, list[Demo]], recipe: Recipe, seed: int) -> None:
+    """Give the predictors their demos; those that the recipe leaves out keep theirs."""
+    chosen = {name: pool for name, pool in pools.items() if not recipe.predictors or name in recipe.predictors}
+    if strange := sorted(set(recipe.predictors) - set(pools)):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
+            f"{', '.join(pools)}."
+        )
+    if recipe.k is None:
+        draw = random.Random(seed)
+        chosen = {
+            name: pool if len(pool) <= recipe.shown else draw.sample(pool, recipe.shown)
+            for name, pool in chosen.items()
+        }
+    set_knn_demos(program, {name: pool for name, pool in chosen.items() if pool}, recipe.k)
+
+
+def _write_state(path: Path, program: dspy.Module) -> None:
+    write_atomically(path, json.dumps(dump_program(program), ensure_ascii=False))
+
+
+def _score(program: dspy.Module, name: str, context: _Context) -> Run:
+    settings = RunSettings(
+        program=type(program).__name__,
+        program_state=program_hash(program),
+        lm=str(context.lm.model),
+        reader=context.metric.reader.name,
+        questions=f"dev ({questions_fingerprint(context.devset)})",
+        n=len(context.devset),
+    )
+    return evaluate(
+        program,
+        context.devset,
+        lm=context.lm,
+        scorer=Scorer(context.metric.reader),
+        folder=context.work / name,
+        settings=settings,
+        threads=context.threads,
+        progress=context.progress,
+    )
+
+
+@contextmanager
+def call_cache(folder: Path) -> Iterator[None]:
+    """Keep the replies of language models in a folder while the block runs: a stopped one replays them."""
+    earlier: Any = dspy.cache
+    dspy.configure_cache(disk_cache_dir=str(folder), restrict_pickle=True)
+    try:
+        yield
+    finally:
+        dspy.cache = earlier

@@ -1,0 +1,77 @@
+"""Shows prompts: what a compiled program says, and how that differs from another."""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+_LONGEST = 280
+
+
+def prompt_texts(program: dspy.Module) -> dict[str, str]:
+    """Return each predictor's prompt as text: instructions, fields, how demos are picked, the demos."""
+    return {name: _text(predictor) for name, predictor in program.named_predictors()}
+
+
+def _text(predictor: dspy.Predict) -> str:
+    signature = predictor.signature
+    fields = "\n".join(
+        f"- {name} ({'input' if name in signature.input_fields else 'output'}): {field.json_schema_extra['desc']}"
+        for name, field in signature.fields.items()
+    )
+    k = getattr(predictor, "k", None)
+    shown = f"the {k} nearest of {len(predictor.demos)}" if k is not None else f"all {len(predictor.demos)}"
+    demos = "\n\n".join(_demo(demo, signature.fields) for demo in predictor.demos)
+    return f"{signature.instructions}\n\nFields:\n{fields}\n\nDemos shown: {shown}\n\n{demos}".rstrip() + "\n"
+
+
+def _demo(demo: Any, fields: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name}: {_short(demo[name])}" for name in fields if demo.get(name) is not None)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return str(value) if not isinstance(value, (dict, str, int, float, bool)) else value
+
+
+def prompt_diff(before: dspy.Module, after: dspy.Module, *, most_lines: int | None = None) -> str:
+    """Return how the prompts of two programs differ, per predictor, as Markdown with unified diffs.
+
+    Parameters
+    ----------
+    before, after
+        A predictor that only one of them has is shown against nothing.
+    most_lines
+        Cut each predictor's diff there and say so; ``None`` shows all.
+    """
+    left, right = prompt_texts(before), prompt_texts(after)
+    parts = []
+    for name in dict.fromkeys([*left, *right]):
+        lines = list(
+            difflib.unified_diff(
+                left.get(name, "").splitlines(), right.get(name, "").splitlines(), "before", "after", lineterm="", n=1
+            )
+        )
+        if not lines:
+            parts.append(f"### {name}\n\nunchanged")
+            continue
+        parts.append(f"### {name}\n\n```diff\n{_fenced(lines, most_lines)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _fenced(lines: Sequence[str], most: int | None) -> str:
+    kept = list(lines if most is None else lines[:most])
+    if len(kept) < len(lines):
+        kept.append(f"… {len(lines) - len(kept)} more lines")
+    return "\n".join(line.replace("```", "'''") for line in kept)

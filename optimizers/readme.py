@@ -1,0 +1,70 @@
+"""The card of an artifact for people."""
+
+from programs.card import Card, Figure, Gain
+
+_LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1"}
+
+
+def artifact_readme(card: Card, diff: str) -> str:
+    """Return the README.md of an artifact.
+
+    Parameters
+    ----------
+    card
+        What it is.
+    diff
+        The prompt diff before / after, Markdown.
+    """
+    index = (
+        f"`{card.index.name}` ({card.index.passages:,} passages, `{card.index.fingerprint}`)" if card.index else "none"
+    )
+    settings = ", ".join(f"{name}={value}" for name, value in card.settings.items()) or "defaults"
+    rows = [
+        ("program", f"{card.program} ({settings})"),
+        ("recipe", f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}"),
+        (
+            "metric",
+            f"{_LABELS.get(card.measure, card.measure)}, reader {card.reader}, demos from {card.threshold:g} on",
+        ),
+        ("language model", card.lm + (f"; instructions by {card.prompt_lm}" if card.prompt_lm else "")),
+        ("train", f"{card.train.source}, {card.train.n} questions, `{card.train.fingerprint}`"),
+        ("dev", f"{card.dev.source}, {card.dev.n} questions, `{card.dev.fingerprint}`" if card.dev else "none"),
+        ("index", index),
+        ("encoder of demos", card.encoder),
+        (
+            "spent",
+            f"{card.spent.calls:,} calls, {card.spent.input_tokens:,} + {card.spent.output_tokens:,} tokens, "
+            f"{card.spent.seconds:,.0f} s",
+        ),
+        ("made", f"{card.date}, polyqa {card.versions.get('polyqa', '?')}, DSPy {card.versions.get('dspy', '?')}"),
+    ]
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    gains = "\n".join(
+        _gain(title, gain) for title, gain in (("dev", card.dev_gain), ("test", card.test_gain)) if gain is not None
+    )
+    return (
+        f"# {card.name}\n\n| | |\n|---|---|\n{table}\n\n"
+        + (
+            f"| questions | metric | uncompiled | compiled | difference | p |\n|---|---|---|---|---|---|\n{gains}\n\n"
+            "Differences: 95% paired bootstrap interval, two-sided permutation test.\n\n"
+            if gains
+            else ""
+        )
+        + f'```python\nimport polyqa\nprogram = polyqa.load("{card.name}")\n```\n\n'
+        f'`polyqa show {card.name}` prints its prompts, `polyqa why "…" --artifact {card.name}` which demos a '
+        f"question gets.\n\n## What compiling changed\n\n{diff}"
+    )
+
+
+def _gain(title: str, gain: Gain) -> str:
+    interval = f"[{gain.low:+.1f}, {gain.high:+.1f}]" if gain.low is not None and gain.high is not None else ""
+    return (
+        f"| {title}: {gain.data.source}, n = {gain.before.n} | {_LABELS.get(gain.metric, gain.metric)} | "
+        f"{_figure(gain.before)} | {_figure(gain.after)} | {gain.difference:+.1f} {interval} | {gain.p:.3f} |"
+    )
+
+
+def _figure(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.1f}"
+    return f"{figure.value:.1f} [{figure.low:.1f}, {figure.high:.1f}]"

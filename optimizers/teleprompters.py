@@ -1,0 +1,108 @@
+"""DSPy's own optimizers, called with what each of them wants."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from metrics.feedback import FeedbackMetric
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
+from signatures import PolyqaError
+
+from .recipe import Recipe
+
+
+def run_teleprompter(
+    recipe: Recipe,
+    program: dspy.Module,
+    trainset: Sequence[Question],
+    devset: Sequence[Question],
+    *,
+    metric: AnswerMetric,
+    prompt_lm: dspy.LM,
+    seed: int,
+    threads: int,
+    work: Path,
+) -> dspy.Module:
+    """Compile with one of DSPy's optimizers, under the language model of the context.
+
+    Parameters
+    ----------
+    recipe
+        Its ``settings`` go to the optimizer, or to its ``compile``.
+    program
+        Uncompiled; it is not changed.
+    trainset, devset
+        Demos come from the first; the second picks among candidates where the optimizer does.
+    metric
+        While demos are gathered it says yes from its threshold on.
+    prompt_lm
+        Writes instructions.
+    seed, threads
+        Where the optimizer takes them.
+    work
+        Where GEPA keeps its state, from which it goes on.
+
+    Raises
+    ------
+    PolyqaError
+        If a setting is not one of the optimizer's.
+    """
+    train, dev = ([question.to_example() for question in questions] for questions in (trainset, devset))
+    settings: dict[str, Any] = dict(recipe.settings)
+    try:
+        match recipe.optimizer:
+            case "few-shot":
+                few = dspy.BootstrapFewShot(metric=metric, **settings)
+                return few.compile(program, trainset=train)
+            case "few-shot-search":
+                search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
+                return search.compile(program, trainset=train, valset=dev)
+            case "copro":
+                copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
+                options = {"num_threads": threads, "display_progress": False}
+                return copro.compile(program, trainset=train, eval_kwargs=options)
+            case "mipro":
+                return _mipro(program, train, dev, metric, prompt_lm, seed, threads, settings)
+            case "simba":
+                simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
+                return simba.compile(program, trainset=train, seed=seed)
+            case "gepa":
+                gepa = dspy.GEPA(
+                    metric=FeedbackMetric(metric.reader, measure=metric.measure),
+                    reflection_lm=prompt_lm,
+                    num_threads=threads,
+                    log_dir=str(work / "gepa"),
+                    seed=seed,
+                    **settings,
+                )
+                return gepa.compile(program, trainset=train, valset=dev)
+            case other:
+                raise PolyqaError(f"{other!r} is not one of DSPy's optimizers.")
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            raise PolyqaError(f"The recipe {recipe.name!r} has a setting that its optimizer lacks: {error}.") from error
+        raise
+
+
+def _mipro(
+    program: dspy.Module,
+    train: list[dspy.Example],
+    dev: list[dspy.Example],
+    metric: AnswerMetric,
+    prompt_lm: dspy.LM,
+    seed: int,
+    threads: int,
+    settings: dict[str, Any],
+) -> dspy.Module:
+    of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
+    compiling = {name: settings.pop(name) for name in list(settings) if name in of_compile}
+    if "num_candidates" in settings:
+        settings.setdefault("auto", None)
+    # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
+    mipro = dspy.MIPROv2(metric=metric, prompt_model=prompt_lm, num_threads=threads, seed=seed or 9, **settings)
+    if len(dev) < int(compiling.get("minibatch_size", 35)):
+        compiling.setdefault("minibatch", False)
+    return mipro.compile(program, trainset=train, valset=dev, **compiling)

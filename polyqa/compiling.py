@@ -1,0 +1,224 @@
+"""Compiles a program by names and saves the artifact."""
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from benchmarks.comparison import compare_runs
+from benchmarks.loading import load_questions, questions_fingerprint
+from benchmarks.progress import Progress, silent
+from benchmarks.runs import Run, summarize
+from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
+from engines.extractive import MODEL_NAME
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric, Measure
+from optimizers.compiler import Compiled, check_writer
+from optimizers.compiler import compile as compile_program
+from optimizers.estimates import Estimate, estimate, measure_question
+from optimizers.prompts import prompt_diff
+from optimizers.readme import artifact_readme
+from optimizers.recipe import Recipe
+from optimizers.recipes import recipe as recipe_by_name
+from optimizers.splits import check_disjoint
+from programs.artifact import save_artifact
+from programs.card import Card, DataCard, Figure, Gain, IndexCard
+from programs.state import signature_fingerprints
+from signatures import PolyqaError
+
+from .composition import index_of, language_model, load, warm_up
+from .evaluating import evaluate, make_scorer, shared_reader
+
+Confirm = Callable[[Estimate], bool]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A saved artifact: its folder, its card, and the compiled program with its runs."""
+
+    path: Path
+    card: Card
+    compiled: Compiled
+
+
+def compile(
+    program: str = "diva",
+    *,
+    recipe: str | Recipe = "knn",
+    train: str | Path | Sequence[Question] = "homonyms/train",
+    dev: str | Path | Sequence[Question] = "homonyms/dev",
+    test: str | Path | Sequence[Question] | None = None,
+    out: str | Path,
+    index: str | Path | None = None,
+    lm: str | dspy.LM = MODEL_NAME,
+    prompt_lm: str | dspy.LM | None = None,
+    api_base: str | None = None,
+    measure: Measure = "dr",
+    reader: str = EMBEDDED_READER,
+    threshold: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    confirm: Confirm = lambda estimated: True,
+    max_calls: int | None = None,
+    progress: Callable[[int], Progress] = silent,
+    **settings: Any,
+) -> Made | None:
+    """Compile a program, measure what it brought, and save it.
+
+    Parameters
+    ----------
+    program, index, settings
+        See `polyqa.load`.
+    recipe
+        A name of `optimizers.RECIPES`, or a recipe.
+    train, dev, test
+        See `benchmarks.loading.load_questions`. Demos come from train; dev picks and is reported; test is
+        reported once and may be left out. They must not share a question.
+    out
+        The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it
+        is done.
+    lm, prompt_lm, api_base
+        What runs the program, and what writes instructions (``lm`` if not given).
+    measure, reader, threshold
+        The metric; the recipe's threshold if none is given.
+    seed, threads
+        Of every random choice, and questions at once.
+    confirm
+        Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
+    max_calls
+        Stop before the start if it may take more calls of language models.
+
+    Raises
+    ------
+    PolyqaError
+        If something given is missing or does not fit.
+    """
+    chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
+    if threshold is not None:
+        chosen = chosen.model_copy(update={"threshold": threshold})
+    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
+    writer = _writer(prompt_lm, model, api_base)
+    check_writer(chosen, str(writer.model))
+    sets = {name: _questions(given) for name, given in (("train", train), ("dev", dev), ("test", test)) if given}
+    check_disjoint({name: questions for name, (_, questions) in sets.items()})
+    trainset, devset = sets["train"][1], sets["dev"][1]
+    out = Path(out)
+    student = load(program, index=index, **settings)
+    warm_up(student, model)
+    estimated = estimate(
+        chosen,
+        measure_question(student, trainset[0], model),
+        train=len(trainset),
+        dev=len(devset),
+        predictors=len(list(student.named_predictors())),
+        lm=str(model.model),
+        prompt_lm=str(writer.model),
+    )
+    if max_calls is not None and estimated.calls > max_calls:
+        raise PolyqaError(
+            f"The recipe {chosen.name!r} may take {estimated.calls:,} calls, more than --max-calls {max_calls:,} "
+            f"({estimated}). Take fewer questions, a cheaper recipe, or raise the limit."
+        )
+    if not confirm(estimated):
+        return None
+    metric = AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold)
+    workers = threads or (2 if model.model == MODEL_NAME else 8)
+    compiled = compile_program(
+        student,
+        trainset,
+        devset,
+        chosen,
+        metric=metric,
+        lm=model,
+        prompt_lm=writer,
+        work=out / ".work",
+        seed=seed,
+        threads=workers,
+        progress=progress,
+    )
+    test_gain = None
+    if "test" in sets:
+        runs = [
+            evaluate(
+                own,
+                sets["test"][1],
+                lm=model,
+                name=f"test-{side}",
+                runs=out / ".work",
+                scorer=make_scorer(reader, None),
+                threads=workers,
+                progress=progress,
+            )
+            for side, own in (("before", student), ("after", compiled.program))
+        ]
+        test_gain = _gain(runs[0], runs[1], measure, _data(*sets["test"]))
+    opened = index_of(student)
+    card = Card(
+        name=out.name,
+        program=program,
+        settings=settings,
+        signatures=signature_fingerprints(compiled.program),
+        recipe={**chosen.model_dump(mode="json"), "seed": seed},
+        measure=measure,
+        threshold=chosen.threshold,
+        reader=reader,
+        train=_data(*sets["train"]),
+        dev=_data(*sets["dev"]),
+        lm=str(model.model),
+        prompt_lm=str(writer.model) if chosen.writes else None,
+        encoder=EMBEDDED_ENCODER,
+        index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
+        versions={package: version(package) for package in ("polyqa", "dspy")},
+        spent=compiled.spent,
+        dev_gain=_gain(compiled.before, compiled.after, measure, _data(*sets["dev"])),
+        test_gain=test_gain,
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+    )
+    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60))
+    return Made(save_artifact(compiled.program, card, out, readme), card, compiled)
+
+
+def _writer(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | None) -> dspy.LM:
+    if prompt_lm is None:
+        return model
+    # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
+    return language_model(prompt_lm, api_base=api_base, temperature=1.0) if isinstance(prompt_lm, str) else prompt_lm
+
+
+def _questions(given: str | Path | Sequence[Question]) -> tuple[str, list[Question]]:
+    if isinstance(given, (str, Path)):
+        path = Path(given)
+        return (path.name if path.suffix else str(given)), load_questions(given)
+    return "questions given in Python", list(given)
+
+
+def _data(source: str, questions: Sequence[Question]) -> DataCard:
+    return DataCard(source=source, n=len(questions), fingerprint=questions_fingerprint(questions))
+
+
+def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
+    found = compare_runs(before, after, headline=measure).metrics[measure]
+    return Gain(
+        metric=measure,
+        before=_figure(before, measure),
+        after=_figure(after, measure),
+        difference=round(found.difference, 3),
+        low=_finite(found.low),
+        high=_finite(found.high),
+        p=round(found.p, 4),
+        data=data,
+    )
+
+
+def _figure(run: Run, measure: Measure) -> Figure:
+    value = summarize(run.records)[measure]
+    return Figure(value=round(value.value, 3), low=_finite(value.low), high=_finite(value.high), n=value.n)
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 3) if math.isfinite(value) else None

@@ -1,0 +1,58 @@
+"""Makes a program by name, with its index, reranker and encoder."""
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
+from embedded_models import Encoder
+from signatures import PolyqaError
+
+from .grounded import GroundedProgram
+from .registry import program_class
+
+
+def assemble(
+    program: str,
+    *,
+    index: str | Path | ColBERTIndex,
+    encoder: Encoder,
+    reranker: str | None = None,
+    **settings: Any,
+) -> dspy.Module:
+    """Return an uncompiled program.
+
+    Parameters
+    ----------
+    program
+        A name of `registry.PROGRAMS`.
+    index
+        Name or path of the index, or an opened one; not touched for a program that does not retrieve.
+    encoder
+        For reranking and kNN demos.
+    reranker
+        A cross-encoder by name; the encoder reranks if none is given.
+    settings
+        More for the program's constructor, such as ``passages=5``.
+
+    Raises
+    ------
+    PolyqaError
+        If the program or the index is not there, or the program does not take a setting.
+    """
+    chosen = program_class(program)
+    parts: list[Any] = []
+    if retrieves(program):
+        opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
+        ranker: Reranker = CrossEncoderReranker(reranker) if reranker else BiEncoderReranker(encoder, opened)
+        parts = [FusedRetriever([opened, opened.bm25]), ranker]
+    try:
+        return chosen(*parts, encoder=encoder, **settings)
+    except (TypeError, ValueError) as error:
+        raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
+
+
+def retrieves(program: str) -> bool:
+    """Return whether a program, by name, searches an index."""
+    return issubclass(program_class(program), GroundedProgram)

@@ -1,0 +1,143 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
+from metrics.f1_answer import f1_answer
+from metrics.gold import Reading
+from signatures import Interpretation
+
+FOLDER = Path(__file__).parent.parent / "golden"
+SETS = json.loads((FOLDER / "ambigqa_get_f1.json").read_text(encoding="utf-8"))
+FULL = json.loads((FOLDER / "ambigqa_full.json").read_text(encoding="utf-8"))
+ANSWERS_ONLY = json.loads((FOLDER / "ambigqa_answers_only.json").read_text(encoding="utf-8"))
+REFERENCES = {record["id"]: record for record in FULL["reference"]}
+
+
+def annotations(record: dict[str, Any]) -> list[list[Reading]]:
+    """Return a record's readings by annotator; a single answer is a reading of the question as it stands."""
+    return [
+        [Reading(record["question"], tuple(annotation["answer"]))]
+        if annotation["type"] == "singleAnswer"
+        else [Reading(pair["question"], tuple(pair["answer"])) for pair in annotation["qaPairs"]]
+        for annotation in record["annotations"]
+    ]
+
+
+def answers(record: dict[str, Any]) -> list[list[tuple[str, ...]]]:
+    return [[reading.short_answers for reading in readings] for readings in annotations(record)]
+
+
+def found(id: str) -> list[Interpretation]:
+    return [Interpretation(question=one["question"], answer=one["answer"]) for one in FULL["prediction"][id]]
+
+
+every_item = pytest.mark.parametrize("item", FULL["per_instance"], ids=lambda item: item["id"])
+
+
+@pytest.mark.parametrize("case", SETS["cases"], ids=lambda case: f"{case['predictions']}")
+def test_f1_answer_agrees_with_the_official_function(case: dict[str, Any]) -> None:
+    assert f1_answer(case["predictions"], [case["answers"]]) == pytest.approx(case["f1"], abs=1e-9)
+
+
+@pytest.mark.parametrize("item", ANSWERS_ONLY["per_instance"], ids=lambda item: item["id"])
+def test_f1_answer_agrees_with_the_official_script(item: dict[str, Any]) -> None:
+    predictions = ANSWERS_ONLY["prediction"][item["id"]]
+    assert f1_answer(predictions, answers(REFERENCES[item["id"]])) == pytest.approx(item["F1 answer"], abs=1e-9)
+
+
+@every_item
+def test_both_scores_agree_with_the_official_script(item: dict[str, Any]) -> None:
+    record, own = REFERENCES[item["id"]], found(item["id"])
+    scores = (
+        f1_answer([one.answer for one in own], answers(record)),
+        edit_f1(record["question"], own, annotations(record)),
+    )
+    assert scores == pytest.approx((item["F1 answer"], item["F1 edit-f1"]), abs=1e-9)
+
+
+@every_item
+def test_the_corpus_value_takes_the_questions_that_the_official_script_takes(item: dict[str, Any]) -> None:
+    assert all(len(readings) > 1 for readings in annotations(REFERENCES[item["id"]])) is item["is_multi"]
+
+
+@pytest.mark.parametrize("id", FULL["tokenized_questions"])
+def test_tokens_are_those_of_the_official_tokenizer(id: str) -> None:
+    record, tokens = REFERENCES[id], FULL["tokenized_questions"][id]
+    pairs = [(record["question"], tokens["prompt"])]
+    pairs += [(one.question, own) for one, own in zip(found(id), tokens["gens"], strict=True)]
+    for readings, shown in zip(annotations(record), tokens["refs"], strict=True):
+        if shown is not None:  # a single answer has no question of its own
+            pairs += [(one.question, own) for one, own in zip(readings, shown, strict=True)]
+    for question, (joined,) in pairs:
+        assert " ".join(question_tokens(question)) == joined
+
+
+@pytest.mark.parametrize(
+    ("question", "tokens"),
+    [
+        # Questions of our own with what PTBTokenizer of stanford-corenlp-3.4.1.jar made of them, normalised.
+        ("Who led the league in 2015–16?", "who led league in 2015 16"),
+        ("Who led the league – or the cup – in 1998?", "who led league or cup in 1998"),
+        ("When did it happen—before or after the war?", "when did it happen before or after war"),
+        ("Who sang “Hello” on the boat’s deck?", "who sang hello on boat s deck"),
+        ("Who won the ‘Golden Boat’ prize?", "who won golden boat prize"),
+        ("What did the £5 ticket of 1998 cost in €?", "what did 5 ticket of 1998 cost in"),
+        ("How much is 1\u200b kettle?", "how much is 1 kettle"),
+        ("Which boat is worth $1.5 million?", "which boat is worth 15 million"),
+        ("Who won the Men's 4x100 m (relay) in the U.S.?", "who won men s 4x100 m lrb relay rrb in us"),
+        (
+            "What's the AC/DC song that can't be played at 9:30 p.m.?",
+            "what s acdc song that ca nt be played at 930 pm",
+        ),
+        ("Who cannot swim in the centre?", "who can not swim in centre"),
+    ],
+)
+def test_tokens_of_other_questions_are_those_of_the_official_tokenizer(question: str, tokens: str) -> None:
+    assert " ".join(question_tokens(question)) == tokens
+
+
+def test_edits_are_bags() -> None:
+    made = edits(["who", "won", "a", "cup"], ["who", "who", "won", "the", "cup", "cup", "cup"])
+    assert made == {("added", "who"): 1, ("added", "the"): 1, ("added", "cup"): 2, ("deleted", "a"): 1}
+    assert edits(["a", "b"], ["b", "a"]) == {}
+
+
+def test_question_edit_f1_by_hand() -> None:
+    prompt = ["who", "won", "cup"]
+    gold = ["who", "won", "world", "cup", "in", "2002"]  # added: world, in, 2002
+    assert question_edit_f1(prompt, ["who", "won", "cup", "in", "2006"], gold) == pytest.approx(2 * 1 / (3 + 2))
+    assert question_edit_f1(prompt, ["who", "lost", "cup"], gold) == 0.0
+    assert question_edit_f1(prompt, ["who", "won", "world", "world", "cup"], gold) == pytest.approx(2 * 1 / (3 + 2))
+
+
+def test_only_readings_with_the_right_answer_are_paired() -> None:
+    gold = [Reading("Who won in 1998?", ("She",)), Reading("Who won in 2002?", ("He",))]
+    swapped = [
+        Interpretation(question="Who won in 1998?", answer="He"),
+        Interpretation(question="Who won in 2002?", answer="She"),
+    ]
+    # The edits in/1998 and in/2002 share one of two: f = 0.5 for both pairs that the answers allow.
+    assert edit_f1("Who won?", swapped, [gold]) == pytest.approx(2 * (0.5 + 0.5) / 4)
+
+
+def test_a_gold_reading_is_paired_once() -> None:
+    gold = [Reading("Who won in 1998?", ("She",)), Reading("Who won in 2002?", ("He",))]
+    twice = [Interpretation(question="Who won in 1998?", answer="She")] * 2
+    assert edit_f1("Who won?", twice, [gold]) == pytest.approx(2 * 1 / 4)
+
+
+def test_the_best_annotator_counts() -> None:
+    first = [Reading("Who won in 1998?", ("She",)), Reading("Who won in 2002?", ("He",))]
+    second = [Reading("Who won indoors?", ("They",)), Reading("Who won outdoors?", ("We",))]
+    own = [Interpretation(question=one.question, answer=one.short_answers[0]) for one in second]
+    assert edit_f1("Who won?", own, [first, second]) == 1.0
+    assert f1_answer(["They", "We"], [[["She"], ["He"]], [["They"], ["We"]]]) == 1.0
+
+
+def test_of_a_plain_question_only_the_answer_counts() -> None:
+    plain = [[Reading("Who won?", ("She",))]]
+    assert edit_f1("Who won?", [Interpretation(question="Who came first of all?", answer="she")], plain) == 1.0
+    assert edit_f1("Who won?", [Interpretation(question="Who won?", answer="he")], plain) == 0.0

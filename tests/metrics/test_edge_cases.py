@@ -1,0 +1,286 @@
+"""What every metric does where its formula divides by zero, and what it refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics import answer_coverage, covered_answers, exact_presence, has_answer, mrecall
+from metrics.alce import alce_text
+from metrics.answer_f1 import answer_f1
+from metrics.disambig_f1 import disambig_f1, score_disambig_f1
+from metrics.dr import corpus_dr, dr
+from metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
+from metrics.exact_match import exact_match
+from metrics.f1_answer import f1_answer
+from metrics.gold import Question, Reading
+from metrics.grounded import (
+    Judgement,
+    Ratio,
+    gold_recall,
+    grounded_f1,
+    grounded_precision,
+    grounded_recall,
+    macro,
+    micro,
+    precision,
+    released_grounded_recall,
+    sufficient,
+)
+from metrics.length import length
+from metrics.long_form import score_long_answers
+from metrics.optimizing import AnswerMetric
+from metrics.recall import distinct_answers, recall
+from metrics.rouge_l import rouge_l
+from metrics.str_em import str_em
+from metrics.token_f1 import token_f1
+from signatures import Interpretation
+
+SHE = Reading("Who won in 1998?", ("She",))
+FOUND = Interpretation(question="Who won in 1998?", answer="She")
+NOTHING = Judgement((), (), (), (), (), distinct=0)
+
+# --- short answers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prediction", "aliases", "f1", "em"),
+    [
+        ("", [""], 1.0, 1.0),
+        ("", ["the"], 1.0, 1.0),  # an article normalises to nothing
+        ("the", ["a", "x"], 1.0, 1.0),
+        (".", [""], 1.0, 1.0),
+        ("", ["x"], 0.0, 0.0),
+        ("x", [""], 0.0, 0.0),
+        ("x", ["y"], 0.0, 0.0),
+        ("", [], 0.0, 0.0),
+        ("x", [], 0.0, 0.0),
+    ],
+)
+def test_short_answers_without_tokens(prediction: str, aliases: list[str], f1: float, em: float) -> None:
+    assert token_f1(prediction, aliases) == f1
+    assert exact_match(prediction, aliases) == em
+
+
+def test_presence_of_nothing() -> None:
+    assert exact_presence([], "text") is False
+    assert exact_presence([""], "") is True
+    assert exact_presence(["the"], "text") is True
+    assert exact_presence(["x"], "") is False
+
+
+# --- long answers --------------------------------------------------------------------------------
+
+
+def test_an_empty_long_answer() -> None:
+    assert str_em("", [["x"], ["y"]]) == 0.0
+    assert rouge_l("", ["A reference."]) == 0.0
+    assert length("") == length(" \n\t") == 0
+    assert alce_text("") == alce_text("\n") == ""
+
+
+def test_answers_without_aliases_or_tokens() -> None:
+    assert str_em("text", [[], ["text"]]) == 0.5
+    assert str_em("", [["the"], ["x"]]) == 0.5
+
+
+@pytest.mark.parametrize("reference", ["", "...", "  \n"])
+def test_a_reference_without_words(reference: str) -> None:
+    assert rouge_l("A long answer.", [reference]) == 0.0
+    assert rouge_l("", [reference]) == 0.0  # ROUGE's own rule: nothing matches nothing
+    assert rouge_l("A long answer.", [reference, "A long answer."]) == pytest.approx(1.0)
+
+
+def test_letters_that_rouge_does_not_know_do_not_count() -> None:
+    assert rouge_l("Ω", ["Ω"]) == 0.0
+
+
+def test_disambig_f1_without_answers() -> None:
+    score = disambig_f1(["", ""], [["She"], [""]])
+    assert (score.f1, score.em, score.hit) == (0.5, 0.5, 0.0)
+    assert disambig_f1([""], [[]]).hit == 0.0
+
+
+def test_disambig_f1_without_questions(table_reader: Any) -> None:
+    assert score_disambig_f1([], [], table_reader({})) == []
+    assert score_long_answers([], [], table_reader({})) == []
+
+
+def test_an_empty_long_answer_is_scored(table_reader: Any) -> None:
+    (score,) = score_long_answers([""], [Question("1", "Who won?", (SHE,), ("She won.",))], table_reader({}))
+    assert (score.disambig.f1, score.rouge_l, score.str_em, score.length, score.dr) == (0.0, 0.0, 0.0, 0, 0.0)
+
+
+def test_dr_of_zero() -> None:
+    assert dr(0.0, 0.5) == dr(0.5, 0.0) == dr(0.0, 0.0) == 0.0
+    assert corpus_dr([0.0], [0.0]) == 0.0
+
+
+# --- sets of answers, rewritten questions --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("predictions", "annotation"), [([], [["x"]]), (["x"], []), ([], []), (["x"], [["y"]]), (["x"], [[]]), ([""], [[]])]
+)
+def test_f1_answer_without_a_match(predictions: list[str], annotation: list[list[str]]) -> None:
+    assert f1_answer(predictions, [annotation]) == 0.0
+
+
+def test_empty_answers_match() -> None:
+    assert f1_answer([""], [[["the"]]]) == 1.0
+
+
+def test_answer_f1_without_predictions() -> None:
+    assert answer_f1([], [["x"]]) == []
+    assert answer_f1(["x"], [[]]) == [0.0]
+
+
+def test_edit_f1_without_pairs() -> None:
+    assert edit_f1("Who won?", [], [[SHE]]) == 0.0
+    assert edit_f1("Who won?", [FOUND], [[]]) == 0.0
+    assert edit_f1("Who won?", [], [[], [SHE]]) == 0.0
+    assert edit_f1("Who won?", [FOUND.model_copy(update={"answer": "He"})], [[SHE, SHE]]) == 0.0
+
+
+def test_questions_without_edits() -> None:
+    same, other = question_tokens("Who won?"), question_tokens("Who won in 1998?")
+    assert question_edit_f1(same, same, same) == 1.0
+    assert question_edit_f1(same, other, same) == 0.0
+    assert question_edit_f1(same, same, other) == 0.0
+    assert question_edit_f1((), (), ()) == 1.0
+    assert edits((), ()) == {}
+    assert question_tokens("") == question_tokens("?") == question_tokens("the") == ()
+
+
+def test_edit_f1_of_readings_that_repeat_the_question() -> None:
+    gold = [Reading("Who won?", ("She",)), Reading("Who won in 2002?", ("He",))]
+    found = [Interpretation(question="Who won?", answer="She"), Interpretation(question="Who won?", answer="He")]
+    assert edit_f1("Who won?", found, [gold]) == pytest.approx(2 * (1 + 0) / 4)
+
+
+# --- retrieval -----------------------------------------------------------------------------------
+
+retrieval = pytest.mark.parametrize("metric", [answer_coverage, mrecall, recall])
+
+
+@retrieval
+def test_without_passages_nothing_is_recalled(metric: Callable[..., float]) -> None:
+    assert metric([["x"]], [], 5) == 0.0
+    assert metric([["x"]], [""], 5) == 0.0
+
+
+@retrieval
+def test_an_answer_without_aliases_is_never_recalled(metric: Callable[..., float]) -> None:
+    assert metric([[]], ["x"], 5) == 0.0
+
+
+@retrieval
+def test_an_answer_without_tokens_needs_a_passage(metric: Callable[..., float]) -> None:
+    assert metric([[""]], ["x"], 5) == 1.0
+    assert metric([[""]], [], 5) == 0.0
+
+
+def test_counts_of_nothing() -> None:
+    assert covered_answers([], []) == 0
+    assert has_answer([], "x") is False
+    assert distinct_answers([]) == []
+    assert distinct_answers([[], []]) == [[], []]
+
+
+# --- grounded metrics ----------------------------------------------------------------------------
+
+
+def test_ratios_of_nothing_have_no_value() -> None:
+    for ratio in (precision, gold_recall, grounded_precision, grounded_recall, released_grounded_recall):
+        assert ratio(NOTHING) == Ratio(0, 0)
+        assert ratio(NOTHING).value is None
+
+
+def test_averages_of_nothing() -> None:
+    assert macro([]) == micro([]) == 0.0
+    assert macro([Ratio(0, 0)]) == micro([Ratio(0, 0)]) == 0.0
+    assert macro([Ratio(0, 0), Ratio(1, 2)]) == micro([Ratio(0, 0), Ratio(1, 2)]) == 0.5
+    assert grounded_f1(0.0, 0.0) == 0.0
+    assert grounded_f1(1.0, 0.0) == grounded_f1(0.0, 1.0) == 0.0
+    assert sufficient([], 5) == 0.0
+
+
+def test_no_interpretation_is_sufficient_for_none() -> None:
+    assert [sufficient([NOTHING], at_least) for at_least in (0, 1)] == [1.0, 0.0]
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "AC without answers": (lambda: answer_coverage([], ["x"], 5), "without answers is undefined"),
+    "MRecall without answers": (lambda: mrecall([], ["x"], 5), "without answers is undefined"),
+    "recall without answers": (lambda: recall([], ["x"], 5), "without answers is undefined"),
+    "AC at 0": (lambda: answer_coverage([["x"]], ["x"], 0), "k must be at least 1, got 0"),
+    "MRecall at -1": (lambda: mrecall([["x"]], ["x"], -1), "k must be at least 1, got -1"),
+    "recall at 0": (lambda: recall([["x"]], ["x"], 0), "k must be at least 1, got 0"),
+    "STR-EM without answers": (lambda: str_em("x", []), "without answers is undefined"),
+    "ROUGE-L without references": (lambda: rouge_l("x", []), "without a reference answer is undefined"),
+    "Disambig-F1 without readings": (lambda: disambig_f1([], []), "without readings is undefined"),
+    "Disambig-F1 with an answer too few": (lambda: disambig_f1(["x"], [["x"], ["y"]]), "shorter|longer"),
+    "DR of no question": (lambda: corpus_dr([], []), "at least one"),
+    "DR of other lengths": (lambda: corpus_dr([1.0], []), "got 1, 0"),
+    "F1 answer without annotations": (lambda: f1_answer(["x"], []), "without an annotation is undefined"),
+    "EDIT-F1 without annotations": (lambda: edit_f1("?", [FOUND], []), "without an annotation is undefined"),
+    "Answer-F1 without gold answers": (lambda: answer_f1(["x"], []), "without answers is undefined"),
+    "Answer-F1 of nothing without gold answers": (lambda: answer_f1([], []), "without answers is undefined"),
+    "a judgement of m and m + 1": (
+        lambda: Judgement((True,), (), (), (), (), distinct=1),
+        "1 grounded but 0 matched decisions",
+    ),
+    "a judgement of n and n + 1": (
+        lambda: Judgement((), (), (True,), (True,), (), distinct=0),
+        "one decision per gold reading",
+    ),
+    "a threshold above 1": (lambda: AnswerMetric(None, threshold=1.5), r"threshold must lie in \[0, 1\], got 1.5"),  # type: ignore[arg-type]
+    "a threshold below 0": (lambda: AnswerMetric(None, threshold=-0.1), "threshold"),  # type: ignore[arg-type]
+    "an unknown measure": (lambda: AnswerMetric(None, measure="rouge"), "got 'rouge'"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    call, message = REFUSED[name]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_long_answers_and_questions_of_other_lengths_are_refused(table_reader: Any) -> None:
+    question = Question("1", "Who won?", (SHE,))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        score_long_answers(["x", "y"], [question], table_reader({}))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        score_disambig_f1(["x"], [[SHE], [SHE]], table_reader({}))
+
+
+def test_a_question_without_readings_is_refused(table_reader: Any) -> None:
+    with pytest.raises(ValueError, match="without readings is undefined"):
+        score_long_answers(["x"], [Question("1", "Who won?", ())], table_reader({}))
+
+
+def test_modules_refuse_what_the_functions_refuse(table_reader: Any, tmp_path: Path) -> None:
+    from metrics import modules
+
+    where = str(tmp_path)
+    with pytest.raises(ValueError, match="at least one"):
+        modules.TokenF1(cache_dir=where).compute(predictions=[], references=[])
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        modules.Recall(0, cache_dir=where).compute(predictions=[["x"]], references=[[["x"]]])
+    reference = {"readings": [{"question": "Who?", "short_answers": ["She"]}], "long_answers": []}
+    with pytest.raises(ValueError, match="got 1, 0"):
+        modules.DR(table_reader({}), cache_dir=where).compute(predictions=["x"], references=[reference])
+
+
+def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:
+    from metrics import modules
+
+    where = str(tmp_path)
+    empty = {"grounded": [], "matched": [], "found": [False], "groundable": [False], "supported": [False]}
+    scores = modules.Grounded(cache_dir=where).compute(predictions=[{**empty, "distinct": 0}])
+    assert set(scores.values()) == {0.0}
+    assert modules.AnswerF1(cache_dir=where).compute(predictions=[[]], references=[[["x"]]]) == {"answer_f1": 0.0}

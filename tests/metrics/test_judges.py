@@ -1,0 +1,218 @@
+from collections.abc import Collection, Sequence
+
+import pytest
+
+from embedded_models import Encoder, Reader
+from metrics.embedded_judge import EmbeddedJudge
+from metrics.gold import Question
+from metrics.gold import Reading as GoldReading
+from metrics.judges import Claim, judge_readings
+from signatures import Interpretation, Passage
+
+
+class TableJudge:
+    """Supports the listed (question, pid) pairs; two readings are the same if they are spelt the same."""
+
+    name = "table"
+
+    def __init__(self, supports: Collection[tuple[str, str]] = ()) -> None:
+        self.supports = supports
+        self.calls: list[str] = []
+        self.asked: list[tuple[Claim, str]] = []
+
+    def covered(self, question: str, found: Sequence[Claim], wanted: Sequence[Claim]) -> list[bool]:
+        self.calls.append("covered")
+        return [any(one.question == other.question for other in found) for one in wanted]
+
+    def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+        self.calls.append("supported")
+        self.asked += [(claim, passage.pid) for claim, passage in pairs]
+        return [(claim.question, passage.pid) in self.supports for claim, passage in pairs]
+
+    def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
+        self.calls.append("distinct")
+        questions = [one.question for one in readings]
+        return [question not in questions[:at] for at, question in enumerate(questions)]
+
+
+GOLD = Question("1", "Who?", (GoldReading("Who first?", ("She", "Her")), GoldReading("Who last?", ("He",))))
+TEXTS = [Passage(pid=pid, text=f"text of {pid}") for pid in ("a", "b", "c")]
+
+
+def reading(question: str, pid: str | None = None, answer: str = "x") -> Interpretation:
+    return Interpretation(question=question, answer=answer, pid=pid)
+
+
+# --- what a judge is asked -----------------------------------------------------------------------
+
+
+def test_every_decision_lands_where_it_belongs() -> None:
+    judge = TableJudge({("Who first?", "a"), ("Who last?", "c"), ("Who else?", "b")})
+    result = judge_readings(
+        GOLD, [reading("Who first?", "a"), reading("Who else?", "b"), reading("Who odd?", "b")], TEXTS, judge
+    )
+    assert result.grounded == (True, True, False)
+    assert result.matched == (True, False, False)
+    assert result.found == (True, False)
+    assert result.groundable == (True, True)
+    assert result.supported == (True, False)  # c is cited by nobody
+    assert result.distinct == 3
+    assert result.additional == 1
+
+
+def test_a_cited_reading_is_held_against_its_passage_only() -> None:
+    judge = TableJudge({("Who first?", "a")})
+    result = judge_readings(GOLD, [reading("Who first?", "b")], TEXTS, judge)
+    assert result.grounded == (False,)
+    assert result.groundable == (True, False)
+    assert result.supported == (False, False)
+    assert (Claim("Who first?", ("x",)), "a") not in judge.asked
+
+
+@pytest.mark.parametrize("pid", [None, "elsewhere"])
+def test_a_reading_without_a_passage_of_these_is_held_against_all(pid: str | None) -> None:
+    judge = TableJudge({("Who first?", "c")})
+    result = judge_readings(GOLD, [reading("Who first?", pid)], TEXTS, judge)
+    assert result.grounded == (True,)
+    assert result.supported == (True, False)  # all passages count as cited
+    assert judge_readings(GOLD, [reading("Who odd?", pid)], TEXTS, judge).grounded == (False,)
+
+
+def test_claims_carry_the_answers() -> None:
+    judge = TableJudge()
+    judge_readings(GOLD, [reading("Who first?", "a", "She"), reading("Who last?", "b", " ")], TEXTS, judge)
+    assert judge.asked[:2] == [(Claim("Who first?", ("She",)), "a"), (Claim("Who last?"), "b")]
+    assert {claim for claim, _ in judge.asked[2:]} == {Claim("Who first?", ("She", "Her")), Claim("Who last?", ("He",))}
+
+
+def test_a_judge_is_asked_about_all_pairs_at_once() -> None:
+    judge = TableJudge()
+    judge_readings(GOLD, [reading("Who first?", "a"), reading("Who last?")], TEXTS, judge)
+    assert judge.calls.count("supported") == 1
+    assert len(judge.asked) == 1 + 3 + 2 * 3
+    assert sorted(judge.calls) == ["covered", "covered", "distinct", "supported"]
+
+
+def test_without_interpretations_only_gold_readings_are_judged() -> None:
+    judge = TableJudge({("Who last?", "b")})
+    result = judge_readings(GOLD, [], TEXTS, judge)
+    assert (result.grounded, result.matched, result.distinct) == ((), (), 0)
+    assert result.found == (False, False)
+    assert result.groundable == (False, True)
+    assert result.supported == (False, False)
+    assert judge.calls == ["supported"]
+
+
+def test_without_passages_nothing_is_grounded() -> None:
+    result = judge_readings(GOLD, [reading("Who first?"), reading("Who last?", "a")], [], TableJudge())
+    assert result.grounded == (False, False)
+    assert result.groundable == result.supported == (False, False)
+    assert result.found == (True, True)
+
+
+def test_repeated_readings_are_counted_once_as_distinct() -> None:
+    result = judge_readings(GOLD, [reading("Who first?", "a")] * 3, TEXTS, TableJudge({("Who first?", "a")}))
+    assert result.distinct == 1
+    assert result.grounded == (True,) * 3
+
+
+# --- the embedded judge --------------------------------------------------------------------------
+
+CAMERON = Passage(
+    pid="cameron",
+    title="Titanic (1997 film)",
+    text="Titanic is an epic film that James Cameron wrote and directed. It was released in December 1997.",
+)
+NEGULESCO = Passage(
+    pid="negulesco",
+    title="Titanic (1953 film)",
+    text="Titanic is a drama film that Jean Negulesco directed. It was released in April 1953.",
+)
+KETTLE = Passage(pid="kettle", title="Kettle", text="The kettle in the station kiosk is painted green.")
+IN_1997 = Claim("When did the 1997 film Titanic come out?", ("1997",))
+REWORDED = Claim("When was the Titanic film of 1997 released?", ("December 1997",))
+IN_1953 = Claim("When did the 1953 film Titanic come out?", ("1953",))
+
+
+@pytest.fixture(scope="module")
+def judge(reader: Reader, encoder: Encoder) -> EmbeddedJudge:
+    return EmbeddedJudge(reader, encoder)
+
+
+def test_the_judge_is_named_after_its_models(judge: EmbeddedJudge) -> None:
+    assert judge.name == "polyqa-minilm-reader + all-MiniLM-L6-v2"
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "verdict"),
+    [
+        (IN_1997, CAMERON, True),
+        (REWORDED, CAMERON, True),
+        (IN_1997, NEGULESCO, False),  # a passage about the same name, another year
+        (IN_1953, NEGULESCO, True),
+        (IN_1953, CAMERON, False),
+        (IN_1997, KETTLE, False),  # no answer at all
+        (Claim("Who directed the 1953 film Titanic?", ("Negulesco", "Jean Negulesco")), NEGULESCO, True),
+        (Claim("Who directed the 1953 film Titanic?", ("James Cameron",)), NEGULESCO, False),
+        (Claim("What colour is the kettle?", ("green",)), KETTLE, True),
+        (Claim("What colour is the kettle?", ("red",)), KETTLE, False),
+        (Claim("What colour is the kettle?"), KETTLE, True),  # any answer will do
+        (Claim("What colour is the kettle?"), CAMERON, False),
+    ],
+)
+def test_a_passage_supports_a_claim_if_its_answer_stands_there(
+    judge: EmbeddedJudge, claim: Claim, passage: Passage, verdict: bool
+) -> None:
+    assert judge.supported([(claim, passage)]) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("found", "covered"),
+    [
+        (IN_1997, True),
+        (REWORDED, True),
+        (IN_1953, False),
+        (Claim(IN_1997.question, ("1953",)), False),  # the same words, another answer
+        (Claim("How many medals did Norway win in 1997?", ("1997",)), False),  # the same answer, another subject
+        (Claim(REWORDED.question), True),  # no answer to compare: the words must be nearly the same
+        (Claim(IN_1953.question), False),
+    ],
+)
+def test_a_reading_is_covered_however_it_is_worded(judge: EmbeddedJudge, found: Claim, covered: bool) -> None:
+    assert judge.covered("When did Titanic come out?", [found], [IN_1997]) == [covered]
+    assert judge.covered("When did Titanic come out?", [IN_1997], [found]) == [covered]
+
+
+def test_one_of_the_found_readings_is_enough(judge: EmbeddedJudge) -> None:
+    assert judge.covered("?", [IN_1953, REWORDED], [IN_1997, IN_1953, Claim("Who won?", ("1953",))]) == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_of_repetitions_the_first_is_kept(judge: EmbeddedJudge) -> None:
+    assert judge.distinct("?", [IN_1997, REWORDED, IN_1953, IN_1997]) == [True, False, True, False]
+    assert judge.distinct("?", [REWORDED, IN_1997]) == [True, False]
+
+
+def test_nothing_to_judge(judge: EmbeddedJudge) -> None:
+    assert judge.supported([]) == []
+    assert judge.distinct("?", []) == []
+    assert judge.covered("?", [], [IN_1997]) == [False]
+    assert judge.covered("?", [IN_1997], []) == []
+
+
+def test_the_embedded_judge_judges_a_whole_question(judge: EmbeddedJudge, titanic: Question) -> None:
+    found = [
+        Interpretation(question=REWORDED.question, answer="December 1997", pid="cameron"),
+        Interpretation(question=IN_1953.question, answer="1953", pid="cameron"),  # the wrong passage
+        Interpretation(question="What colour is the kettle?", answer="green", pid="kettle"),
+    ]
+    result = judge_readings(titanic, found, [CAMERON, NEGULESCO, KETTLE], judge)
+    assert result.grounded == (True, False, True)
+    assert result.matched == (True, True, False)
+    assert result.found == (True, True)
+    assert result.groundable == (True, True)
+    assert result.supported == (True, False)
+    assert result.distinct == 3

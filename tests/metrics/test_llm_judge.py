@@ -1,0 +1,201 @@
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+from dspy.utils.exceptions import AdapterParseError
+from openai_server import Server, serve
+
+from metrics.gold import Question, Reading
+from metrics.judges import Claim, judge_readings
+from metrics.llm_judge import LLMJudge
+from signatures import Interpretation, Passage, PolyqaError
+
+CLAIMS = [Claim(f"Who won in {year}?", (f"winner of {year}",)) for year in (1998, 2002, 2006)]
+PASSAGES = [Passage(pid=str(year), title="Games", text=f"The winner of {year} is known.") for year in (1998, 2002)]
+PAIRS = [(claim, passage) for claim in CLAIMS for passage in PASSAGES]
+
+
+def fields(message: str) -> dict[str, str]:
+    """Return the fields of a message in ChatAdapter's format."""
+    parts = re.split(r"\[\[ ## (\w+) ## \]\]\n", message)
+    values = [part.split("\n\nRespond with")[0].strip() for part in parts[2::2]]
+    return dict(zip(parts[1::2], values, strict=True))
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def sensible(shown: dict[str, str]) -> dict[str, str]:
+    """Judge by spelling: readings are the same if equal, a passage supports an answer that stands in it."""
+    if "passage" in shown:
+        return {"supported": "Yes" if shown["answer"] in shown["passage"] else "No."}
+    if "found" in shown:
+        found = {line.split(" ", 1)[1] for line in lines(shown["found"])}
+        wanted = [line.split(" ", 1)[1] for line in lines(shown["wanted"])]
+        return {"covered": str([number for number, text in enumerate(wanted, 1) if text in found])}
+    texts = [line.split(" ", 1)[1] for line in lines(shown["readings"])]
+    return {"kept": str([number for number, text in enumerate(texts, 1) if text not in texts[: number - 1]])}
+
+
+class ScriptedEngine:
+    """A language model that answers with a function of the last message's fields."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[dict[str, str]], dict[str, str]] = sensible
+
+    def complete(self, request: Request) -> Response:
+        replied = self.answer(fields(request.messages[-1].text or ""))
+        text = "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in replied.items())
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(text + "\n\n[[ ## completed ## ]]"),
+            finish_reason="stop",
+            usage=Usage(input_tokens=1, output_tokens=1),
+        )
+
+
+@pytest.fixture(scope="module")
+def engine() -> ScriptedEngine:
+    return ScriptedEngine()
+
+
+@pytest.fixture(scope="module")
+def server(engine: ScriptedEngine) -> Iterator[Server]:
+    with serve(engine, latency=0.05) as running:  # type: ignore[arg-type]
+        yield running
+
+
+@pytest.fixture
+def judge(server: Server, engine: ScriptedEngine) -> LLMJudge:
+    engine.answer = sensible
+    server.requests.clear()
+    server.most_at_once = 0
+    model = f"openai/judge-{uuid.uuid4().hex}"
+    return LLMJudge(dspy.LM(model, api_base=server.base, api_key="none", cache=False, num_retries=0, temperature=0.0))
+
+
+def test_the_judge_is_named_after_its_model(judge: LLMJudge) -> None:
+    assert judge.name == judge.lm.model
+
+
+def test_support_is_asked_pair_by_pair(judge: LLMJudge, server: Server) -> None:
+    assert judge.supported(PAIRS) == [claim.answers[0] in passage.text for claim, passage in PAIRS]
+    assert len(server.requests) == len(PAIRS)
+    shown = [fields(request["messages"][-1]["content"]) for request in server.requests]
+    first = {"passage": "Games | The winner of 1998 is known.", "question": "Who won in 2002?"}
+    assert {**first, "answer": "winner of 2002"} in shown
+
+
+def test_several_pairs_are_asked_at_once(judge: LLMJudge, server: Server) -> None:
+    judge.supported(PAIRS)
+    assert server.most_at_once > 1
+
+
+def test_no_more_pairs_at_once_than_threads(judge: LLMJudge, server: Server) -> None:
+    LLMJudge(judge.lm, threads=1).supported(PAIRS)
+    assert server.most_at_once == 1
+
+
+def test_answers_of_a_claim_are_shown_together(judge: LLMJudge, server: Server) -> None:
+    judge.supported([(Claim("Who?", ("She", "Her")), PASSAGES[0])])
+    judge.supported([(Claim("Who?"), PASSAGES[0])])
+    shown = [fields(request["messages"][-1]["content"])["answer"] for request in server.requests]
+    assert shown == ["She or Her", "any"]
+
+
+def test_readings_are_matched_by_number(judge: LLMJudge, server: Server) -> None:
+    assert judge.covered("Who won?", CLAIMS[1:], CLAIMS) == [False, True, True]
+    assert judge.covered("Who won?", CLAIMS[:1], CLAIMS[1:]) == [False, False]
+    assert len(server.requests) == 2
+    shown = fields(server.requests[0]["messages"][-1]["content"])
+    assert shown["question"] == "Who won?"
+    assert [re.findall(r"\d+", line)[0] for line in lines(shown["wanted"])] == ["1", "2", "3"]
+
+
+def test_repetitions_are_left_out(judge: LLMJudge) -> None:
+    assert judge.distinct("Who won?", [*CLAIMS, CLAIMS[1]]) == [True, True, True, False]
+
+
+def test_nothing_is_asked_where_there_is_nothing_to_ask(judge: LLMJudge, server: Server) -> None:
+    assert judge.supported([]) == []
+    assert judge.covered("Who won?", [], CLAIMS) == [False] * 3
+    assert judge.covered("Who won?", CLAIMS, []) == []
+    assert judge.distinct("Who won?", []) == []
+    assert judge.distinct("Who won?", CLAIMS[:1]) == [True]
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("reply", ["[4]", "[0]", "[1, 2, 17]", "[-1]", "1998"])
+def test_a_number_that_was_not_shown_is_an_error(judge: LLMJudge, engine: ScriptedEngine, reply: str) -> None:
+    engine.answer = lambda shown: {"covered": reply, "kept": reply}
+    number = json.loads(reply)[-1] if reply.startswith("[") else reply
+    with pytest.raises(PolyqaError, match=f"{re.escape(judge.name)} named reading {number} of 3"):
+        judge.covered("Who won?", CLAIMS, CLAIMS)
+    with pytest.raises(PolyqaError, match="another judge"):
+        judge.distinct("Who won?", CLAIMS)
+
+
+def test_a_judge_that_keeps_no_reading_is_an_error(judge: LLMJudge, engine: ScriptedEngine) -> None:
+    engine.answer = lambda shown: {"covered": "none", "kept": "[]"}
+    with pytest.raises(PolyqaError, match="kept none of 3 readings"):
+        judge.distinct("Who won?", CLAIMS)
+    assert judge.covered("Who won?", CLAIMS, CLAIMS) == [False] * 3
+
+
+@pytest.mark.parametrize("reply", ["1, 3", "1.\n3.", "[1, 3].", "Covered: 1 and 3.", "1, 3."])
+def test_numbers_however_they_are_written(judge: LLMJudge, engine: ScriptedEngine, reply: str) -> None:
+    engine.answer = lambda shown: {"covered": reply}
+    assert judge.covered("Who won?", CLAIMS, CLAIMS) == [True, False, True]
+
+
+def test_a_reply_without_a_verdict_is_an_error(judge: LLMJudge, engine: ScriptedEngine) -> None:
+    engine.answer = lambda shown: {"supported": "perhaps"}
+    with pytest.raises(AdapterParseError, match="perhaps"):
+        judge.supported(PAIRS[:1])
+
+
+def test_calls_do_not_land_in_the_trace(judge: LLMJudge, server: Server) -> None:
+    with dspy.context(lm=None, trace=[]):
+        judge.covered("Who won?", CLAIMS, CLAIMS)
+        judge.supported(PAIRS)
+        judge.distinct("Who won?", CLAIMS)
+        assert dspy.settings.trace == []
+    assert len(server.requests) == 2 + len(PAIRS)
+
+
+def test_tokens_are_counted_for_the_caller(judge: LLMJudge) -> None:
+    with dspy.track_usage() as tracker:
+        judge.supported(PAIRS)
+    assert tracker.get_total_tokens()[judge.name]["prompt_tokens"] == len(PAIRS)
+
+
+def test_the_callers_settings_are_left_alone(judge: LLMJudge) -> None:
+    other = dspy.LM("tests/other", engine=ScriptedEngine(), cache=False)
+    adapter = dspy.JSONAdapter()
+    with dspy.context(lm=other, adapter=adapter):
+        judge.supported(PAIRS[:1])
+        assert dspy.settings.lm is other
+        assert dspy.settings.adapter is adapter
+
+
+def test_a_language_model_judges_a_whole_question(judge: LLMJudge, server: Server) -> None:
+    question = Question("1", "Who won?", tuple(Reading(one.question, one.answers) for one in CLAIMS))
+    found = [
+        Interpretation(question=CLAIMS[0].question, answer="winner of 1998", pid="1998"),
+        Interpretation(question="Who came second?", answer="winner of 2002"),
+    ]
+    result: Any = judge_readings(question, found, PASSAGES, judge)
+    assert result.grounded == (True, True)
+    assert result.matched == (True, False)
+    assert result.found == (True, False, False)
+    assert result.groundable == (True, True, False)
+    assert result.supported == (True, True, False)
+    assert result.distinct == 2
+    assert len(server.requests) == 2 + 1 + (1 + 2) + 3 * 2

@@ -1,0 +1,345 @@
+import itertools
+import pkgutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import evaluate
+import pytest
+
+import metrics
+from embedded_models import Reader
+from metrics import answer_coverage, exact_presence, grounded, modules, mrecall
+from metrics.alce import alce_text
+from metrics.answer_f1 import answer_f1
+from metrics.disambig_f1 import score_disambig_f1
+from metrics.dr import corpus_dr
+from metrics.edit_f1 import edit_f1
+from metrics.exact_match import exact_match
+from metrics.f1_answer import f1_answer
+from metrics.gold import Question, Reading
+from metrics.grounded import Judgement
+from metrics.long_form import score_long_answers
+from metrics.recall import recall
+from metrics.rouge_l import rouge_l
+from metrics.str_em import str_em
+from metrics.token_f1 import token_f1
+from signatures import Interpretation
+
+Columns = dict[str, list[Any]]
+
+SHORT: Columns = {"predictions": ["Salt Lake", "nagano", "Oslo"], "references": [["Salt Lake City"], ["Nagano"], ["6"]]}
+LONG = ["Nagano hosted in 1998, Salt Lake City in 2002 [1].\nThat is all.", "In Turin [2].", ""]
+QUESTIONS = [
+    Question(
+        "0",
+        "",
+        (
+            Reading("Who hosted in 1998?", ("Nagano", "Nagano, Japan")),
+            Reading("Who hosted in 2002?", ("Salt Lake City",)),
+        ),
+        ("Nagano hosted the games of 1998, Salt Lake City those of 2002.", "First Nagano. Then Salt Lake City."),
+    ),
+    Question("1", "", (Reading("Who hosted in 2006?", ("Turin", "Torino")),), ("Turin hosted the games of 2006.",)),
+    Question("2", "", (Reading("Who hosted in 1952?", ("Oslo",)),), ("Oslo did.",)),
+]
+TEXTS = [["Nagano", "Oslo and Turin", "Nagano"], ["Turin"], []]
+ANSWERS = [[list(aliases) for aliases in question.answers] for question in QUESTIONS]
+FOUND = [
+    [Interpretation(question="Who hosted in 1998?", answer="Nagano")],
+    [Interpretation(question="Who hosted last?", answer="Torino"), Interpretation(question="Who?", answer="Turin")],
+    [],
+]
+ANNOTATIONS = [
+    [QUESTIONS[0].readings, (Reading("Who hosted first?", ("Nagano",)), Reading("Who hosted last?", ("Turin",)))],
+    [QUESTIONS[1].readings],
+    [QUESTIONS[2].readings],
+]
+ASKED = ["Who hosted?"] * 3
+JUDGED = [
+    Judgement((True, False), (True, False), (True, False), (True, True), (True, False), distinct=2),
+    Judgement((True, True, True), (True, False, False), (True,), (False,), (False,), distinct=3),
+    Judgement((), (), (False,), (True,), (False,), distinct=0),
+]
+
+
+def shown(readings: Any) -> list[dict[str, Any]]:
+    return [{"question": one.question, "short_answers": list(one.short_answers)} for one in readings]
+
+
+READINGS: Columns = {"predictions": LONG, "references": [shown(question.readings) for question in QUESTIONS]}
+WHOLE: Columns = {
+    "predictions": LONG,
+    "references": [
+        {"readings": shown(question.readings), "long_answers": list(question.long_answers)} for question in QUESTIONS
+    ],
+}
+
+
+def mean(function: Callable[..., float], *columns: Any) -> float:
+    return fmean(function(*row) for row in zip(*columns, strict=True))
+
+
+def long_form(reader: Reader, texts: list[str]) -> dict[str, Any]:
+    scores = score_long_answers(texts, QUESTIONS, reader)
+    return {
+        "dr": corpus_dr([one.disambig.f1 for one in scores], [one.rouge_l or 0.0 for one in scores]),
+        "disambig_f1": fmean(one.disambig.f1 for one in scores),
+        "rouge_l": fmean(one.rouge_l or 0.0 for one in scores),
+        "str_em": fmean(one.str_em for one in scores),
+        "length": fmean(one.length for one in scores),
+        "reader": reader.name,
+    }
+
+
+def disambig(reader: Reader) -> dict[str, Any]:
+    scores = score_disambig_f1(LONG, [question.readings for question in QUESTIONS], reader)
+    return {
+        "disambig_f1": fmean(one.f1 for one in scores),
+        "disambig_em": fmean(one.em for one in scores),
+        "disambig_hit": fmean(one.hit for one in scores),
+        "reader": reader.name,
+    }
+
+
+def ratios(*, released: bool) -> dict[str, float]:
+    recalled = grounded.released_grounded_recall if released else grounded.grounded_recall
+    functions: dict[str, Any] = {
+        "precision": grounded.precision,
+        "recall": grounded.gold_recall,
+        "grounded_precision": grounded.grounded_precision,
+        "grounded_recall": recalled,
+    }
+    values = {"interpretations": 5 / 3, "sufficient@3": 1 / 3}
+    for name, function in functions.items():
+        own = [function(one) for one in JUDGED]
+        values |= {name: grounded.macro(own), f"{name}_micro": grounded.micro(own)}
+    for end in ("", "_micro"):
+        values[f"grounded_f1{end}"] = grounded.grounded_f1(
+            values[f"grounded_precision{end}"], values[f"grounded_recall{end}"]
+        )
+    return values
+
+
+# Per module: its class, the settings of its constructor (the reader is put in), the columns, the plain result.
+CASES: dict[str, tuple[type[modules.Module], dict[str, Any], Columns, Callable[[Reader], dict[str, Any]]]] = {
+    "exact match": (modules.ExactMatch, {}, SHORT, lambda _: {"exact_match": mean(exact_match, *SHORT.values())}),
+    "token F1": (modules.TokenF1, {}, SHORT, lambda _: {"token_f1": mean(token_f1, *SHORT.values())}),
+    "ROUGE-L": (
+        modules.RougeL,
+        {},
+        {"predictions": LONG, "references": [list(question.long_answers) for question in QUESTIONS]},
+        lambda _: {"rouge_l": mean(rouge_l, LONG, [question.long_answers for question in QUESTIONS])},
+    ),
+    "STR-EM": (
+        modules.StrEM,
+        {},
+        {"predictions": LONG, "references": ANSWERS},
+        lambda _: {"str_em": mean(str_em, LONG, ANSWERS)},
+    ),
+    "length": (modules.Length, {}, {"predictions": LONG}, lambda _: {"length": (13 + 3 + 0) / 3}),
+    "Disambig-F1": (modules.DisambigF1, {"reader": None}, READINGS, disambig),
+    "DR": (modules.DR, {"reader": None}, WHOLE, lambda reader: long_form(reader, LONG)),
+    "DR by ALCE": (
+        modules.DR,
+        {"reader": None, "alce": True},
+        WHOLE,
+        lambda reader: long_form(reader, [alce_text(text) for text in LONG]),
+    ),
+    "F1 answer": (
+        modules.F1Answer,
+        {},
+        {
+            "predictions": [[one.answer for one in own] for own in FOUND],
+            "references": [[[list(one.short_answers) for one in own] for own in record] for record in ANNOTATIONS],
+        },
+        lambda _: {
+            "f1_answer": mean(
+                f1_answer,
+                [[one.answer for one in own] for own in FOUND],
+                [[[one.short_answers for one in own] for own in record] for record in ANNOTATIONS],
+            )
+        },
+    ),
+    "EDIT-F1": (
+        modules.EditF1,
+        {},
+        {
+            "predictions": [[one.model_dump() for one in own] for own in FOUND],
+            "references": [[shown(own) for own in record] for record in ANNOTATIONS],
+            "questions": ASKED,
+        },
+        lambda _: {"edit_f1": mean(edit_f1, ASKED, FOUND, ANNOTATIONS)},
+    ),
+    "Answer-F1": (
+        modules.AnswerF1,
+        {},
+        {"predictions": [[one.answer for one in own] for own in FOUND], "references": ANSWERS},
+        lambda _: {
+            "answer_f1": fmean(
+                value
+                for own, gold in zip(FOUND, ANSWERS, strict=True)
+                for value in answer_f1([one.answer for one in own], gold)
+            )
+        },
+    ),
+    "MRecall": (
+        modules.MRecall,
+        {},
+        {"predictions": TEXTS, "references": ANSWERS},
+        lambda _: {"mrecall@5": mean(mrecall, ANSWERS, TEXTS, [5] * 3)},
+    ),
+    "AC at 1": (
+        modules.AnswerCoverage,
+        {"k": 1},
+        {"predictions": TEXTS, "references": ANSWERS},
+        lambda _: {"answer_coverage@1": mean(answer_coverage, ANSWERS, TEXTS, [1] * 3)},
+    ),
+    "AC by ASQA's match": (
+        modules.AnswerCoverage,
+        {"k": 2, "match": exact_presence},
+        {"predictions": TEXTS, "references": ANSWERS},
+        lambda _: {
+            "answer_coverage@2": fmean(
+                answer_coverage(answers, texts, 2, match=exact_presence)
+                for answers, texts in zip(ANSWERS, TEXTS, strict=True)
+            )
+        },
+    ),
+    "recall": (
+        modules.Recall,
+        {"k": 2},
+        {"predictions": TEXTS, "references": ANSWERS},
+        lambda _: {"recall@2": mean(recall, ANSWERS, TEXTS, [2] * 3)},
+    ),
+    "grounded": (
+        modules.Grounded,
+        {"sufficient": 3},
+        {"predictions": [asdict(one) for one in JUDGED]},
+        lambda _: ratios(released=False),
+    ),
+    "grounded as released": (
+        modules.Grounded,
+        {"sufficient": 3, "released": True},
+        {"predictions": [asdict(one) for one in JUDGED]},
+        lambda _: ratios(released=True),
+    ),
+}
+every_module = pytest.mark.parametrize("name", CASES)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a metric went to the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture
+def make(reader: Reader, tmp_path: Path) -> Callable[..., modules.Module]:
+    folders = itertools.count()  # two modules of one class would wait a second for the lock of one file
+
+    def build(name: str) -> modules.Module:
+        cls, settings, _, _ = CASES[name]
+        given = settings | ({"reader": reader} if "reader" in settings else {})
+        return cls(cache_dir=str(tmp_path / str(next(folders))), **given)
+
+    return build
+
+
+def test_every_module_has_a_case() -> None:
+    defined = {
+        value
+        for name, value in vars(modules).items()
+        if isinstance(value, type) and issubclass(value, modules.Module) and not name.startswith("_")
+    }
+    assert {cls for cls, *_ in CASES.values()} == defined - {modules.Module}
+
+
+@every_module
+def test_a_module_computes_what_the_plain_function_does(
+    name: str, make: Callable[..., modules.Module], reader: Reader
+) -> None:
+    *_, columns, plain = CASES[name]
+    assert make(name).compute(**columns) == pytest.approx(plain(reader), abs=1e-12)
+
+
+@every_module
+def test_a_module_can_be_fed_row_by_row_and_in_batches(
+    name: str, make: Callable[..., modules.Module], reader: Reader
+) -> None:
+    *_, columns, plain = CASES[name]
+    by_row, by_batch = make(name), make(name)
+    for row in zip(*columns.values(), strict=True):
+        by_row.add(**dict(zip(columns, row, strict=True)))
+    by_batch.add_batch(**{column: values[:2] for column, values in columns.items()})
+    by_batch.add_batch(**{column: values[2:] for column, values in columns.items()})
+    expected = pytest.approx(plain(reader), abs=1e-12)
+    assert by_row.compute() == expected
+    assert by_batch.compute() == expected
+
+
+@every_module
+def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module]) -> None:
+    module = make(name)
+    assert module.description == type(module).__doc__
+    assert set(module.features) == set(CASES[name][2])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["exact match", "token F1"],
+        ["MRecall", "AC at 1", "AC by ASQA's match", "recall"],
+        ["STR-EM", "length"],  # the one takes predictions only
+    ],
+)
+def test_modules_can_be_combined(names: list[str], make: Callable[..., modules.Module], reader: Reader) -> None:
+    columns = CASES[names[0]][2]
+    together = evaluate.combine([make(name) for name in names])
+    together.add_batch(**columns)
+    expected = {key: value for name in names for key, value in CASES[name][3](reader).items()}
+    assert together.compute() == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_module_can_stay_in_memory() -> None:
+    module = modules.StrEM(keep_in_memory=True)
+    assert module.compute(predictions=LONG, references=ANSWERS) == {"str_em": mean(str_em, LONG, ANSWERS)}
+
+
+def test_a_module_computes_again(make: Callable[..., modules.Module]) -> None:
+    module = make("token F1")
+    assert module.compute(**SHORT) == module.compute(**SHORT)
+
+
+def test_nothing_is_downloaded(make: Callable[..., modules.Module]) -> None:
+    make("STR-EM").download_and_prepare()
+
+
+def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:
+    for cls in (modules.DR, modules.DisambigF1):
+        assert cls(cache_dir=str(tmp_path)).reader.name == Reader().name
+
+
+def imported_by(*names: str) -> set[str]:
+    code = f"import sys\nfor name in {names!r}: __import__(name)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_metrics_imports_no_heavy_package() -> None:
+    assert not imported_by("metrics") & {"evaluate", "datasets", "torch", "transformers", "dspy"}
+
+
+def test_no_other_metric_imports_evaluate_or_a_model() -> None:
+    names = [info.name for info in pkgutil.iter_modules(metrics.__path__, "metrics.")]
+    others = [name for name in names if name != "metrics.modules"]
+    assert len(others) > 20
+    assert not imported_by(*others) & {"evaluate", "datasets", "torch", "transformers"}

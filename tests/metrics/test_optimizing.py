@@ -1,0 +1,113 @@
+from dataclasses import replace
+from typing import Any
+
+import dspy
+import pytest
+
+from embedded_models import Reader
+from metrics.gold import Question
+from metrics.long_form import score_long_answers
+from metrics.optimizing import AnswerMetric, gold_of
+from signatures import PolyqaError
+
+GOOD = "The 1997 film Titanic came out in December 1997. The 1953 film Titanic came out in April 1953."
+HALF = "The film Titanic came out in December 1997."
+
+
+@pytest.fixture
+def found(titanic: Question) -> dict[str, str]:
+    """What the reader finds: the first reading's answer, and half of the second's."""
+    return {titanic.readings[0].question: "1997", titanic.readings[1].question: ""}
+
+
+def test_without_a_trace_a_score_with_one_a_verdict(
+    titanic: Question, table_reader: Any, found: dict[str, str]
+) -> None:
+    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=0.5)
+    example, prediction = titanic.to_example(), dspy.Prediction(answer=HALF)
+    assert metric(example, prediction) == 0.5
+    assert type(metric(example, prediction)) is float
+    for trace in ([], [("predictor", {}, {})]):
+        assert metric(example, prediction, trace) is True
+        assert metric(example, prediction, trace=trace) is True
+
+
+@pytest.mark.parametrize(("threshold", "verdict"), [(0.0, True), (0.5, True), (0.51, False), (1.0, False)])
+def test_the_threshold_decides_which_runs_become_demos(
+    titanic: Question, table_reader: Any, found: dict[str, str], threshold: float, verdict: bool
+) -> None:
+    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=threshold)
+    assert metric(titanic.to_example(), dspy.Prediction(answer=HALF), []) is verdict
+
+
+def test_a_score_above_zero_is_no_yes(titanic: Question, table_reader: Any, found: dict[str, str]) -> None:
+    # DSPy's bootstrapping takes any true value: 0.5 would pass.
+    metric = AnswerMetric(table_reader(found), threshold=0.9)
+    assert metric(titanic.to_example(), dspy.Prediction(answer=HALF), []) is False
+
+
+def test_bootstrapping_keeps_the_runs_that_reach_the_threshold(titanic: Question, table_reader: Any) -> None:
+    class Echo(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.write = dspy.Predict("question -> answer")
+
+        def forward(self, question: str) -> dspy.Prediction:
+            return self.write(question=question)
+
+    readings = titanic.readings
+    plain = replace(titanic, id="plain", question="Who won?", readings=(replace(readings[0], question="Who?"),))
+    metric = AnswerMetric(table_reader({one.question: one.short_answers[0] for one in readings}), threshold=0.1)
+    lm = dspy.utils.DummyLM([{"answer": GOOD}, {"answer": GOOD}])
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+        optimizer = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
+        compiled = optimizer.compile(Echo(), trainset=[titanic.to_example(), plain.to_example()])
+    assert [demo.question for demo in compiled.write.demos] == [titanic.question]
+
+
+def test_dr_is_the_measure_by_default(titanic: Question, reader: Reader) -> None:
+    (score,) = score_long_answers([GOOD], [titanic], reader)
+    example, prediction = titanic.to_example(), dspy.Prediction(answer=GOOD)
+    assert AnswerMetric(reader)(example, prediction) == score.dr
+    assert AnswerMetric(reader, measure="disambig_f1")(example, prediction) == score.disambig.f1
+    assert AnswerMetric(reader).score(example, prediction) == score
+    assert 0.0 < score.dr < 1.0
+
+
+def test_a_better_answer_scores_higher(titanic: Question, reader: Reader) -> None:
+    metric, example = AnswerMetric(reader), titanic.to_example()
+    scores = [metric(example, dspy.Prediction(answer=text)) for text in (GOOD, HALF, "I do not know.", "")]
+    assert scores[0] > scores[1] > scores[2] == scores[3] == 0.0
+
+
+def test_dr_without_a_reference_answer_is_an_error(titanic: Question, table_reader: Any) -> None:
+    bare = replace(titanic, long_answers=())
+    example, prediction = bare.to_example(), dspy.Prediction(answer=GOOD)
+    with pytest.raises(PolyqaError, match=r"'titanic'.*disambig_f1"):
+        AnswerMetric(table_reader({}))(example, prediction)
+    with pytest.raises(PolyqaError, match="no reference long answer"):
+        AnswerMetric(table_reader({}))(example, prediction, [])
+    assert AnswerMetric(table_reader({}), measure="disambig_f1")(example, prediction) == 0.0
+
+
+def test_an_example_without_a_gold_question_is_an_error(table_reader: Any) -> None:
+    metric = AnswerMetric(table_reader({}))
+    for example in (dspy.Example(question="Who?"), dspy.Example(question="Who?", gold="She")):
+        with pytest.raises(PolyqaError, match="to_example"):
+            metric(example.with_inputs("question"), dspy.Prediction(answer="She"))
+
+
+def test_examples_carry_their_question(titanic: Question) -> None:
+    example = titanic.to_example()
+    assert gold_of(example) is titanic
+    assert example.inputs().toDict() == {"question": titanic.question}
+
+
+def test_the_metric_works_in_an_evaluation(titanic: Question, table_reader: Any, found: dict[str, str]) -> None:
+    class Fixed(dspy.Module):
+        def forward(self, question: str) -> dspy.Prediction:
+            return dspy.Prediction(answer=HALF)
+
+    metric = AnswerMetric(table_reader(found), measure="disambig_f1")
+    evaluate = dspy.Evaluate(devset=[titanic.to_example()] * 2, metric=metric, display_progress=False)
+    assert evaluate(Fixed()).score == 50.0

@@ -1,0 +1,53 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics import exact_presence, normalize_answer
+from metrics.answer_f1 import answer_f1
+from metrics.exact_match import exact_match
+from metrics.token_f1 import token_f1
+
+FOLDER = Path(__file__).parent.parent / "golden"
+NORMALIZED = json.loads((FOLDER / "normalize_answer.json").read_text(encoding="utf-8"))
+PAIRS = json.loads((FOLDER / "compute_f1_exact.json").read_text(encoding="utf-8"))
+PRESENT = json.loads((FOLDER / "exact_presence.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", NORMALIZED["cases"], ids=lambda case: repr(case["input"]))
+def test_normalisation_agrees_with_the_official_scorer(case: dict[str, str]) -> None:
+    assert normalize_answer(case["input"]) == case["output"]
+
+
+@pytest.mark.parametrize("case", PAIRS["cases"], ids=lambda case: f"{case['a_pred']} for {case['a_gold']}")
+def test_token_f1_and_exact_match_agree_with_the_official_scorer(case: dict[str, Any]) -> None:
+    assert token_f1(case["a_pred"], [case["a_gold"]]) == pytest.approx(case["f1"], abs=1e-9)
+    assert exact_match(case["a_pred"], [case["a_gold"]]) == case["exact"]
+
+
+@pytest.mark.parametrize("case", PRESENT["cases"], ids=lambda case: f"{case['short_answers']}"[:50])
+def test_presence_agrees_with_the_official_scorer(case: dict[str, Any]) -> None:
+    assert exact_presence(case["short_answers"], case["context"]) is case["output"]
+
+
+def test_the_best_alias_counts() -> None:
+    assert token_f1("Salt Lake", ["Nagano", "Salt Lake City", "Lake"]) == pytest.approx(0.8)
+    assert exact_match("torino", ["Turin", "Torino"]) == 1.0
+    assert exact_match("torino", ["Turin", "Torino, Italy"]) == 0.0
+
+
+def test_tokens_count_as_often_as_they_stand() -> None:
+    assert token_f1("New York", ["New York New York"]) == pytest.approx(2 / 3)
+    assert token_f1("York York York", ["York"]) == pytest.approx(0.5)
+
+
+def test_answer_f1_takes_the_best_reading_for_every_prediction() -> None:
+    gold = [["Nagano", "Nagano, Japan"], ["Salt Lake City"]]
+    assert answer_f1(["Salt Lake", "nagano", "Oslo"], gold) == pytest.approx([0.8, 1.0, 0.0])
+
+
+def test_answer_f1_is_a_precision() -> None:
+    # Readings that are missing do not lower it, and a repeated one does not either.
+    assert answer_f1(["Nagano"], [["Nagano"], ["Turin"], ["Oslo"]]) == [1.0]
+    assert answer_f1(["Nagano", "Nagano"], [["Nagano"], ["Turin"]]) == [1.0, 1.0]

@@ -1,0 +1,104 @@
+"""Questions, records, runs and small programs for the tests of the benchmarks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.lm15 import Message, Request, Response, Usage
+from openai_server import Server, serve
+
+from benchmarks.records import Failure, Record
+from benchmarks.runs import Run, RunSettings
+from metrics.gold import Question, Reading
+
+FAILURE = Failure(kind="ValueError", message="no")
+
+
+def question(id: str, answers: Sequence[str] = ("blue",), **fields: Any) -> Question:
+    """Return a question about colours with one reading per answer."""
+    readings = tuple(Reading(f"What colour is {id} in sense {at}?", (one,)) for at, one in enumerate(answers))
+    return Question(id=id, question=f"What colour is {id}?", readings=readings, **fields)
+
+
+def questions(n: int) -> list[Question]:
+    """Return questions with two readings and a reference answer each."""
+    return [question(f"q{at}", ("blue", "green"), long_answers=("It may be blue or green.",)) for at in range(n)]
+
+
+def record(id: str = "q", scores: dict[str, float] | None = None, **fields: Any) -> Record:
+    """Return a record with some scores."""
+    defaults = {"question": f"What colour is {id}?", "gold_readings": 2, "scores": scores or {}}
+    return Record(**{"id": id, **defaults, **fields})
+
+
+def long_form(n: int, value: Callable[[int], float], **fields: Any) -> list[Record]:
+    """Return n records whose long-form scores are a function of their number."""
+    names = ("disambig_f1", "rouge_l", "str_em")
+    return [record(f"q{at}", dict.fromkeys(names, value(at)), **fields) for at in range(n)]
+
+
+def run_of(records: Sequence[Record], name: str = "mine", settings: RunSettings | None = None) -> Run:
+    """Return a run that lies nowhere."""
+    return Run(Path("runs") / name, settings, records)
+
+
+def settings_of(n: int, **fields: Any) -> RunSettings:
+    """Return settings for n questions."""
+    return RunSettings(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
+
+
+class Told(dspy.Module):
+    """A program that calls a function and no language model."""
+
+    def __init__(self, tell: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.tell = tell
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        told = self.tell(question)
+        return dspy.Prediction(answer=told, interpretations=[], passages=[]) if isinstance(told, str) else told
+
+
+class ScriptedEngine:
+    """A language model whose reply is a function of the last message."""
+
+    def __init__(self, reply: Callable[[str], str]) -> None:
+        self.reply = reply
+
+    def complete(self, request: Request) -> Response:
+        """Reply, and report 7 tokens in, 3 out."""
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(self.reply(request.messages[-1].text or "")),
+            finish_reason="stop",
+            usage=Usage(input_tokens=7, output_tokens=3),
+        )
+
+
+@contextmanager
+def scripted(reply: Callable[[str], str], *, latency: float = 0.0) -> Iterator[tuple[dspy.LM, Server]]:
+    """Serve scripted replies over HTTP; give the language model that asks there, and the server."""
+    with serve(ScriptedEngine(reply), latency=latency) as server:
+        yield dspy.LM("openai/scripted", api_base=server.base, api_key="none", cache=False, num_retries=0), server
+
+
+def fields(**values: str) -> str:
+    """Return a reply in ChatAdapter's format."""
+    parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in values.items()]
+    return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def table_rows(markdown: str) -> list[list[list[str]]]:
+    """Return the tables of a Markdown text: each a list of rows, each row a list of cells."""
+    tables: list[list[list[str]]] = [[]]
+    for line in markdown.splitlines():
+        if line.startswith("|"):
+            assert line.endswith("|"), line
+            tables[-1].append([cell.strip() for cell in line[1:-1].split("|")])
+        elif tables[-1]:
+            tables.append([])
+    return [table for table in tables if table]

@@ -1,0 +1,82 @@
+"""Runs RAC with the embedded engine over questions, undisturbed and killed again and again.
+
+python killed_runs.py FOLDER INDEX QUESTIONS KILLS SEED
+
+Every run is a fork of one process that has loaded everything and answered nothing: what stays real is the
+program, the runner, its files and the SIGKILL. Prints how many whole lines there were at each kill.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.loading import load_questions
+from benchmarks.runner import evaluate
+from benchmarks.runs import PREDICTIONS, RunSettings
+from polyqa.composition import language_model, load, warm_up
+from polyqa.evaluating import make_scorer
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Do the work in a child; its exit code is 0 unless the work raises."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def lines(file: Path) -> int:
+    """Return how many whole lines a file has."""
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
+    """Make both runs."""
+    chance = random.Random(seed)
+    program, lm, scorer = load("rac", index=index), language_model(), make_scorer(judge=None)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # colbert-ai has set it; those threads do not survive a fork
+    warm_up(program, lm)
+    questions = load_questions("homonyms/dev", limit=count)
+    settings = RunSettings(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
+
+    def run(name: str) -> int:
+        return fork(
+            lambda: evaluate(
+                program, questions, lm=lm, scorer=scorer, folder=folder / name, settings=settings, threads=2
+            )
+        )
+
+    _, status = os.waitpid(run("whole"), 0)
+    assert status == 0, "the undisturbed run failed"
+    file = folder / "killed" / PREDICTIONS
+    seen = []
+    for _ in range(kills):
+        before = lines(file)
+        left = count - before > 8
+        wanted = before + (chance.choice([0, 1, 2, 3]) if left else 0)
+        child = run("killed")
+        while lines(file) < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0.0, 0.15 if left else 0.03))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "the run had ended before it was killed"
+        seen.append(lines(file))
+    _, status = os.waitpid(run("killed"), 0)
+    assert status == 0, "the last run failed"
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6]))
