@@ -1,6 +1,5 @@
 """Runs a program over questions: every question is written down as it ends, a killed run goes on."""
 
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -129,14 +128,13 @@ def _evaluate(
 
 
 def _check_settings(folder: Path, settings: RunSettings) -> None:
-    text = settings.model_dump_json(indent=2, fallback=str)
     earlier = read_settings(folder)
     if earlier is None:
         if (folder / PREDICTIONS).exists():
             raise PolyqaError(f"{folder} holds predictions but no {SETTINGS}: outputs of another system. {_ELSEWHERE}")
-        write_atomically(folder / SETTINGS, text + "\n")
+        write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
         return
-    old, new = earlier.model_dump(), json.loads(text)
+    old, new = earlier.model_dump(), settings.model_dump()
     changed = [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
     if changed:
         raise PolyqaError(f"{folder} holds another run: {'; '.join(changed)}. {_ELSEWHERE}")

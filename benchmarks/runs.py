@@ -9,10 +9,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import to_jsonable_python
 
 from signatures import PolyqaError
 
@@ -47,7 +49,7 @@ class RunSettings(BaseModel):
     program: str
     program_state: str = ""
     lm: str
-    lm_settings: dict[str, Any] = {}
+    lm_settings: Annotated[dict[str, Any], BeforeValidator(partial(to_jsonable_python, fallback=str))] = {}
     adapter: str = "ChatAdapter"
     reader: str
     judge: str | None = None

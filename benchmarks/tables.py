@@ -81,7 +81,8 @@ def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparis
         record = f"{one.wins} / {one.ties} / {one.losses}" if one.wins + one.ties + one.losses else "–"
         interval = "" if isnan(one.low) else f" [{one.low:+.1f}, {one.high:+.1f}]"
         found = f"{one.difference:+.1f}{interval}"
-        lines.append(_row([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, f"{one.p:.3f}", record]))
+        p = f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
+        lines.append(_row([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, p, record]))
     return "\n".join(lines)
 
 

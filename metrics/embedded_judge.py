@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from embedded_models import Encoder, SpanReader
 from signatures import Passage
 
+from .agreement import agree
 from .judges import Claim
-from .token_f1 import token_f1
 
-SAME_ANSWER = 0.5
 # Of 132 pairs of readings that two annotators of AmbigNQ's train set wrote for one question with one
 # answer, 97% are at least this similar (all-MiniLM-L6-v2).
 SAME_SUBJECT = 0.7
@@ -23,8 +22,8 @@ class EmbeddedJudge:
     """Judges by reading and by similarity; deterministic and offline.
 
     A passage supports a claim if the reader, asked its question, finds an answer there (official null
-    rule) that shares at least half of its tokens with the claimed one (token F1 ≥ 0.5). Two readings
-    are the same if their answers agree so far and their questions have a cosine of at least 0.7; where
+    rule) that says the same as the claimed one (`agreement.agree`). Two readings are the same if their
+    answers agree so and their questions have a cosine of at least 0.7; where
     one has no answer, if their cosine is at least 0.9.
 
     It knows wordings, not the world: take its figures to compare systems, not as the share of true
@@ -61,7 +60,7 @@ class EmbeddedJudge:
         verdicts = []
         for (claim, _), reading in zip(pairs, readings, strict=True):
             answer = reading.answer()
-            verdicts.append(bool(answer) and (not claim.answers or token_f1(answer, claim.answers) >= SAME_ANSWER))
+            verdicts.append(bool(answer) and (not claim.answers or agree(answer, claim.answers)))
         return verdicts
 
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
@@ -82,5 +81,4 @@ class EmbeddedJudge:
 def _same(one: Claim, other: Claim, similarity: float) -> bool:
     if not one.answers or not other.answers:
         return similarity >= SAME_QUESTION
-    agree = max(token_f1(answer, other.answers) for answer in one.answers) >= SAME_ANSWER
-    return agree and similarity >= SAME_SUBJECT
+    return similarity >= SAME_SUBJECT and any(agree(answer, other.answers) for answer in one.answers)

@@ -9,14 +9,12 @@ from embedded_models import SpanReader
 from signatures import AmbiguityType, Interpretation
 from signatures.lenient import parse_ambiguity_types
 
+from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens
 from .exact_presence import exact_presence
 from .gold import Question, Reading
 from .long_form import LongFormScore
 from .optimizing import AnswerMetric, Measure, gold_of
-from .token_f1 import token_f1
-
-_AGREE = 0.5  # token F1 from which two short answers count as the same in words of feedback
 
 
 class FeedbackMetric:
@@ -57,7 +55,7 @@ def answer_feedback(question: Question, score: LongFormScore) -> str:
     """Return which readings a long answer covers, misses and gets wrong, and how its length compares."""
     covered, missed, wrong = [], [], []
     for reading, found in zip(question.readings, score.disambig.answers, strict=True):
-        if token_f1(found, reading.short_answers) >= _AGREE:
+        if agree(found, reading.short_answers):
             covered.append(_wanted(reading))
         elif not found:
             missed.append(_wanted(reading))
@@ -96,13 +94,13 @@ def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Inter
     overlooked: list[str] = []
     absent: list[str] = []
     for reading in question.readings:
-        if any(token_f1(one.answer, reading.short_answers) >= _AGREE for one in found):
+        if any(agree(one.answer, reading.short_answers) for one in found):
             continue
         (overlooked if exact_presence(reading.short_answers, passages) else absent).append(_wanted(reading))
     strange = [
         f"{one.question} → “{one.answer}”"
         for one in found
-        if all(token_f1(one.answer, reading.short_answers) < _AGREE for reading in question.readings)
+        if all(not agree(one.answer, reading.short_answers) for reading in question.readings)
     ]
     return (
         _listed("This step overlooked readings whose answers stand in its passages", overlooked)

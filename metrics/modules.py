@@ -2,7 +2,7 @@
 
 Each wraps the plain function of the same name: what a corpus value is (mean, DR of the means, macro or
 micro) is decided here. They need no network. Importing this module imports `evaluate` and `datasets`,
-which takes a second or two; nothing else in `metrics` does.
+which takes seconds; nothing else in `metrics` does.
 
 >>> from metrics.modules import StrEM
 >>> StrEM().compute(predictions=["In 1997, in the USA."], references=[[["1997"], ["1998"]]])

@@ -1,5 +1,6 @@
 """Metrics that DSPy's optimizers call: one number per example, a verdict while demos are gathered."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import dspy
@@ -28,9 +29,18 @@ class AnswerMetric:
         ``"dr"`` (per example, see `long_form.LongFormScore.dr`) or ``"disambig_f1"``.
     threshold
         From which score on a run is good enough to become a demo, in [0, 1].
+    observe
+        Called with every score, from the thread that computed it.
     """
 
-    def __init__(self, reader: SpanReader, *, measure: Measure = "dr", threshold: float = 0.5) -> None:
+    def __init__(
+        self,
+        reader: SpanReader,
+        *,
+        measure: Measure = "dr",
+        threshold: float = 0.5,
+        observe: Callable[[float], None] | None = None,
+    ) -> None:
         if not 0.0 <= threshold <= 1.0:
             raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
         if measure not in ("dr", "disambig_f1"):
@@ -38,15 +48,18 @@ class AnswerMetric:
         self.reader = reader
         self.measure: Measure = measure
         self.threshold = threshold
+        self.observe = observe
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return the score, or with a trace whether it reaches the threshold."""
         value = self.value(self.score(example, prediction), gold_of(example))
+        if self.observe is not None:
+            self.observe(value)
         return value if trace is None else value >= self.threshold
 
     def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:
         """Return every score of a prediction's answer."""
-        return score_long_answers([str(prediction.answer)], [gold_of(example)], self.reader)[0]
+        return score_long_answers([str(prediction.answer or "")], [gold_of(example)], self.reader)[0]
 
     def value(self, score: LongFormScore, question: Question) -> float:
         """Return the measure's number.

@@ -110,7 +110,6 @@ def compile(
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     meter = Meter(work / "spent.json")
-    metric = AnswerMetric(metric.reader, measure=metric.measure, threshold=recipe.threshold)
     cached = lm.copy(cache=True)
     started = time.perf_counter()
     with call_cache(work / "calls"), dspy.context(callbacks=[*(dspy.settings.callbacks or ()), meter]):
@@ -167,12 +166,11 @@ def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tupl
     if recipe.optimizer == "labels":
         _show(program, label_demos(program, context.trainset), recipe, context.seed)
     elif recipe.optimizer == "bootstrap":
-        metric = AnswerMetric(context.metric.reader, measure=context.metric.measure, threshold=recipe.threshold)
         pools = bootstrap_pool(
             program,
             context.trainset,
             lm=context.lm,
-            metric=metric,
+            metric=_metric(recipe, context),
             journal=context.work / f"{'-'.join(path)}.jsonl",
             threads=context.threads,
         )
@@ -184,7 +182,7 @@ def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tupl
                 program,
                 context.trainset,
                 context.devset,
-                metric=context.metric,
+                metric=_metric(recipe, context),
                 prompt_lm=context.prompt_lm,
                 seed=context.seed,
                 threads=context.threads,
@@ -192,6 +190,11 @@ def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tupl
             )
     _write_state(done, program)
     return program
+
+
+def _metric(recipe: Recipe, context: _Context) -> AnswerMetric:
+    own = context.metric
+    return AnswerMetric(own.reader, measure=own.measure, threshold=recipe.threshold, observe=own.observe)
 
 
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], recipe: Recipe, seed: int) -> None:

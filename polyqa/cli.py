@@ -10,7 +10,7 @@ import typer
 
 from . import __version__
 from .cli_ask import ask_command
-from .cli_compile import compile_command, diff_command, recipes_command, show_command, why_command
+from .cli_compile import compile_command, curve_command, diff_command, recipes_command, show_command, why_command
 from .cli_evaluate import compare_command, evaluate_command, score_command, table_command
 from .cli_index import index_app
 from .cli_setup import setup_command
@@ -32,6 +32,7 @@ app.command("compare")(compare_command)
 app.command("table")(table_command)
 app.command("compile")(compile_command)
 app.command("recipes")(recipes_command)
+app.command("curve")(curve_command)
 app.command("show")(show_command)
 app.command("diff")(diff_command)
 app.command("why")(why_command)

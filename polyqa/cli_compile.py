@@ -191,3 +191,52 @@ def why_command(
         for message in call.messages:
             console.print(f"[bold]{message['role']}[/]\n{escape(str(message['content']))}\n")
         console.print(f"[bold]reply[/]\n{escape(call.reply)}\n")
+
+
+def curve_command(
+    out: Annotated[Path, typer.Option(help="The plot: .png, .svg or .pdf.")],
+    program: Annotated[str, typer.Option(help="diva, rac or closed-book.")] = "rac",
+    recipe: Annotated[str, typer.Option(help="How; polyqa recipes lists them.")] = "knn",
+    sizes: Annotated[str, typer.Option(help="Numbers of training examples, with commas between.")] = "5,15,45,90",
+    train: Annotated[str, typer.Option(help="Training questions.")] = "homonyms/train",
+    dev: Annotated[str, typer.Option(help="Development questions.")] = "homonyms/dev",
+    index: _Index = None,
+    lm: _Lm = "polyqa/extractive",
+    prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
+    api_base: _ApiBase = None,
+    reader: Annotated[str, typer.Option(help="Reader of Disambig-F1.")] = "polyqa-minilm-reader",
+    work: Annotated[Path, typer.Option(help="Folder of the compilations; kept, so that it can go on.")] = Path(
+        "runs/curve"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
+) -> None:
+    """Draw a learning curve: score against training examples and against calls of the metric."""
+    from benchmarks.progress import Bar
+    from signatures import PolyqaError
+
+    from .compiling import draw_curve
+
+    try:
+        numbers = [int(size) for size in sizes.split(",")]
+    except ValueError:
+        raise PolyqaError(f"--sizes takes whole numbers with commas between, not {sizes!r}.") from None
+    curve = draw_curve(
+        program,
+        recipe=recipe,
+        train=train,
+        dev=dev,
+        sizes=numbers,
+        out=out,
+        index=index,
+        lm=lm,
+        prompt_lm=prompt_lm,
+        api_base=api_base,
+        reader=reader,
+        work=work,
+        seed=seed,
+        threads=threads,
+        progress=Bar,
+    )
+    for size, value in curve.points:
+        typer.echo(f"{size:>5} examples: {value}")

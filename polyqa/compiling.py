@@ -10,8 +10,10 @@ from typing import Any
 
 import dspy
 
+from benchmarks.columns import COLUMNS
 from benchmarks.comparison import compare_runs
 from benchmarks.loading import load_questions, questions_fingerprint
+from benchmarks.plots import FORMATS
 from benchmarks.progress import Progress, silent
 from benchmarks.runs import Run, summarize
 from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
@@ -20,6 +22,7 @@ from metrics.gold import Question
 from metrics.optimizing import AnswerMetric, Measure
 from optimizers.compiler import Compiled, check_writer
 from optimizers.compiler import compile as compile_program
+from optimizers.curve import Curve, learning_curve, plot_curve
 from optimizers.estimates import Estimate, estimate, measure_question
 from optimizers.prompts import prompt_diff
 from optimizers.readme import artifact_readme
@@ -222,3 +225,57 @@ def _figure(run: Run, measure: Measure) -> Figure:
 
 def _finite(value: float) -> float | None:
     return round(value, 3) if math.isfinite(value) else None
+
+
+def draw_curve(
+    program: str,
+    *,
+    recipe: str | Recipe,
+    train: str | Path | Sequence[Question],
+    dev: str | Path | Sequence[Question],
+    sizes: Sequence[int],
+    out: str | Path,
+    work: str | Path,
+    index: str | Path | None = None,
+    lm: str | dspy.LM = MODEL_NAME,
+    prompt_lm: str | dspy.LM | None = None,
+    api_base: str | None = None,
+    measure: Measure = "dr",
+    reader: str = EMBEDDED_READER,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int], Progress] = silent,
+) -> Curve:
+    """Compile with growing numbers of training examples, and draw the scores on dev.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of training examples.
+    out
+        The plot, ``.png``, ``.svg`` or ``.pdf``.
+    work
+        Folder of the compilations, one for each size.
+    program, recipe, train, dev, index, lm, prompt_lm, api_base, measure, reader, seed, threads, progress
+        See `compile`.
+    """
+    chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
+    if Path(out).suffix.lower() not in FORMATS:
+        raise PolyqaError(f"{out}: a plot is written as {', '.join(FORMATS)}.")
+    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
+    curve = learning_curve(
+        load(program, index=index),
+        _questions(train)[1],
+        _questions(dev)[1],
+        chosen,
+        sizes=sizes,
+        metric=AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold),
+        lm=model,
+        prompt_lm=_writer(prompt_lm, model, api_base),
+        work=work,
+        seed=seed,
+        threads=threads or (2 if model.model == MODEL_NAME else 8),
+        progress=progress,
+    )
+    plot_curve(curve, out, label=COLUMNS[measure].label)
+    return curve

@@ -9,6 +9,7 @@ import pytest
 from polyqa._shadowing import PACKAGES
 
 _WITH_EXAMPLES = {
+    "metrics.agreement",
     "metrics.alce",
     "metrics.dr",
     "metrics.edit_f1",

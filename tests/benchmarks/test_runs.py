@@ -154,7 +154,7 @@ def test_a_run_is_opened_with_and_without_settings(file: Path) -> None:
 def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / PREDICTIONS).write_text(content)
-    with pytest.raises(PolyqaError, match="is not a run|holds no prediction"):
+    with pytest.raises(PolyqaError, match=r"is not a run|holds no prediction"):
         open_run(tmp_path)
     with pytest.raises(PolyqaError, match="is not a run"):
         open_run(tmp_path / PREDICTIONS)

@@ -175,6 +175,12 @@ CASES: dict[str, tuple[Judgement, Ratio, Ratio]] = {
         Ratio(0, 0),
         Ratio(1, 1),
     ),
+    # A cited passage that was not retrieved answers it: U_q does not, so it is not in Q̄. Released: 1/1.
+    "answered from elsewhere": (
+        judgement(grounded=[N], matched=[Y], found=[Y], groundable=[N], supported=[Y]),
+        Ratio(0, 0),
+        Ratio(1, 1),
+    ),
     # Nothing was generated: nothing of Q̄ is recalled. Released: 0 of both gold readings.
     "nothing generated": (judgement(found=[N, N], groundable=[Y, N]), Ratio(0, 1), Ratio(0, 2)),
     # Nor could anything have been: 0 of 0, the question is left out. Released: 0/2.

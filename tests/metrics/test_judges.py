@@ -1,6 +1,9 @@
 from collections.abc import Collection, Sequence
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from embedded_models import Encoder, Reader
 from metrics.embedded_judge import EmbeddedJudge
@@ -194,6 +197,23 @@ def test_one_of_the_found_readings_is_enough(judge: EmbeddedJudge) -> None:
 def test_of_repetitions_the_first_is_kept(judge: EmbeddedJudge) -> None:
     assert judge.distinct("?", [IN_1997, REWORDED, IN_1953, IN_1997]) == [True, False, True, False]
     assert judge.distinct("?", [REWORDED, IN_1997]) == [True, False]
+
+
+def test_a_reading_is_compared_with_those_that_are_kept(reader: Reader) -> None:
+    class Chain:
+        name = "chain"
+
+        def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
+            return np.array([[1.0 - 0.2 * abs(ord(one) - ord(other)) for other in right] for one in left], np.float32)
+
+    chained = [Claim(letter, ("x",)) for letter in "abc"]  # b is like a and like c, which are not alike
+    assert EmbeddedJudge(reader, Chain()).distinct("?", chained) == [True, False, True]  # type: ignore[arg-type]
+
+
+def test_titles_are_read_too(table_reader: Any, encoder: Encoder) -> None:
+    read = table_reader({IN_1997.question: "1997"})
+    assert EmbeddedJudge(read, encoder).supported([(IN_1997, CAMERON)]) == [True]
+    assert read.batches == [[(IN_1997.question, f"Titanic (1997 film) | {CAMERON.text}")]]
 
 
 def test_nothing_to_judge(judge: EmbeddedJudge) -> None:

@@ -1,0 +1,137 @@
+"""Learning curves: what more training examples, and more tries, bring."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dspy
+import numpy as np
+
+from benchmarks.estimates import Estimate
+from benchmarks.progress import Progress, silent
+from benchmarks.runs import summarize
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
+from signatures import PolyqaError
+
+from .compiler import compile
+from .recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores on dev by the number of training examples, and the scores that the optimizer saw.
+
+    Attributes
+    ----------
+    measure
+        Which score.
+    points
+        Number of training examples (0: uncompiled) and the score on dev, in per cent.
+    tries
+        Every score that the metric gave while compiling with all examples, in order, in per cent.
+    """
+
+    measure: str
+    points: Sequence[tuple[int, Estimate]]
+    tries: Sequence[float]
+
+
+def learning_curve(
+    program: dspy.Module,
+    trainset: Sequence[Question],
+    devset: Sequence[Question],
+    recipe: Recipe,
+    *,
+    sizes: Sequence[int],
+    metric: AnswerMetric,
+    lm: dspy.LM,
+    prompt_lm: dspy.LM | None = None,
+    work: str | Path,
+    seed: int = 0,
+    threads: int = 8,
+    progress: Callable[[int], Progress] = silent,
+) -> Curve:
+    """Compile with growing parts of the trainset and score each on dev.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of training examples, at least one; each part holds the smaller ones (one shuffle, by the
+        seed).
+    program, trainset, devset, recipe, metric, lm, prompt_lm, work, seed, threads, progress
+        See `compiler.compile`; each size has a folder of its own in ``work``.
+
+    Raises
+    ------
+    PolyqaError
+        If a size is below 1 or above the trainset's.
+    """
+    if not sizes or min(sizes) < 1 or max(sizes) > len(trainset):
+        raise PolyqaError(f"Sizes must lie between 1 and {len(trainset)}, the number of training questions.")
+    shuffled = random.Random(seed).sample(list(trainset), len(trainset))
+    points: list[tuple[int, Estimate]] = []
+    tries: list[float] = []
+    for size in sorted(set(sizes)):
+        tries = []
+        observed = AnswerMetric(metric.reader, measure=metric.measure, threshold=metric.threshold, observe=tries.append)
+        made = compile(
+            program,
+            shuffled[:size],
+            devset,
+            recipe,
+            metric=observed,
+            lm=lm,
+            prompt_lm=prompt_lm,
+            work=Path(work) / str(size),
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+        if not points:
+            points.append((0, summarize(made.before.records)[metric.measure]))
+        points.append((size, summarize(made.after.records)[metric.measure]))
+    return Curve(metric.measure, points, [100 * value for value in tries])
+
+
+def plot_curve(curve: Curve, path: str | Path, *, label: str, window: int = 20) -> Path:
+    """Draw a learning curve: score against training examples, and the metric's calls beside it.
+
+    Parameters
+    ----------
+    path
+        ``.png``, ``.svg`` or ``.pdf``.
+    label
+        The metric's name on the axis.
+    window
+        How many calls of the metric are averaged.
+    """
+    from matplotlib.figure import Figure
+
+    path = Path(path)
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    sizes = [size for size, _ in curve.points]
+    values = np.array([one.value for _, one in curve.points])
+    low, high = (np.array([getattr(one, side) for _, one in curve.points]) for side in ("low", "high"))
+    left.plot(sizes, values, marker="o", color="#2f6f9f")
+    left.fill_between(sizes, low, high, color="#2f6f9f", alpha=0.15, linewidth=0)
+    left.set_xlabel("training examples (0: uncompiled)")
+    left.set_ylabel(f"{label} on dev, 95% interval")
+    if curve.tries:
+        size = min(window, len(curve.tries))
+        mean = np.convolve(curve.tries, np.ones(size) / size, mode="valid")
+        right.plot(np.arange(size, size + len(mean)), mean, color="#2f6f9f")
+        right.set_ylabel(f"{label} per question, mean of {size}")
+    else:
+        right.text(0.5, 0.5, "this recipe calls no metric", ha="center", va="center", transform=right.transAxes)
+        right.set_yticks([])
+    right.set_xlabel("calls of the metric while compiling")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
+    figure.savefig(draft, dpi=150)
+    draft.replace(path)
+    return path

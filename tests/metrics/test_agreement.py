@@ -1,0 +1,26 @@
+import pytest
+
+from metrics.agreement import agree
+
+
+@pytest.mark.parametrize(
+    ("answer", "other", "same"),
+    [
+        ("Nagano", "Nagano, Japan", True),
+        ("Nagano", "Turin", False),
+        ("4 November 2001", "16 November 2001", False),
+        ("November 2001", "16 November 2001", True),
+        ("May 4, 1987", "4 May 1987", True),
+        ("3 seasons", "6 seasons", False),
+        ("Queen Anne", "Anne", True),
+        ("", "x", False),
+    ],
+)
+def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool) -> None:
+    assert agree(answer, [other]) is same
+    assert agree(other, [answer]) is same
+
+
+def test_one_of_several_is_enough() -> None:
+    assert agree("1997", ["1953", "in 1997"])
+    assert not agree("1997", [])

@@ -1,0 +1,57 @@
+import dspy
+import pytest
+
+from metrics.exact_presence import exact_presence
+from metrics.gold import Question
+from optimizers.labels import label_demos
+from optimizers.pool import bootstrap_pool
+from signatures import AmbiguityType
+
+
+def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: list[Question]) -> None:
+    demos = label_demos(diva, train)
+    assert set(demos) == {name for name, _ in diva.named_predictors()}
+    assert demos["recall"] == []  # labels of a corpus are no knowledge of a model
+    assert len(demos["classify"]) == len(demos["infer"]) == len(train)
+    assert len(demos["verify"]) == sum(len(question.readings) for question in train)
+    for question, demo in zip(train, demos["infer"], strict=True):
+        assert demo["pseudo_interpretations"] == [reading.question for reading in question.readings]
+    for demo in demos["classify"]:
+        assert demo["ambiguity_types"][0] in set(AmbiguityType)
+        assert demo["reason"].startswith(f"[{demo['ambiguity_types'][0]}]")
+
+
+def test_extracted_labels_stand_in_the_passage_that_they_name(rac: dspy.Module, train: list[Question]) -> None:
+    demos = label_demos(rac, train)
+    assert demos["extract"]
+    for demo in demos["extract"]:
+        for reading in demo["interpretations"]:
+            assert exact_presence([reading["answer"]], demo["passages"][int(reading["pid"]) - 1])
+    by_question = {question.question: question for question in train}
+    for demo in demos["write"]:
+        assert demo["answer"] == by_question[demo["question"]].long_answers[0]
+
+
+def test_verdicts_say_whether_the_passages_hold_the_answer(diva: dspy.Module, train: list[Question]) -> None:
+    answers = {reading.question: reading.short_answers for question in train for reading in question.readings}
+    for demo in label_demos(diva, train)["verify"]:
+        held = exact_presence(answers[demo["question"]], "\n".join(demo["passages"]))
+        assert demo["answerable"] == ("Yes" if held else "No")
+
+
+def test_a_pool_holds_only_runs_that_the_metric_accepts(
+    diva: dspy.Module, train: list[Question], embedded: dspy.LM, reader: object, tmp_path: pytest.TempPathFactory
+) -> None:
+    from metrics.optimizing import AnswerMetric
+
+    seen: list[float] = []
+    strict = AnswerMetric(reader, threshold=0.5, observe=seen.append)  # type: ignore[arg-type]
+    pool = bootstrap_pool(diva, train, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)  # type: ignore[operator]
+    good = sum(score >= 0.5 for score in seen)
+    assert len(seen) == len(train)
+    assert 0 < good < len(train)
+    assert len(pool["infer"]) == good
+    assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in pool["infer"])
+    nothing = AnswerMetric(reader, threshold=1.0)  # type: ignore[arg-type]
+    empty = bootstrap_pool(diva, train, lm=embedded, metric=nothing, journal=tmp_path / "none.jsonl", threads=2)  # type: ignore[operator]
+    assert not any(empty.values())
