@@ -10,11 +10,12 @@ from typing import Any
 
 import dspy
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from metrics.gold import Question
 from programs.recording import Recorder, recording
-from signatures import PolyqaError
+from signatures import Interpretation, Passage, PolyqaError
 
 from .progress import Progress, silent
 from .records import Failure, Record
@@ -30,9 +31,10 @@ from .runs import (
     write_atomically,
     write_summary,
 )
-from .scoring import Output, Scorer
+from .scoring import JudgeError, Output, Scorer
 
 FIRST_FAILURES = 8
+_NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
 
@@ -74,9 +76,8 @@ def evaluate(
     Returns
     -------
     Run
-        Records in the order of the questions. A question whose program raised, or whose answer could
-        not be scored (a judge's reply that cannot be read), is recorded with its error and scores as an
-        empty answer.
+        Records in the order of the questions. A question whose program raised, or on which the judge
+        failed, is recorded with its error and scores as an empty answer.
 
     Raises
     ------
@@ -199,18 +200,21 @@ def _give_up_early(records: Sequence[Record]) -> None:
 
 
 def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
-    """Answer and score one question; an error becomes part of the record."""
+    """Answer and score one question; an error of the program or the judge becomes part of the record."""
     failure: Failure | None = None
     recorder = Recorder()
+    output, extra = _NOTHING
     try:
         with recording(lm) as recorder:
             prediction = program(question=question.question)
         output, extra = _output(prediction)
-        scores = scorer.score([question], [output])[0]
     except Exception as error:
-        reply = str(getattr(error, "lm_response", "") or (recorder.calls[-1].reply if recorder.calls else ""))
-        failure = Failure(kind=type(error).__name__, message=" ".join(str(error).split())[:2_000], reply=reply)
-        output, extra = Output(""), {}
+        failure = _failure(error, recorder.calls[-1].reply if recorder.calls else "")
+    try:
+        scores = scorer.score([question], [output])[0]
+    except JudgeError as error:
+        failure = _failure(error, str(getattr(error.__cause__, "lm_response", "")))
+        output, extra = _NOTHING
         scores = scorer.score([question], [output])[0]
     return Record.of(
         question,
@@ -227,14 +231,22 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
     )
 
 
+def _failure(error: Exception, last_reply: str) -> Failure:
+    message = " ".join(str(error).split())[:2_000]
+    return Failure(kind=type(error).__name__, message=message, reply=str(getattr(error, "lm_response", last_reply)))
+
+
+_INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
+
+
 def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
     fields = dict(prediction.items())
     answer = str(fields.pop("answer", None) or "")
     output = Output(
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
-        interpretations=tuple(fields.pop("interpretations", None) or ()),
-        passages=tuple(fields.pop("passages", None) or ()),
+        interpretations=_INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ()),
+        passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
     )
     return output, {name: _json_data(value) for name, value in fields.items()}
 

@@ -16,7 +16,7 @@ from metrics.gold import Question
 from metrics.judges import Judge, judge_readings
 from metrics.long_form import LongFormScore, score_long_answers
 from metrics.mrecall import mrecall
-from signatures import Interpretation, Passage
+from signatures import Interpretation, Passage, PolyqaError
 
 SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
 
@@ -28,6 +28,10 @@ class Output:
     answer: str | None
     interpretations: Sequence[Interpretation] = field(default_factory=tuple)
     passages: Sequence[Passage] = field(default_factory=tuple)
+
+
+class JudgeError(PolyqaError):
+    """The judge gave no verdict on a question; the cause is the error that it raised."""
 
 
 class Scorer:
@@ -65,6 +69,11 @@ class Scorer:
             interpretation's answer, or of the answer if there is none) if the question is plain;
             ``mrecall@5`` and ``answer_coverage@5`` by STR-EM's match; parts and wholes of the grounded
             ratios, ``sufficient``.
+
+        Raises
+        ------
+        JudgeError
+            If the judge fails.
         """
         long_form = iter(self._long_form(questions, outputs))
         return [
@@ -85,7 +94,10 @@ class Scorer:
     def _grounded(self, question: Question, output: Output) -> dict[str, float]:
         if self.judge is None or not output.passages:
             return {}
-        judgement = judge_readings(question, output.interpretations, output.passages, self.judge)
+        try:
+            judgement = judge_readings(question, output.interpretations, output.passages, self.judge)
+        except Exception as error:  # a server's, a parser's: what a language model as the judge can raise
+            raise JudgeError(f"The judge {self.judge.name} failed on question {question.id!r}: {error}") from error
         scores: dict[str, float] = {"sufficient": judgement.distinct >= SUFFICIENT}
         for name, ratio in {
             "g_precision": grounded.grounded_precision(judgement),

@@ -47,7 +47,7 @@ def evaluate_command(
     split: _Split = None,
     limit: _Limit = None,
     seed: _Seed = 0,
-    reader: _Reader = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     judge: _Judge = "embedded",
     alce: _Alce = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
@@ -93,7 +93,7 @@ def score_command(
     questions: _Questions = "homonyms/dev",
     format: _Format = None,
     split: _Split = None,
-    reader: _Reader = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     judge: _Judge = "embedded",
     alce: _Alce = False,
     out: Annotated[

@@ -44,7 +44,7 @@ def make_scorer(
     Parameters
     ----------
     reader
-        The reader of Disambig-F1: ``polyqa-minilm-reader``, a path or a hub name such as
+        The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as
         ``deepset/roberta-large-squad2``.
     judge
         ``"embedded"`` (the reader with the embedded encoder), the name of a language model, or ``None``
@@ -54,7 +54,7 @@ def make_scorer(
     api_base
         Address of the judge's server.
     """
-    own_reader = shared_reader(reader)
+    own_reader = shared_reader(EMBEDDED_READER if reader == "embedded" else reader)
     made: Judge | None = None
     if judge == "embedded":
         made = EmbeddedJudge(own_reader, shared_encoder())
@@ -116,6 +116,7 @@ def evaluate(
     label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
     opened = index_of(ready)
     warm_up(ready, model)
+    scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
     made = RunSettings(
         program=label,
         program_state=_state_hash(ready, settings),

@@ -92,7 +92,7 @@ class Card(_Part):
     format: Literal[1] = FORMAT
     name: _Name
     program: _Name
-    settings: dict[str, bool | int | float | str | None] = {}
+    settings: dict[_Name, bool | Annotated[int, Field(ge=-1_000_000, le=1_000_000)] | float | _Name | None] = {}
     signatures: dict[str, str]
     recipe: dict[str, JsonValue]
     measure: _Name

@@ -486,8 +486,15 @@ def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(
     assert [one.id for one in run.records if one.error] == ["q1"]
     bad = run.records[1]
     assert bad.error is not None
-    assert bad.error.reply == "???"
+    assert (bad.error.kind, bad.error.reply) == ("JudgeError", "???")
+    assert bad.error.message.startswith("The judge openai/scripted failed on question 'q1': ")
     assert run.records[0].scores["g_recall_whole"] == 2.0
+
+
+def test_a_reader_that_cannot_read_stops_the_run(nobody: dspy.LM, answer: Answer) -> None:
+    """It says nothing about the question, so it must not count as the program's failure."""
+    with pytest.raises(OSError, match="nowhere"):
+        answer(blue, questions(3), scorer=Scorer(Reader("/nowhere/reader")))
 
 
 def test_answer_one_reports_what_it_took(scorer: Scorer) -> None:

@@ -14,20 +14,6 @@ from polyqa.cli import main
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def _run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["polyqa", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return _run
-
-
 def test_ask_prints_answer_readings_citations_and_costs(run: Run) -> None:
     code, out, _ = run("ask", "When did Titanic come out?")
     assert code == 0
@@ -115,7 +101,10 @@ def test_mistakes_get_one_line_and_exit_code_2(
     [
         ("not json", "is not JSON"),
         ("{}", "nothing for"),
-        ('{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1}', "state of extract is damaged"),
+        (
+            '{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1}',
+            "state of extract is damaged",
+        ),
     ],
 )
 def test_demos_that_do_not_fit_are_refused(content: str, told: str, run: Run, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def test_nothing_works_around_the_layers() -> None:
         "metrics": {"signatures", "embedded_models"},
         "engines": {"signatures", "embedded_models"},
         "benchmarks": {"signatures", "embedded_models", "colbert_index", "programs", "metrics", "engines"},
+        "optimizers": {"signatures", "programs", "metrics", "benchmarks"},
     }
     for package, allowed in may_import.items():
         for path in (root / package).rglob("*.py"):
