@@ -173,10 +173,12 @@ def _run(
 
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     pool = ThreadPoolExecutor(threads)
-    # Every question gets a copy of this context: callbacks that the caller set with `dspy.context`.
-    pending = {pool.submit(copy_context().run, one, question) for question in questions}
-    every = frozenset(pending)
+    every: list[Future[Record | None]] = []
     try:
+        for question in questions:
+            # Each gets a copy of this context: callbacks that the caller set with `dspy.context`.
+            every.append(pool.submit(copy_context().run, one, question))
+        pending = set(every)
         while pending:
             ended, pending = wait(pending, return_when=FIRST_COMPLETED)
             keep(ended)

@@ -345,6 +345,7 @@ def test_an_interrupt_keeps_the_answers_that_were_on_their_way(answer: Answer, f
 
     def interrupt(question: str) -> str:
         asked.append(question)
+        time.sleep(0.03)
         if "q2" in question:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             time.sleep(0.2)
@@ -356,8 +357,7 @@ def test_an_interrupt_keeps_the_answers_that_were_on_their_way(answer: Answer, f
     assert len(kept) == len(asked) < 20
     assert "q2" in {one.id for one in kept}
     assert not (folder / SUMMARY).exists()
-    rest = len(asked)
-    assert answer(interrupt if rest == 20 else blue, questions(20)).failed == 0
+    assert answer(blue, questions(20)).failed == 0
     assert len(read_records(folder / PREDICTIONS)) == 20
 
 

@@ -115,19 +115,19 @@ def test_evaluate_json_says_what_was_run_on_what(run: Run, some: Path, tmp_path:
 
 def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(run: Run, tmp_path: Path) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
-    words = ("evaluate", "--program", "closed-book", "--lm", model, "--limit", "12", *PLAIN, "--runs", tmp_path)
-    words = (*words, "--name", "mine", "--threads", "2", "--api-base")
+    words = ("evaluate", "--program", "closed-book", "--lm", model, "--limit", "24", *PLAIN, "--runs", tmp_path)
+    words = (*words, "--name", "mine", "--api-base")
     code, _, err = run(*words, "http://127.0.0.1:9/v1")
     assert code == 2
     assert re.search(r"The first \d+ questions all failed: .*run again with --retry-failed", only_error(err))
-    assert 8 <= len(read_records(tmp_path / "mine" / PREDICTIONS)) < 12
+    assert 8 <= len(read_records(tmp_path / "mine" / PREDICTIONS)) < 24
     assert "api" not in (tmp_path / "mine" / SETTINGS).read_text(), "neither keys nor addresses are kept"
     with serve(ScriptedEngine(lambda prompt: fields(answer="I cannot say."))) as server:
         code, out, err = run(*words, server.base, "--retry-failed", "--json")
     assert code == 0, err
-    assert len(server.requests) == 12
+    assert len(server.requests) == 24
     (one,) = strict_json(out)
-    assert (one["failed"], one["questions"], one["metrics"]["calls"]["value"]) == (0, 12, 1.0)
+    assert (one["failed"], one["questions"], one["metrics"]["calls"]["value"]) == (0, 24, 1.0)
     assert one["metrics"]["output_tokens"]["value"] == 3.0
 
 
