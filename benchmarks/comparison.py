@@ -33,6 +33,9 @@ class Comparison:
         The metric of the breakdowns.
     by_ambiguity, by_readings
         The headline metric per ambiguity type, and per number of gold readings.
+    cautions
+        Why some figures do not compare: the runs have different readers, judges or indexes, or it is not
+        known which they had.
     """
 
     a: str
@@ -44,6 +47,7 @@ class Comparison:
     headline: str
     by_ambiguity: Mapping[str, Difference]
     by_readings: Mapping[str, Difference]
+    cautions: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""
@@ -92,6 +96,7 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
         a=a.name,
         b=b.name,
         n=len(shared),
+        cautions=_cautions(a, b),
         only_a=len(left) - len(shared),
         only_b=len(right) - len(shared),
         metrics=metrics,
@@ -114,3 +119,22 @@ def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any], seed:
             a, b = ([values[own] for values in side] for side in scores)
             found[str(key)] = compare(COLUMNS[name], a, b, seed=seed)
     return {key: one for key, one in found.items() if one is not None}
+
+
+_MATTERS = {
+    "reader": "D-F1 and DR",
+    "judge": "the grounded metrics",
+    "index": "retrieval",
+}
+
+
+def _cautions(a: Run, b: Run) -> list[str]:
+    if a.settings is None or b.settings is None:
+        unknown = " and ".join(run.name for run in (a, b) if run.settings is None)
+        return [f"{unknown}: outputs of another system; compare only if the same reader and judge scored them."]
+    told = []
+    for field, what in _MATTERS.items():
+        left, right = getattr(a.settings, field), getattr(b.settings, field)
+        if left != right and (field != "index" or (left and right)):
+            told.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {what} do not compare.")
+    return told

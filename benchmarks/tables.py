@@ -65,6 +65,7 @@ def comparison_tables(comparison: Comparison) -> str:
         + (f" (only in {comparison.a}: {comparison.only_a})" if comparison.only_a else "")
         + (f" (only in {comparison.b}: {comparison.only_b})" if comparison.only_b else "")
         + ".",
+        *(f"Careful: {caution}" for caution in comparison.cautions),
         _differences("metric", {COLUMNS[name].label: one for name, one in comparison.metrics.items()}, comparison),
     ]
     label = COLUMNS[comparison.headline].label

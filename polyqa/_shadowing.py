@@ -11,6 +11,7 @@ PACKAGES = (
     "metrics",
     "optimizers",
     "programs",
+    "question_db",
     "signatures",
 )
 

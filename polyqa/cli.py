@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import __version__
+from .cli_adapt import adapt_command
 from .cli_ask import ask_command
 from .cli_compile import compile_command, curve_command, diff_command, recipes_command, show_command, why_command
 from .cli_evaluate import compare_command, evaluate_command, score_command, table_command
@@ -31,6 +32,7 @@ app.command("score")(score_command)
 app.command("compare")(compare_command)
 app.command("table")(table_command)
 app.command("compile")(compile_command)
+app.command("adapt")(adapt_command)
 app.command("recipes")(recipes_command)
 app.command("curve")(curve_command)
 app.command("show")(show_command)

@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -42,11 +42,15 @@ Confirm = Callable[[Estimate], bool]
 
 @dataclass(frozen=True)
 class Made:
-    """A saved artifact: its folder, its card, and the compiled program with its runs."""
+    """A saved artifact: its folder, its card, and the compiled program with its runs.
+
+    ``test_runs`` are those of the uncompiled and the compiled program on test, if test questions were given.
+    """
 
     path: Path
     card: Card
     compiled: Compiled
+    test_runs: tuple[Run, Run] | None = None
 
 
 def compile(
@@ -69,6 +73,7 @@ def compile(
     confirm: Confirm = lambda estimated: True,
     max_calls: int | None = None,
     progress: Callable[[int], Progress] = silent,
+    described: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Made | None:
     """Compile a program, measure what it brought, and save it.
@@ -95,6 +100,8 @@ def compile(
         Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
     max_calls
         Stop before the start if it may take more calls of language models.
+    described
+        What the card says of the source of ``train``, ``dev`` and ``test`` that are given as questions.
 
     Raises
     ------
@@ -107,7 +114,12 @@ def compile(
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
     writer = _writer(prompt_lm, model, api_base)
     check_writer(chosen, str(writer.model))
-    sets = {name: _questions(given) for name, given in (("train", train), ("dev", dev), ("test", test)) if given}
+    called = described or {}
+    sets = {
+        name: _questions(given, called.get(name))
+        for name, given in (("train", train), ("dev", dev), ("test", test))
+        if given
+    }
     check_disjoint({name: questions for name, (_, questions) in sets.items()})
     trainset, devset = sets["train"][1], sets["dev"][1]
     out = Path(out)
@@ -145,8 +157,9 @@ def compile(
         progress=progress,
     )
     test_gain = None
+    test_runs: tuple[Run, Run] | None = None
     if "test" in sets:
-        runs = [
+        before, after = (
             evaluate(
                 own,
                 sets["test"][1],
@@ -158,8 +171,9 @@ def compile(
                 progress=progress,
             )
             for side, own in (("before", student), ("after", compiled.program))
-        ]
-        test_gain = _gain(runs[0], runs[1], measure, _data(*sets["test"]))
+        )
+        test_runs = before, after
+        test_gain = _gain(before, after, measure, _data(*sets["test"]))
     opened = index_of(student)
     card = Card(
         name=out.name,
@@ -183,7 +197,7 @@ def compile(
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
     readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60))
-    return Made(save_artifact(compiled.program, card, out, readme), card, compiled)
+    return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
 
 
 def _writer(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | None) -> dspy.LM:
@@ -193,11 +207,11 @@ def _writer(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | Non
     return language_model(prompt_lm, api_base=api_base, temperature=1.0) if isinstance(prompt_lm, str) else prompt_lm
 
 
-def _questions(given: str | Path | Sequence[Question]) -> tuple[str, list[Question]]:
+def _questions(given: str | Path | Sequence[Question], called: str | None = None) -> tuple[str, list[Question]]:
     if isinstance(given, (str, Path)):
         path = Path(given)
         return (path.name if path.suffix else str(given)), load_questions(given)
-    return "questions given in Python", list(given)
+    return called or "questions given in Python", list(given)
 
 
 def _data(source: str, questions: Sequence[Question]) -> DataCard:

@@ -110,7 +110,8 @@ def evaluate(
         asked = load_questions(questions, format=format, split=split, limit=limit, seed=seed)
     else:
         called, source, asked = "given", "questions given in Python", list(questions)
-    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
+    # A reply from DSPy's cache reports no tokens and no time; the run's folder is the cache.
+    model = (language_model(lm, api_base=api_base) if isinstance(lm, str) else lm).copy(cache=False)
     scorer = scorer or make_scorer()
     ready = program if isinstance(program, dspy.Module) else load(program, index=index, demos=demos, **settings)
     label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)

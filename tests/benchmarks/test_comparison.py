@@ -4,7 +4,8 @@ import pytest
 from harness import FAILURE, long_form, record, run_of
 
 from benchmarks.comparison import HEADLINE, Comparison, compare_runs
-from benchmarks.runs import Run
+from benchmarks.runs import Run, RunSettings
+from benchmarks.tables import comparison_tables
 from signatures import PolyqaError
 
 
@@ -110,3 +111,24 @@ def test_the_seed_changes_the_interval_only() -> None:
     assert first == again
     assert first.metrics["str_em"].difference == other.metrics["str_em"].difference
     assert first.metrics["str_em"].low != other.metrics["str_em"].low
+
+
+def _made_with(run: Run, **settings: str | None) -> Run:
+    made = RunSettings(
+        program="rac", lm="x", questions="q", n=1, **{"reader": "r", "judge": "j", "index": "i"} | settings
+    )
+    return Run(run.path, made, run.records)
+
+
+def test_it_says_why_figures_do_not_compare() -> None:
+    a, b = pair()
+    alike = compare_runs(_made_with(a), _made_with(b))
+    assert alike.cautions == []
+    assert "Careful" not in comparison_tables(alike)
+    other = compare_runs(_made_with(a), _made_with(b, reader="roberta", judge=None, index="bigger"))
+    assert len(other.cautions) == 3
+    assert "The reader differs (r; roberta): D-F1 and DR do not compare." in comparison_tables(other)
+    closed_book = compare_runs(_made_with(a, index=None), _made_with(b))
+    assert closed_book.cautions == []  # a program without an index may be held against one with
+    theirs = Run(b.path, None, b.records)
+    assert "outputs of another system" in comparison_tables(compare_runs(_made_with(a), theirs))
