@@ -113,11 +113,6 @@ class Reader:
                 self._readings.popitem(last=False)
         return readings
 
-    def forget(self) -> None:
-        """Drop the readings that are kept."""
-        with self._lock:
-            self._readings.clear()
-
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from signatures import Coverage, Interpretation, Passage, PolyqaError
 
     from .asking import Result, aask, ask
+    from .compiling import compile
     from .composition import language_model, load, open_index
+    from .evaluating import evaluate
 
 __version__ = "0.1.0"
 
@@ -34,7 +36,9 @@ _HOMES = {
     "aask": "polyqa.asking",
     "ask": "polyqa.asking",
     "build_index": "colbert_index",
+    "compile": "polyqa.compiling",
     "embedded_lm": "engines.extractive",
+    "evaluate": "polyqa.evaluating",
     "language_model": "polyqa.composition",
     "load": "polyqa.composition",
     "open_index": "polyqa.composition",
@@ -50,7 +54,9 @@ __all__ = [
     "aask",
     "ask",
     "build_index",
+    "compile",
     "embedded_lm",
+    "evaluate",
     "language_model",
     "load",
     "open_index",

@@ -158,7 +158,7 @@ def _gains(done: "Adapted") -> "Table":
             _interval(low, high),
             f"{difference:+.1f}",
             _interval(own_low, own_high, "+"),
-            f"{p:.3f}",
+            f"{p:.3f}" if p >= 0.001 else "<0.001",
         )
     return table
 
