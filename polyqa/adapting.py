@@ -144,6 +144,7 @@ def adapt(
             made.questions, chosen, encoder=shared_encoder(), reader=shared_reader(reader), seed=seed
         )
         source = f"generated from {Path(corpus).name} by {model.model}: {counts}; {_described(every)}"
+    short = Path(questions or corpus).name
     train, dev, held_out = _split(every, seed)
     if given is None:
         out.mkdir(parents=True, exist_ok=True)
@@ -164,7 +165,7 @@ def adapt(
         threads=workers,
         confirm=confirm,
         progress=progress,
-        described={"train": source[:500], "dev": f"part of train: {source}"[:500], "test": f"held out: {source}"[:500]},
+        described={"train": source[:500], "dev": f"part of train: {short}"[:500], "test": f"held out: {short}"[:500]},
     )
     if made_artifact is None:
         return None

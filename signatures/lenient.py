@@ -198,6 +198,42 @@ def parse_questions(value: Any) -> list[str]:
     return list(questions.values())
 
 
+_NO_ANSWER = ("", "none", "n/a", "null", "no answers", "[]")
+
+
+def parse_answers(value: Any) -> list[str]:
+    r"""Return short answers from a JSON list, a numbered or bulleted list, lines, or text with semicolons.
+
+    Each is kept once, in order; "none" gives none. Numbers count as answers in JSON only: DSPy's repairing
+    parser makes a bare number of lines that begin with one.
+
+    >>> parse_answers("- 1901\n- Horace Jones"), parse_answers('["Horace Jones", 1901]')
+    (['1901', 'Horace Jones'], ['Horace Jones', '1901'])
+    """
+    decoded = _decode(value) if isinstance(value, str) else value
+    if isinstance(decoded, str):
+        if decoded.strip().strip(".").lower() in _NO_ANSWER:
+            return []
+        lines = parse_lines(decoded)
+        decoded = lines[0].split(";") if len(lines) == 1 else lines
+    elif isinstance(value, str) and isinstance(decoded, list):
+        decoded = [str(item) if isinstance(item, (int, float)) else item for item in decoded]
+    if isinstance(decoded, dict) and len(decoded) == 1:
+        (decoded,) = decoded.values()
+    if not isinstance(decoded, (list, tuple)):
+        raise ValueError(f"not a list of answers: {value!r:.200}")
+    answers: dict[str, str] = {}
+    for item in decoded:
+        if isinstance(item, dict):
+            item = _first({str(key).lower(): text for key, text in item.items()}, (*_ANSWER_KEYS, "text", "span"))
+        if not isinstance(item, str):
+            raise ValueError(f"not an answer: {item!r:.200}")
+        text = " ".join(_strip_quotes(item).split())
+        if text.lower() not in _NO_ANSWER:
+            answers.setdefault(text.lower(), text)
+    return list(answers.values())
+
+
 def parse_yes_no(value: Any) -> str:
     """Return ``"Yes"`` or ``"No"`` from the first of these words, from a bool, or from 1 and 0."""
     if isinstance(value, bool) or value in (0, 1):
@@ -300,12 +336,14 @@ def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[s
 if TYPE_CHECKING:
     Interpretations = list[Interpretation]
     Questions = list[str]
+    Answers = list[str]
     YesNo = Literal["Yes", "No"]
     AmbiguityTypes = list[AmbiguityType]
     Numbers = list[int]
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], parse_interpretations)
     Questions = _lenient("list[str]", list[str], parse_questions)
+    Answers = _lenient("list[str]", list[str], parse_answers)
     YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
     AmbiguityTypes = _lenient(
         "list[AmbiguityType]",

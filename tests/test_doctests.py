@@ -19,6 +19,7 @@ _WITH_EXAMPLES = {
     "metrics.modules",
     "metrics.recall",
     "metrics.token_f1",
+    "optimizers.families",
     "signatures.lenient",
     "signatures.types",
 }

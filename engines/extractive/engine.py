@@ -9,12 +9,15 @@ from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, re
 from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader
 
 from .ambiguity import type_ambiguity
+from .asking import generate_question
 from .clarifying import infer_pseudo_interpretations
 from .closed_book import answer_closed_book
 from .composing import compose_answer
+from .detecting import detect_answers
 from .extracting import extract_interpretations
 from .models import Models
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
+from .revising import revise_question
 from .verifying import verify
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
@@ -41,6 +44,14 @@ _SKILLS: tuple[tuple[str, frozenset[str], frozenset[str], Skill], ...] = (
         compose_answer,
     ),
     ("VerifyInterpretation", frozenset({"answerable"}), frozenset({"passages", "question"}), verify),
+    ("DetectAnswers", frozenset({"answers"}), frozenset({"passage"}), detect_answers),
+    ("GenerateQuestion", frozenset({"question"}), frozenset({"passage", "answer"}), generate_question),
+    (
+        "ReviseQuestion",
+        frozenset({"revised_question"}),
+        frozenset({"passage", "question", "answer"}),
+        revise_question,
+    ),
     ("AnswerClosedBook", frozenset({"answer"}), frozenset({"question"}), answer_closed_book),
 )
 MODEL_NAME = "polyqa/extractive"

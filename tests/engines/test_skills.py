@@ -62,7 +62,7 @@ def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
     assert (reading.question, reading.answer, reading.pid) == (question, "Andrei Tarkovsky", "1")
 
 
-def test_demos_limit_the_number_of_readings() -> None:
+def test_demos_limit_the_length_of_answers_and_not_the_number_of_readings() -> None:
     demos = [
         dspy.Example(
             question="Who wrote Dune?",
@@ -72,8 +72,9 @@ def test_demos_limit_the_number_of_readings() -> None:
             ],
         )
     ]
-    assert len(extract()) == 3
-    assert len(extract(demos=demos)) == 2
+    bare, shown = extract(), extract(demos=demos)
+    assert len(bare) == len(shown) == 3
+    assert all(len(reading.answer.split()) <= 3 for reading in shown)
 
 
 def verify(question: str, passages: list[str] = PASSAGES, **more: object) -> str:

@@ -9,11 +9,14 @@ import signatures
 from signatures import (
     AmbiguityType,
     AnswerClosedBook,
+    DetectAnswers,
     ExtractInterpretations,
     FindDistinct,
+    GenerateQuestion,
     InferPseudoInterpretations,
     Interpretation,
     MatchInterpretations,
+    ReviseQuestion,
     TypeAmbiguity,
     VerifyInterpretation,
     VerifySupport,
@@ -34,6 +37,9 @@ OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
     (MatchInterpretations, {"covered": [1, 3]}),
     (VerifySupport, {"supported": "Yes"}),
     (FindDistinct, {"kept": [2]}),
+    (DetectAnswers, {"answers": ["1953", "Jean Negulesco", "the “unsinkable” ship"]}),
+    (GenerateQuestion, {"question": "Who directed Titanic?"}),
+    (ReviseQuestion, {"revised_question": "Who directed Titanic (1953 film)?"}),
 ]
 ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
 

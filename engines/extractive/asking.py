@@ -1,0 +1,208 @@
+"""Question generation: a simple clause that holds the answer is turned round; where none is, there is no question."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from .candidates import DATE
+from .clauses import Clause, clauses
+from .models import Models
+from .naming import named, stands_for_title, subject_for_question
+from .prompt import Prompt, PromptPassage, parse_passages
+from .rewriting import split_title
+from .text import Sentence, fits_kind, holds, sentences
+from .verbs import BASE_OF_PAST, PAST_OF_PARTICIPLE
+
+_NO_QUESTION = "None"
+_PLACED = frozenset(
+    {
+        "born",
+        "buried",
+        "built",
+        "cast",
+        "crowned",
+        "discovered",
+        "erected",
+        "filmed",
+        "held",
+        "launched",
+        "made",
+        "rebuilt",
+    }
+)
+_PASSED_ON = frozenset({"sold", "given", "awarded", "leased", "transferred", "donated"})
+_INFINITIVES = frozenset(BASE_OF_PAST.values())
+_CALLED = frozenset({"renamed", "called", "nicknamed", "named"})
+_MEASURES = {"tall", "long", "high", "wide", "deep"}
+# Adjuncts are left out of a question, complements stay: "moved inland", "raised to 150 feet".
+_COMPLEMENT = re.compile(r"^(?:to|into|with|as|for)\b(?!.*(?:ly|ago)$)")
+_ADJUNCT = re.compile(r"\s*\b(?:by|in|on|at|under|during|near|after|before|until|since|between)\b.*$")
+# Nothing or a short object, and after it nothing but adjuncts.
+_OBJECT = re.compile(r"((?:the|an?) (?:[a-z-]+ )?[a-z]+)?(?:(?:^| )(?:by|in|on|at|from|near|under|during|off)\b.*)?$")
+_ROLES = (
+    r"(?:chief |lead |consulting |first |main )?(?:architect|engineer|designer|builder|director|author|composer|"
+    r"captain|founder|owner|leader|contractor|producer|sculptor|painter|inventor|manager|president|editor)"
+)
+# A name that a noun follows is a part of what is meant: "by the Acme glassworks".
+_NAME_ENDS = re.compile(r"\s*(?:$|[,.;:]|(?:and|as|at|before|for|from|in|near|of|on|to|under|until|who|whose|with)\b)")
+Rule = Callable[[Clause, str, PromptPassage], str | None]
+
+
+def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``question``: of the sentences that hold the answer, the first that a rule can turn round.
+
+    The question has the fewest words that lead to the answer: who did it is left out when it is asked
+    when, and the other way round. ``None`` stands for no question.
+    """
+    passage = parse_passages(prompt.inputs.get("passage", ""))[0]
+    answer = prompt.inputs.get("answer", "").strip()
+    made = next(questions_for(passage, answer), _NO_QUESTION) if answer and passage.text else _NO_QUESTION
+    return {"question": made}
+
+
+def questions_for(passage: PromptPassage, answer: str) -> Iterator[str]:
+    """Yield the questions that the rules make for an answer, in the order of the passage."""
+    for sentence in sentences(passage.text):
+        if not holds(sentence.text, answer):
+            continue
+        for question in (own(sentence, answer, passage) for own in (_role, _maker, _opening)):
+            if question:
+                yield question
+        for clause in clauses(sentence.text):
+            for rule in _RULES:
+                question = rule(clause, answer, passage)
+                if question and not holds(question, answer):
+                    yield f"{' '.join(question.split())}?"
+
+
+def _before(clause: Clause, answer: str) -> str | None:
+    """Return what stands between the verb and the answer, if the answer stands there as it is."""
+    match = re.search(rf"(?<![\w’'-]){re.escape(answer)}(?![\w’'-])", clause.rest)
+    return clause.rest[: match.start()].rstrip() if match else None
+
+
+def _complement(text: str) -> str:
+    text = text.strip()
+    kept = _ADJUNCT.sub("", text).strip(" ,")
+    return kept if kept and _COMPLEMENT.match(kept) and len(kept.split()) <= 5 else ""
+
+
+def _when(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    before = _before(clause, answer)
+    if before is None or not DATE.fullmatch(answer) or not re.search(r"(?:^| )(?:in|on)$", before):
+        return None
+    subject = subject_for_question(clause.subject, passage)
+    if subject is None or not clause.verb or clause.verb in ("has", "had"):
+        return None
+    before = re.sub(r"(?:^| )(?:in|on)$", "", before)
+    if re.search(r",|\band\b", before) or any(word in _INFINITIVES for word in re.findall(r"\bto ([a-z]+)", before)):
+        return None  # the date may belong to something else
+    if clause.auxiliary:
+        kept = _complement(before)
+        return f"When {clause.auxiliary} {subject} {clause.adverb} {clause.verb} {kept}"
+    base = BASE_OF_PAST.get(clause.verb)
+    whole = _OBJECT.match(before.strip())
+    if not base or not whole or (whole[1] and split_title(passage.title)[0] not in subject):
+        return None  # "When did A add a wing?" leaves open to what
+    return f"When did {subject} {base} {whole[1] or ''}"
+
+
+def _who_by(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    before = _before(clause, answer)
+    subject = subject_for_question(clause.subject, passage)
+    past = PAST_OF_PARTICIPLE.get(clause.verb)
+    if before is None or subject is None or not clause.auxiliary or past is None:
+        return None
+    agent = re.search(r"(?:^|^(?P<kept>.*?) )by(?: (?:the|a|an|his|her))?(?: [a-z]+){0,3}$", before)
+    if not agent or not fits_kind(answer, "person") or DATE.search(answer):
+        return None
+    if not _NAME_ENDS.match(clause.rest[len(before) :].strip().removeprefix(answer)):
+        return None
+    kept = (agent["kept"] or "").strip()
+    kept = "" if _ADJUNCT.fullmatch(f" {kept}") else kept
+    if kept and not _complement(kept):
+        return None
+    adverb = f"{clause.adverb} " if clause.adverb else ""
+    return f"Who {adverb}{past} {subject} {kept}"
+
+
+def _to_whom(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    subject = subject_for_question(clause.subject, passage)
+    if subject is None or not clause.auxiliary or clause.verb not in _PASSED_ON or _before(clause, answer) != "to":
+        return None
+    return f"Who {clause.auxiliary} {subject} {clause.verb} to"
+
+
+def _what_called(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    subject = subject_for_question(clause.subject, passage)
+    before = _before(clause, answer)
+    if subject is None or not clause.auxiliary or clause.verb not in _CALLED or before not in ("", "the"):
+        return None
+    return f"What {clause.auxiliary} {subject} {clause.verb}"
+
+
+def _where(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    subject = subject_for_question(clause.subject, passage)
+    if subject is None or not clause.auxiliary or clause.verb not in _PLACED or DATE.search(answer):
+        return None
+    return (
+        f"Where {clause.auxiliary} {subject} {clause.verb}" if _before(clause, answer) in ("in", "at", "near") else None
+    )
+
+
+def _how_much(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
+    subject = subject_for_question(clause.subject, passage)
+    before = _before(clause, answer)
+    if subject is None or before is None:
+        return None
+    after = clause.rest[len(before) :].strip().removeprefix(answer).split()
+    if clause.auxiliary and not clause.verb and not before and after and after[0].strip(",") in _MEASURES:
+        return f"How {after[0].strip(',')} {clause.auxiliary} {subject}"
+    if clause.verb in ("has", "had") and not before and after and answer[-1:].isalnum():
+        counted = []
+        for word in after:
+            counted.append(word.strip(",."))
+            if not re.fullmatch(r"[a-z-]+", counted[-1]):
+                return None
+            if counted[-1].endswith("s"):
+                does = "does" if clause.verb == "has" else "did"
+                return f"How many {' '.join(counted)} {does} {subject} have" if len(counted) <= 2 else None
+    if clause.verb == "cost" and not before:
+        return f"How much did {subject} cost"
+    return None
+
+
+def _role(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
+    """Turn round "Its architect was A" and "A was the engineer of the bridge"."""
+    name, text = re.escape(answer), sentence.text
+    match = re.match(rf"(?:Its|The) ({_ROLES}) was {name}\b", text)
+    if not match:
+        match = re.match(rf"{name} was (?:the|its) ({_ROLES})(?: of ((?:the|this) [a-z]+))?(?=[.,; ]|$)", text)
+        if match and match[2] and not stands_for_title(match[2], passage):
+            return None
+        after = text[match.end() :] if match else ""
+        if match and not match[2] and after.startswith(" of "):
+            return None
+    return f"Who was the {match[1]} of {named(passage)}?" if match and fits_kind(answer, "person") else None
+
+
+def _maker(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
+    """Turn round "A, a Swiss engineer, designed the first bridge at Westminster"."""
+    match = re.match(
+        rf"{re.escape(answer)}(?:, [^,]*,)? ([a-z]+) ((?:this|the)(?: [\w’'-]+){{1,5}}?)"
+        r"(?=[.,;]| (?:on|at|in|of|as|over|under|between|which|that|with|off|across|and|from|for)\b)",
+        sentence.text,
+    )
+    if not match or match[1] not in BASE_OF_PAST or not fits_kind(answer, "person"):
+        return None
+    return f"Who {match[1]} {named(passage)}?" if stands_for_title(match[2], passage) else None
+
+
+def _opening(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
+    """Turn round "Designed by A, the bridge ..."."""
+    match = re.match(rf"([A-Z][a-z]+) by (?:the [a-z]+ )?{re.escape(answer)}, (\w+(?: [a-z]+)?)\b", sentence.text)
+    past = PAST_OF_PARTICIPLE.get(match[1].lower()) if match else None
+    about = [words for words in (match[2], match[2].split()[0]) if stands_for_title(words, passage)] if match else []
+    return f"Who {past} {named(passage)}?" if past and about and fits_kind(answer, "person") else None
+
+
+_RULES: tuple[Rule, ...] = (_when, _who_by, _how_much, _to_whom, _what_called, _where)

@@ -1,0 +1,156 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from openai_server import serve
+
+from benchmarks.loading import load_questions
+from colbert_index import ColBERTIndex
+from colbert_index.store import checkpoint_home
+from engines.extractive import ExtractiveEngine
+from polyqa.adapting import adapt
+
+Run = Callable[..., tuple[int, str, str]]
+CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "checkpoints").symlink_to(checkpoint_home())
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYQA_HOME", str(home))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    wanted = ("tower-", "tay-", "tacoma-", "london-")
+    lines = [line for line in CORPUS.read_text().splitlines() if json.loads(line)["id"].startswith(wanted)]
+    path = tmp_path_factory.mktemp("corpus") / "bridges.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_shipped_test_corpus_is_sound() -> None:
+    records = [json.loads(line) for line in CORPUS.read_text().splitlines()]
+    assert len(records) >= 64
+    assert len({record["id"] for record in records}) == len(records) == len({record["title"] for record in records})
+    for record in records:
+        assert 50 <= len(record["text"].split()) <= 90, record["id"]
+
+
+def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_path: Path, home: Path) -> None:
+    out = tmp_path / "bridges"
+    words = ["adapt", str(corpus), "--program", "rac", "--out", str(out), "--yes"]
+    code, printed, err = run(*words)
+    assert code == 0, err
+    assert "at most 11 passages, 275 calls" in err
+    for row in ("answers detected", "verified by the reader", "ambiguous questions", "uncompiled", "bridges (knn)"):
+        assert row in printed
+    assert len(ColBERTIndex("bridges")) == 11
+    assert (home / "indexes" / "bridges").is_dir()
+    card = json.loads((out / "card.json").read_text())
+    assert card["train"]["source"].startswith("generated from bridges.jsonl by polyqa/extractive: 11 passages, ")
+    assert " verified, " in card["train"]["source"]
+    assert card["test_gain"]["before"]["n"] >= 3
+    assert card["index"]["name"] == "bridges"
+    questions = load_questions(out / "questions.json")
+    assert sum(len(question.readings) > 1 for question in questions) >= 5
+    program = (out / "program.json").read_text()
+    (out / "card.json").unlink()
+    code, again, err = run(*words)
+    assert code == 0, err
+    assert again == printed
+    assert (out / "program.json").read_text() == program
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    opened = {
+        "Tower Bridge (London)": "1894",
+        "Tower Bridge (Sacramento)": "1935",
+        "Tay Bridge (1878)": "1 June 1878",
+        "Tay Road Bridge": "1966",
+        "London Bridge (1831)": "1 August 1831",
+    }
+    records = {
+        name: {
+            "ambiguous_question": f"When was {name} opened?",
+            "qa_pairs": [{"question": f"When was {name} opened?", "short_answers": [year], "context": "No context"}],
+            "annotations": [{"long_answer": f"{name} was opened in {year}."}],
+        }
+        for name, year in opened.items()
+    }
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"dev": records}))
+    return str(path)
+
+
+def test_given_questions_are_split_and_used(
+    corpus: Path, run: Run, tmp_path: Path, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "compiled"
+    words = ["adapt", str(corpus), "--program", "rac", "--questions", mine, "--yes", "--out"]
+    code, printed, err = run(*words, str(home / "first"))
+    assert code == 0, err
+    assert "questions: 2 train, 1 dev, 2 held out" in printed
+    assert "answers detected" not in printed
+    card = json.loads((home / "first" / "card.json").read_text())
+    assert card["train"]["source"] == "mine.json"
+    assert card["test_gain"]["data"]["source"] == "held out: mine.json"
+    assert not (home / "first" / "questions.json").exists()
+
+    # Now that artifact is a shipped one: it is reported beside the new one.
+    monkeypatch.setattr("programs.artifact.compiled_home", lambda: home)
+    monkeypatch.setattr("polyqa.adapting.compiled_home", lambda: home)
+    code, printed, err = run(*words, str(tmp_path / "second"))
+    assert code == 0, err
+    rows = {line.split("(")[0].strip(): line.split() for line in printed.splitlines() if "(" in line}
+    assert rows["first"][2] == rows["second"][2]  # the same demos, the same DR
+    assert "first (shipped)" in printed
+    assert "first" not in run(*words, str(home / "first"))[1].replace("first (knn)", "")
+
+
+def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    code, _, err = run("adapt", str(corpus), "--program", "closed-book", "--out", str(tmp_path / "x"), "--yes")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "only programs that retrieve" in err
+    few = tmp_path / "few.jsonl"
+    few.write_text(corpus.read_text().splitlines()[0] + "\n" + corpus.read_text().splitlines()[4] + "\n")
+    code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
+    assert code == 2
+    assert "There are 0 questions" in err.splitlines()[-1]
+    code, _, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
+    assert code == 2
+    assert "holds other passages than this corpus" in err.splitlines()[-1]
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"))
+    assert code == 0
+    assert "not started" in err
+
+
+def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) -> None:
+    with serve(ExtractiveEngine()) as server:
+        done = adapt(
+            corpus,
+            "rac",
+            out=tmp_path / "wired",
+            lm="openai/any",
+            api_base=server.base,
+            limit_passages=7,
+            threads=2,
+        )
+    assert done is not None
+    assert done.counts is not None
+    assert done.counts.passages == 7
+    assert len(done.index) == 11
+    assert done.made.card.lm == "openai/any"
+    assert len(server.requests) > 7 * 3
+    assert not {question.id for question in done.train} & {question.id for question in done.held_out}

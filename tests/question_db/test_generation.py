@@ -1,0 +1,187 @@
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import dspy
+import pytest
+from harness import fields, scripted
+from openai_server import serve
+from pydantic import ValidationError
+
+from embedded_models import Reader
+from engines.extractive import ExtractiveEngine
+from metrics.agreement import agree
+from question_db import GeneratedQuestion, Generation, generate_questions
+from question_db.verification import verified
+from signatures import Passage, PolyqaError
+
+DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
+
+
+def test_every_answer_stands_in_its_passage_and_the_reader_confirms_it(
+    generation: Generation, corpus: list[Passage], reader: Reader
+) -> None:
+    texts = {passage.pid: passage.text for passage in corpus}
+    assert len(generation.questions) >= len(corpus)
+    for one in generation.questions:
+        assert re.match(r"(?:When|Who|Where|What|How) .+\?$", one.question)
+        for answer, pid in zip(one.answers, one.pids, strict=True):
+            assert answer in texts[pid]
+            (reading,) = reader.read([(one.question, texts[pid])])
+            assert agree(reading.answer(), [answer]), one.question
+            assert answer not in one.question
+
+
+def test_questions_stand_on_their_own(generation: Generation, corpus: list[Passage]) -> None:
+    words = {passage.pid: set(re.findall(r"\w{4,}", passage.title)) for passage in corpus}
+    for one in generation.questions:
+        assert not re.search(r"\b(?:it|this|that|these|he|she|they)\b", one.question)
+        named = words[one.pids[0]] & set(re.findall(r"\w{4,}", one.question))
+        person = re.match(r"When did [A-Z]\w+ [A-Z]\w+ die\?", one.question)
+        assert named or person, one.question
+
+
+def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: list[Passage]) -> None:
+    counts = generation.counts
+    assert counts.passages == len(corpus)
+    assert counts.failed == 0
+    assert counts.answers > counts.generated >= counts.verified >= counts.questions == len(generation.questions)
+    assert 0 < counts.revised <= counts.verified
+    assert f"{counts.verified:,} verified" in str(counts)
+
+
+@pytest.mark.parametrize("kills", [1, 3])
+def test_a_killed_generation_ends_as_an_undisturbed_one(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, generation: Generation, tmp_path: Path, kills: int
+) -> None:
+    """Each run is a forked process, killed by SIGKILL when some passages are done."""
+    journal = tmp_path / "journal.jsonl"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    for number in range(kills):
+        child = os.fork()
+        if not child:
+            slow = lambda: time.sleep(0.2)  # noqa: E731
+            generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=1, step=slow)
+            os._exit(1)
+        deadline = time.monotonic() + 60
+        while (journal.read_bytes().count(b"\n") if journal.exists() else 0) < 2 * (number + 1):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status)
+    with journal.open("ab") as file:
+        file.write(b'{"pid": "half a li')
+    known = len(journal.read_text().splitlines()) - 2
+    assert 0 < known < len(corpus)
+    steps: list[int] = []
+    again = generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1))
+    assert again == generation
+    assert len(steps) == len(corpus)
+    assert len(journal.read_text().splitlines()) == 1 + len(corpus)
+
+
+def test_a_finished_generation_asks_nothing(corpus: list[Passage], reader: Reader, tmp_path: Path) -> None:
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        first = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=3)
+        asked = len(server.requests)
+        again = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=3)
+    assert asked > 3
+    assert len(server.requests) == asked
+    assert again == first
+    assert first.questions
+
+
+def test_a_journal_of_something_else_is_refused(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path
+) -> None:
+    journal = tmp_path / "j.jsonl"
+    generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    with pytest.raises(PolyqaError, match="other settings \\(corpus was"):
+        generate_questions(corpus[:2], lm=lm, reader=reader, journal=journal)
+    journal.write_text('{"pid": "x"}\n')
+    with pytest.raises(PolyqaError, match="no journal"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    journal.write_text("no JSON\n")
+    with pytest.raises(PolyqaError, match="damaged"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+
+
+def by_hand(message: str) -> str:
+    """Reply as a language model with habits of its own would."""
+    if "revised_question ##" in message:
+        named = re.sub(r"\bit\b", "Orava Dam", re.search(r"## question ## ]]\n(.*)", message)[1])  # type: ignore[index]
+        return fields(revised_question=f'"{named}"')
+    if "`[[ ## question ## ]]`" in message:
+        answer = re.search(r"## answer ## ]]\n(.*)", message)[1]  # type: ignore[index]
+        told = {"Jan Hora": "Who built it?", "1941": "When was it built by Jan Hora?", "Slovakia": "Where is it?"}
+        return fields(question=told.get(answer, "None"))
+    return fields(answers="1. Jan Hora\n2. 1941\n3. the 1941\n4. Slovakia\n5. Orava Dam (upper)\n6. 41 metres")
+
+
+def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path) -> None:
+    with scripted(by_hand) as (lm, _):
+        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
+    # "Slovakia" does not stand in the passage, "the 1941" neither; for 41 metres there was no question.
+    assert {(one.question, one.answers) for one in made.questions} == {
+        ("Who built Orava Dam?", ("Jan Hora",)),
+        ("When was Orava Dam built by Jan Hora?", ("1941",)),
+    }
+    assert made.counts.answers == 3
+    assert made.counts.generated == made.counts.verified == made.counts.revised == 2
+
+
+def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
+    pairs = [("When was the dam built?", "1941"), ("When was the dam built?", "Jan Hora"), ("Who sang there?", "1941")]
+    assert verified(pairs, DAM.text, reader) == [True, False, False]
+
+
+def test_the_same_question_of_two_passages_has_both_answers(reader: Reader, tmp_path: Path) -> None:
+    other = DAM.model_copy(update={"pid": "e", "text": DAM.text.replace("1941", "1953").replace("Jan", "Eva")})
+
+    def reply(message: str) -> str:
+        if "`[[ ## answers ## ]]`" in message:
+            return fields(answers='["1941", "1953"]')
+        if "`[[ ## question ## ]]`" in message:
+            return fields(question="When was the dam built?")
+        return fields(revised_question="When was the dam built?")
+
+    with scripted(reply) as (lm, _):
+        made = generate_questions([DAM, other], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
+    assert made.questions == (
+        GeneratedQuestion(question="When was the dam built?", answers=("1941", "1953"), pids=("d", "e")),
+    )
+
+
+def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
+    journal = tmp_path / "j.jsonl"
+    broken = True
+
+    def reply(message: str) -> str:
+        if broken and "Smeaton" in message:
+            return "I would rather not."
+        return fields(answers="[]")
+
+    with scripted(reply) as (lm, _):
+        first = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        assert first.counts.failed >= 1
+        assert len(journal.read_text().splitlines()) == 1 + 4 - first.counts.failed
+        broken = False
+        again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+    assert again.counts.failed == 0
+
+
+def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
+    with scripted(lambda _: "no") as (lm, _), pytest.raises(PolyqaError, match=r"The first \d+ passages all failed"):
+        generate_questions(corpus, lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=1)
+    assert len((tmp_path / "j.jsonl").read_text().splitlines()) == 1
+    assert json.loads((tmp_path / "j.jsonl").read_text())["settings"]["lm"] == "openai/scripted"
+
+
+def test_a_question_needs_as_many_passages_as_answers() -> None:
+    with pytest.raises(ValidationError, match="2 answers from 1 passages"):
+        GeneratedQuestion(question="Who?", answers=("a", "b"), pids=("p",))
