@@ -27,6 +27,9 @@ def compile_command(
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="From which score on a run becomes a demo.")
     ] = None,
+    predictors: Annotated[
+        str | None, typer.Option(help="Which predictors get demos, with commas between; all if not given.")
+    ] = None,
     passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
@@ -68,6 +71,7 @@ def compile_command(
         measure=measure,  # type: ignore[arg-type]
         reader=reader,
         threshold=threshold,
+        predictors=tuple(predictors.split(",")) if predictors else None,
         seed=seed,
         threads=threads,
         confirm=confirm,

@@ -68,6 +68,7 @@ def compile(
     measure: Measure = "dr",
     reader: str = EMBEDDED_READER,
     threshold: float | None = None,
+    predictors: Sequence[str] | None = None,
     seed: int = 0,
     threads: int | None = None,
     confirm: Confirm = lambda estimated: True,
@@ -88,12 +89,14 @@ def compile(
         See `benchmarks.loading.load_questions`. Demos come from train; dev picks and is reported; test is
         reported once and may be left out. They must not share a question.
     out
-        The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it
-        is done.
+        The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work``, which may
+        be deleted afterwards.
     lm, prompt_lm, api_base
         What runs the program, and what writes instructions (``lm`` if not given).
     measure, reader, threshold
         The metric; the recipe's threshold if none is given.
+    predictors
+        Which predictors get demos from labels or runs; the recipe's choice if not given.
     seed, threads
         Of every random choice, and questions at once.
     confirm
@@ -111,6 +114,8 @@ def compile(
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
     if threshold is not None:
         chosen = chosen.model_copy(update={"threshold": threshold})
+    if predictors is not None:
+        chosen = chosen.model_copy(update={"predictors": tuple(predictors)})
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
     writer = _writer(prompt_lm, model, api_base)
     check_writer(chosen, str(writer.model))

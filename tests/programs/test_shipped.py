@@ -1,0 +1,32 @@
+import json
+
+import pytest
+
+import polyqa
+from benchmarks.loading import load_questions
+from programs.artifact import artifact_names, read_artifact
+
+
+@pytest.mark.parametrize("name", artifact_names())
+def test_a_shipped_artifact_loads_strictly_and_answers(name: str) -> None:
+    program = polyqa.load(name)
+    result = polyqa.ask("When did Titanic come out?", program=program)
+    assert result.interpretations
+    assert any(predictor.demos for _, predictor in program.named_predictors())
+
+
+@pytest.mark.parametrize("name", artifact_names())
+def test_its_demos_are_training_questions_and_it_gained_on_dev(name: str) -> None:
+    artifact = read_artifact(name)
+    train = {question.question for question in load_questions("homonyms/train")}
+    shown = [demo["question"] for own in artifact.state.values() for demo in own["demos"]]
+    assert shown
+    assert set(shown) <= train
+    assert artifact.card.dev_gain is not None
+    assert artifact.card.dev_gain.difference > 0
+    assert artifact.card.test_gain is not None
+    assert json.dumps(artifact.card.describe())
+
+
+def test_something_is_shipped() -> None:
+    assert "rac-homonyms" in artifact_names()
