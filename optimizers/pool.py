@@ -1,7 +1,6 @@
 """Demos from a program's own good runs, as a pool; a killed run goes on."""
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
@@ -11,9 +10,12 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
+from benchmarks.loading import questions_fingerprint
 from metrics.gold import Question
 from metrics.optimizing import AnswerMetric
 from programs.recording import recording
+from programs.state import program_hash
+from question_db.journal import appending, read_journal
 
 Demo = dict[str, Any]
 
@@ -41,7 +43,8 @@ def bootstrap_pool(
     metric
         A run counts if its score reaches ``metric.threshold``.
     journal
-        JSON lines, one per question that was run; those in it are not run again.
+        JSON lines, one per question that was run; those in it are not run again. It belongs to this
+        program, language model, metric and these questions.
     threads, step
         Questions at once; called after each question.
 
@@ -52,7 +55,13 @@ def bootstrap_pool(
         times in one run (verification) gives its first demo for each distinct reply.
     """
     names = {id(predictor): name for name, predictor in program.named_predictors()}
-    done = _read(journal)
+    settings = {
+        "lm": str(lm.model),
+        "program": program_hash(program),
+        "metric": [metric.reader.name, metric.measure, metric.threshold],
+        "questions": questions_fingerprint(questions),
+    }
+    done = {line["id"]: line for line in read_journal(journal, settings)}
     open_questions = [question for question in questions if question.id not in done]
     for _ in done:
         step()
@@ -74,36 +83,22 @@ def bootstrap_pool(
         return {"id": question.id, "score": score, "failed": failed, "demos": demos}
 
     if open_questions:
-        journal.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        pool = ThreadPoolExecutor(threads)
-        futures = [pool.submit(copy_context().run, run, question) for question in open_questions]
-        try:
-            for future in as_completed(futures):
-                line = to_jsonable_python(future.result())
-                os.write(file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-                done[line["id"]] = line
-                step()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-            os.close(file)
+        with appending(journal, settings) as append, ThreadPoolExecutor(threads) as pool:
+            futures = [pool.submit(copy_context().run, run, question) for question in open_questions]
+            try:
+                for future in as_completed(futures):
+                    line = to_jsonable_python(future.result())
+                    append(line)
+                    done[line["id"]] = line
+                    step()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
     return _merge([name for name, _ in program.named_predictors()], [done[question.id] for question in questions])
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:
     fields = predictor.signature.fields
     return {name: value for name, value in {**inputs, **outputs}.items() if name in fields and value is not None}
-
-
-def _read(journal: Path) -> dict[str, dict[str, Any]]:
-    if not journal.exists():
-        return {}
-    data = journal.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):  # killed while writing
-        with journal.open("r+b") as file:
-            file.truncate(len(whole))
-    return {line["id"]: line for line in map(json.loads, whole.splitlines())}
 
 
 def _merge(names: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Demo]]:

@@ -44,7 +44,7 @@ def read_journal(path: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     earlier = lines[0].get(_SETTINGS) if isinstance(lines[0], dict) else None
     if not isinstance(earlier, dict):
-        raise PolyqaError(f"{path} is no journal of generated questions; choose another folder.")
+        raise PolyqaError(f"{path} is no journal that polyqa began; choose another folder.")
     changed = [
         f"{name} was {earlier.get(name)}, is {new}" for name, new in settings.items() if earlier.get(name) != new
     ]

@@ -147,8 +147,11 @@ import polyqa
 from benchmarks.loading import load_questions
 from metrics.optimizing import AnswerMetric
 from embedded_models import Reader
+from engines.extractive import ExtractiveEngine, embedded_lm
 from optimizers import compile, recipe
-program, lm = polyqa.load("rac"), polyqa.language_model()
+# In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the batch,
+# and a resumed run has other batches.
+program, lm = polyqa.load("rac"), embedded_lm(ExtractiveEngine(reader=Reader()))
 print("ready", flush=True)
 chosen = recipe("knn-bootstrap").model_copy(update={"threshold": 0.2})
 made = compile(program, load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
@@ -175,9 +178,9 @@ def test_a_killed_compilation_goes_on_and_ends_alike(tmp_path: Path) -> None:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()  # type: ignore[union-attr]
-    before = {json.loads(line)["id"] for line in journal.read_bytes().splitlines()[:-1]}
+    before = {json.loads(line)["id"] for line in journal.read_bytes().splitlines()[1:-1]}  # the first: settings
     last = start(folder)
     assert last.communicate(timeout=300)[0].split()[-1] == expected
-    lines = [json.loads(line)["id"] for line in journal.read_bytes().splitlines()]
+    lines = [json.loads(line)["id"] for line in journal.read_bytes().splitlines()[1:]]
     assert len(lines) == len(set(lines)) == 16
     assert before <= set(lines)

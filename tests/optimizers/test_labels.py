@@ -1,11 +1,15 @@
+from pathlib import Path
+
 import dspy
 import pytest
 
+from embedded_models import Reader
 from metrics.exact_presence import exact_presence
 from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
 from optimizers.labels import label_demos
 from optimizers.pool import bootstrap_pool
-from signatures import AmbiguityType
+from signatures import AmbiguityType, PolyqaError
 
 
 def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: list[Question]) -> None:
@@ -40,18 +44,25 @@ def test_verdicts_say_whether_the_passages_hold_the_answer(diva: dspy.Module, tr
 
 
 def test_a_pool_holds_only_runs_that_the_metric_accepts(
-    diva: dspy.Module, train: list[Question], embedded: dspy.LM, reader: object, tmp_path: pytest.TempPathFactory
+    diva: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
 ) -> None:
-    from metrics.optimizing import AnswerMetric
-
     seen: list[float] = []
-    strict = AnswerMetric(reader, threshold=0.5, observe=seen.append)  # type: ignore[arg-type]
-    pool = bootstrap_pool(diva, train, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)  # type: ignore[operator]
+    strict = AnswerMetric(reader, threshold=0.5, observe=seen.append)
+    pool = bootstrap_pool(diva, train, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)
     good = sum(score >= 0.5 for score in seen)
     assert len(seen) == len(train)
     assert 0 < good < len(train)
     assert len(pool["infer"]) == good
     assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in pool["infer"])
-    nothing = AnswerMetric(reader, threshold=1.0)  # type: ignore[arg-type]
-    empty = bootstrap_pool(diva, train, lm=embedded, metric=nothing, journal=tmp_path / "none.jsonl", threads=2)  # type: ignore[operator]
+    nothing = AnswerMetric(reader, threshold=1.0)
+    empty = bootstrap_pool(diva, train, lm=embedded, metric=nothing, journal=tmp_path / "none.jsonl", threads=2)
     assert not any(empty.values())
+
+
+def test_the_journal_of_another_pool_is_refused(
+    rac: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
+) -> None:
+    metric = AnswerMetric(reader)
+    bootstrap_pool(rac, train[:2], lm=embedded, metric=metric, journal=tmp_path / "pool.jsonl", threads=2)
+    with pytest.raises(PolyqaError, match="questions was"):
+        bootstrap_pool(rac, train[:3], lm=embedded, metric=metric, journal=tmp_path / "pool.jsonl", threads=2)
