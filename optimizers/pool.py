@@ -1,7 +1,7 @@
 """Demos from a program's own good runs, as a pool; a killed run goes on."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from pathlib import Path
@@ -28,7 +28,6 @@ def bootstrap_pool(
     metric: AnswerMetric,
     journal: Path,
     threads: int = 8,
-    step: Callable[[], None] = lambda: None,
 ) -> dict[str, list[Demo]]:
     """Run a program on training questions and keep what its predictors said where the metric accepts.
 
@@ -45,8 +44,8 @@ def bootstrap_pool(
     journal
         JSON lines, one per question that was run; those in it are not run again. It belongs to this
         program, language model, metric and these questions.
-    threads, step
-        Questions at once; called after each question.
+    threads
+        Questions at once.
 
     Returns
     -------
@@ -63,8 +62,6 @@ def bootstrap_pool(
     }
     done = {line["id"]: line for line in read_journal(journal, settings)}
     open_questions = [question for question in questions if question.id not in done]
-    for _ in done:
-        step()
 
     def run(question: Question) -> dict[str, Any]:
         trace: list[Any] = []
@@ -90,7 +87,6 @@ def bootstrap_pool(
                     line = to_jsonable_python(future.result())
                     append(line)
                     done[line["id"]] = line
-                    step()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     return _merge([name for name, _ in program.named_predictors()], [done[question.id] for question in questions])
