@@ -9,8 +9,7 @@ from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker,
 from embedded_models import Encoder
 from signatures import PolyqaError
 
-from .grounded import GroundedProgram
-from .registry import program_class
+from .registry import program_class, registered
 
 
 def assemble(
@@ -55,4 +54,4 @@ def assemble(
 
 def retrieves(program: str) -> bool:
     """Return whether a program, by name, searches an index."""
-    return issubclass(program_class(program), GroundedProgram)
+    return "index" in registered(program).needs
