@@ -3,11 +3,9 @@
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import dspy
 
@@ -24,6 +22,7 @@ from programs.knn import set_knn_demos
 from programs.state import dump_program, load_program, program_hash
 from signatures import PolyqaError
 
+from .calls import CallCounter, kept_calls
 from .labels import label_demos
 from .meter import Meter
 from .pool import Demo, bootstrap_pool
@@ -69,6 +68,7 @@ def compile(
     work: str | Path,
     seed: int = 0,
     threads: int = 8,
+    max_calls: int | None = None,
     progress: Callable[[int], Progress] = silent,
 ) -> Compiled:
     """Compile a program and score it on dev, before and after.
@@ -94,13 +94,17 @@ def compile(
         may be deleted afterwards.
     seed, threads
         Of every random choice, and questions at once.
+    max_calls
+        Stop when so many calls of language models have gone out, those of stopped compilations in ``work``
+        included.
     progress
         Shows the runs over questions.
 
     Raises
     ------
     PolyqaError
-        If a question is in both sets, or the recipe needs a language model that writes and there is none.
+        If a question is in both sets, the recipe needs a language model that writes and there is none,
+        ``work`` is of another compilation, or ``max_calls`` is reached.
     """
     check_disjoint({"the trainset": trainset, "the devset": devset})
     writer = prompt_lm or lm
@@ -109,12 +113,23 @@ def compile(
         raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
+    _check_same(work / "compilation.json", program, trainset, devset, recipe, metric, lm, writer, seed)
     meter = Meter(work / "spent.json")
-    cached = lm.copy(cache=True)
     started = time.perf_counter()
-    with call_cache(work / "calls"), dspy.context(callbacks=[*(dspy.settings.callbacks or ()), meter]):
+    with kept_calls(work, max_calls) as calls, dspy.context(callbacks=[*(dspy.settings.callbacks or ()), meter]):
         try:
-            context = _Context(trainset, devset, metric, cached, writer.copy(cache=True), work, seed, threads, progress)
+            context = _Context(
+                trainset=trainset,
+                devset=devset,
+                metric=metric,
+                lm=lm.copy(cache=True),
+                prompt_lm=writer.copy(cache=True),
+                work=work,
+                seed=seed,
+                threads=threads,
+                progress=progress,
+                calls=calls,
+            )
             before = _score(program, "before", context)
             compiled = _compile(recipe, program.deepcopy(), context, ())
             after = _score(compiled, "after", context)
@@ -151,6 +166,50 @@ class _Context:
     seed: int
     threads: int
     progress: Callable[[int], Progress]
+    calls: CallCounter
+
+
+def _check_same(
+    path: Path,
+    program: dspy.Module,
+    trainset: Sequence[Question],
+    devset: Sequence[Question],
+    recipe: Recipe,
+    metric: AnswerMetric,
+    lm: dspy.LM,
+    writer: dspy.LM,
+    seed: int,
+) -> None:
+    """Check that what lies in a working folder was made by the same compilation; write down which one it is."""
+    retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
+    settings = {
+        "program": f"{type(program).__name__} {program_hash(program)}",
+        "settings": {
+            name: value
+            for name, value in vars(program).items()
+            if name[0] != "_" and isinstance(value, (int, float, str))
+        },
+        "index": [str(one.fingerprint) for one in retrievers if hasattr(one, "fingerprint")],
+        "train": questions_fingerprint(trainset),
+        "dev": questions_fingerprint(devset),
+        "recipe": recipe.model_dump(mode="json"),
+        "measure": metric.measure,
+        "reader": metric.reader.name,
+        "lm": str(lm.model),
+        "prompt_lm": str(writer.model),
+        "seed": seed,
+    }
+    if not path.exists():
+        write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
+        return
+    earlier = json.loads(path.read_text(encoding="utf-8"))
+    changed = [
+        f"{name} was {earlier.get(name)}, is {new}" for name, new in settings.items() if earlier.get(name) != new
+    ]
+    if changed:
+        raise PolyqaError(
+            f"{path.parent} is of another compilation: {'; '.join(changed)}. Remove it, or choose another folder."
+        )
 
 
 def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tuple[str, ...]) -> dspy.Module:
@@ -188,6 +247,7 @@ def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tupl
                 threads=context.threads,
                 work=context.work,
             )
+    context.calls.check()  # a program that was made while calls were refused must not be taken for a finished step
     _write_state(done, program)
     return program
 
@@ -237,14 +297,3 @@ def _score(program: dspy.Module, name: str, context: _Context) -> Run:
         threads=context.threads,
         progress=context.progress,
     )
-
-
-@contextmanager
-def call_cache(folder: Path) -> Iterator[None]:
-    """Keep the replies of language models in a folder while the block runs: a stopped one replays them."""
-    earlier: Any = dspy.cache
-    dspy.configure_cache(disk_cache_dir=str(folder), restrict_pickle=True)
-    try:
-        yield
-    finally:
-        dspy.cache = earlier

@@ -1,11 +1,15 @@
 """What compiling will take: calls, tokens and money, before it starts."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import dspy
 
+from benchmarks.runs import write_atomically
 from metrics.gold import Question
 from programs.recording import recording
+from programs.state import program_hash
 
 from .recipe import Recipe
 
@@ -51,11 +55,26 @@ class Estimate:
         )
 
 
-def measure_question(program: dspy.Module, question: Question, lm: dspy.LM) -> PerQuestion:
-    """Run the program once and return what it took."""
-    with recording(lm) as recorder:
+def measure_question(program: dspy.Module, question: Question, lm: dspy.LM, kept: Path) -> PerQuestion:
+    """Run the program once and return what it took.
+
+    Parameters
+    ----------
+    program, question, lm
+        What is run. No cache answers: its replies would cost nothing.
+    kept
+        A JSON file. It keeps what was measured, so that a command that goes on need not measure again.
+    """
+    of = {"program": program_hash(program), "question": question.question, "lm": str(lm.model)}
+    if kept.exists():
+        earlier = json.loads(kept.read_text(encoding="utf-8"))
+        if earlier["of"] == of:
+            return PerQuestion(**earlier["took"])
+    with recording(lm.copy(cache=False)) as recorder:
         program(question=question.question)
-    return PerQuestion(len(recorder.calls), recorder.input_tokens, recorder.output_tokens)
+    took = PerQuestion(len(recorder.calls), recorder.input_tokens, recorder.output_tokens)
+    write_atomically(kept, json.dumps({"of": of, "took": asdict(took)}, ensure_ascii=False))
+    return took
 
 
 def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:

@@ -47,14 +47,15 @@ class Meter(BaseCallback):
             self._asked[call_id] = instance
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        """Count a call and its tokens; a reply from the cache costs nothing and has none."""
+        """Count a call, or the calls for several replies, and the tokens; a reply from the cache reports none."""
         with self._lock:
             history = list(getattr(self._asked.pop(call_id, None), "history", ()))[-_RECENT:]
             fresh = [entry for entry in history if entry.get("uuid") not in self._counted]
             self._counted.update(entry["uuid"] for entry in fresh)
-        usages = [entry.get("usage") or {} for entry in fresh]
+        made = [entry for entry in fresh if entry.get("usage")]
+        usages = [entry["usage"] for entry in made]
         self.add(
-            calls=sum(bool(usage) for usage in usages),
+            calls=sum(len(entry.get("outputs") or (1,)) for entry in made),  # each of n replies is a request
             input_tokens=sum(int(usage.get("prompt_tokens") or 0) for usage in usages),
             output_tokens=sum(int(usage.get("completion_tokens") or 0) for usage in usages),
         )

@@ -16,6 +16,7 @@ from metrics.optimizing import AnswerMetric
 from programs.recording import recording
 from programs.state import program_hash
 from question_db.journal import appending, read_journal
+from signatures import PolyqaError
 
 Demo = dict[str, Any]
 
@@ -42,8 +43,8 @@ def bootstrap_pool(
     metric
         A run counts if its score reaches ``metric.threshold``.
     journal
-        JSON lines, one per question that was run; those in it are not run again. It belongs to this
-        program, language model, metric and these questions.
+        JSON lines, one per question that was run; those in it are not run again, unless they failed. It
+        belongs to this program, language model, metric and these questions.
     threads
         Questions at once.
 
@@ -52,6 +53,11 @@ def bootstrap_pool(
     dict
         Predictor name to demos, in the order of the questions. A predictor that was called several
         times in one run (verification) gives its first demo for each distinct reply.
+
+    Raises
+    ------
+    PolyqaError
+        If every question failed: the cause is not the questions.
     """
     names = {id(predictor): name for name, predictor in program.named_predictors()}
     settings = {
@@ -60,7 +66,7 @@ def bootstrap_pool(
         "metric": [metric.reader.name, metric.measure, metric.threshold],
         "questions": questions_fingerprint(questions),
     }
-    done = {line["id"]: line for line in read_journal(journal, settings)}
+    done = {line["id"]: line for line in read_journal(journal, settings) if not line["failed"]}
     open_questions = [question for question in questions if question.id not in done]
 
     def run(question: Question) -> dict[str, Any]:
@@ -73,7 +79,7 @@ def bootstrap_pool(
                 prediction = program(question=question.question)
             value = metric(question.to_example(), prediction)
             score = float(value)
-        except Exception as error:  # one bad reply must not end hours of compiling; it is kept and counted
+        except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run anew
             failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if not failed and score >= metric.threshold:
             demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]
@@ -89,6 +95,12 @@ def bootstrap_pool(
                     done[line["id"]] = line
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+    failures = [line["failed"] for line in done.values() if line["failed"]]
+    if failures and len(failures) == len(done):
+        raise PolyqaError(
+            f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
+            "again; they are run anew."
+        )
     return _merge([name for name, _ in program.named_predictors()], [done[question.id] for question in questions])
 
 

@@ -1,6 +1,8 @@
 """DSPy's own optimizers, called with what each of them wants."""
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -53,34 +55,36 @@ def run_teleprompter(
     train, dev = ([question.to_example() for question in questions] for questions in (trainset, devset))
     settings: dict[str, Any] = dict(recipe.settings)
     try:
-        match recipe.optimizer:
-            case "few-shot":
-                few = dspy.BootstrapFewShot(metric=metric, **settings)
-                return few.compile(program, trainset=train)
-            case "few-shot-search":
-                search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
-                return search.compile(program, trainset=train, valset=dev)
-            case "copro":
-                copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
-                options = {"num_threads": threads, "display_progress": False}
-                return copro.compile(program, trainset=train, eval_kwargs=options)
-            case "mipro":
-                return _mipro(program, train, dev, metric, prompt_lm, seed, threads, settings)
-            case "simba":
-                simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
-                return simba.compile(program, trainset=train, seed=seed)
-            case "gepa":
-                gepa = dspy.GEPA(
-                    metric=FeedbackMetric(metric.reader, measure=metric.measure),
-                    reflection_lm=prompt_lm,
-                    num_threads=threads,
-                    log_dir=str(work / "gepa"),
-                    seed=seed,
-                    **settings,
-                )
-                return gepa.compile(program, trainset=train, valset=dev)
-            case other:
-                raise PolyqaError(f"{other!r} is not one of DSPy's optimizers.")
+        # They print what they do, and their progress bars, where the user's command prints its result.
+        with redirect_stdout(sys.stderr):
+            match recipe.optimizer:
+                case "few-shot":
+                    few = dspy.BootstrapFewShot(metric=metric, **settings)
+                    return few.compile(program, trainset=train)
+                case "few-shot-search":
+                    search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
+                    return search.compile(program, trainset=train, valset=dev)
+                case "copro":
+                    copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
+                    options = {"num_threads": threads, "display_progress": False}
+                    return copro.compile(program, trainset=train, eval_kwargs=options)
+                case "mipro":
+                    return _mipro(program, train, dev, metric, prompt_lm, seed, threads, settings)
+                case "simba":
+                    simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
+                    return simba.compile(program, trainset=train, seed=seed)
+                case "gepa":
+                    gepa = dspy.GEPA(
+                        metric=FeedbackMetric(metric.reader, measure=metric.measure),
+                        reflection_lm=prompt_lm,
+                        num_threads=threads,
+                        log_dir=str(work / "gepa"),
+                        seed=seed,
+                        **settings,
+                    )
+                    return gepa.compile(program, trainset=train, valset=dev)
+                case other:
+                    raise PolyqaError(f"{other!r} is not one of DSPy's optimizers.")
     except TypeError as error:
         if "unexpected keyword argument" in str(error):
             raise PolyqaError(f"The recipe {recipe.name!r} has a setting that its optimizer lacks: {error}.") from error

@@ -20,6 +20,7 @@ from colbert_index.store import index_path
 from embedded_models import EMBEDDED_READER
 from engines.extractive import MODEL_NAME
 from metrics.gold import Question
+from optimizers.calls import kept_calls
 from optimizers.recipe import Recipe
 from optimizers.training_set import pick_passages, split_questions, training_questions
 from programs.artifact import artifact_names, compiled_home, read_artifact
@@ -92,6 +93,7 @@ def adapt(
     seed: int = 0,
     threads: int | None = None,
     confirm: Callable[[object], bool] = lambda what: True,
+    max_calls: int | None = None,
     progress: Callable[[int], Progress] = silent,
     steps: Steps = no_steps,
     index_progress: bool = False,
@@ -115,6 +117,9 @@ def adapt(
         Of every random choice: 40% of the questions are held out and reported, a quarter of the rest is dev.
     confirm
         Is shown what each long step may take; ``False`` stops, and ``None`` is returned.
+    max_calls
+        Stop whenever so many calls of language models have gone out in all steps, those of stopped runs for the
+        same ``out`` included.
     steps
         Shows the passages as they are done.
     index_progress
@@ -123,7 +128,8 @@ def adapt(
     Raises
     ------
     PolyqaError
-        If something given is missing or does not fit, or the corpus gives too few questions.
+        If something given is missing or does not fit, the corpus gives too few questions, or
+        ``max_calls`` is reached.
     """
     passages = read_corpus(corpus)
     out = Path(out)
@@ -131,45 +137,52 @@ def adapt(
     workers = threads or (2 if model.model == MODEL_NAME else 8)
     given = load_questions(questions) if questions is not None else None
     index = ready_index(passages, out.name, progress=index_progress)
-    counts: Counts | None = None
-    if given is not None:
-        every, source = given, f"{Path(questions or '').name}"
-    else:
-        chosen = pick_passages(passages, limit_passages, seed) if limit_passages else passages
-        if not confirm(f"{len(chosen):,} passages, {_MOST_CALLS * len(chosen):,} calls to make questions from them"):
-            return None
-        made = _generate(chosen, model, reader, out, workers, steps)
-        counts = made.counts
-        every = training_questions(
-            made.questions, chosen, encoder=shared_encoder(), reader=shared_reader(reader), seed=seed
+    with kept_calls(out / ".work", max_calls):
+        counts: Counts | None = None
+        if given is not None:
+            every, source = given, f"{Path(questions or '').name}"
+        else:
+            chosen = pick_passages(passages, limit_passages, seed) if limit_passages else passages
+            if not confirm(
+                f"{len(chosen):,} passages, {_MOST_CALLS * len(chosen):,} calls to make questions from them"
+            ):
+                return None
+            made = _generate(chosen, model, reader, out, workers, steps)
+            counts = made.counts
+            every = training_questions(
+                made.questions, chosen, encoder=shared_encoder(), reader=shared_reader(reader), seed=seed
+            )
+            source = f"generated from {Path(corpus).name} by {model.model}: {counts}; {_described(every)}"
+        short = Path(questions or corpus).name
+        train, dev, held_out = _split(every, seed)
+        if given is None:
+            out.mkdir(parents=True, exist_ok=True)
+            write_atomically(out / QUESTIONS, json.dumps(_records(every), ensure_ascii=False, indent=1) + "\n")
+        made_artifact = compile(
+            program,
+            recipe=recipe,
+            train=train,
+            dev=dev,
+            test=held_out,
+            out=out,
+            index=index.path,
+            lm=model,
+            prompt_lm=prompt_lm,
+            api_base=api_base if isinstance(prompt_lm, str) else None,
+            reader=reader,
+            seed=seed,
+            threads=workers,
+            confirm=confirm,
+            progress=progress,
+            described={
+                "train": source[:500],
+                "dev": f"part of train: {short}"[:500],
+                "test": f"held out: {short}"[:500],
+            },
         )
-        source = f"generated from {Path(corpus).name} by {model.model}: {counts}; {_described(every)}"
-    short = Path(questions or corpus).name
-    train, dev, held_out = _split(every, seed)
-    if given is None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_atomically(out / QUESTIONS, json.dumps(_records(every), ensure_ascii=False, indent=1) + "\n")
-    made_artifact = compile(
-        program,
-        recipe=recipe,
-        train=train,
-        dev=dev,
-        test=held_out,
-        out=out,
-        index=index.path,
-        lm=model,
-        prompt_lm=prompt_lm,
-        api_base=api_base if isinstance(prompt_lm, str) else None,
-        reader=reader,
-        seed=seed,
-        threads=workers,
-        confirm=confirm,
-        progress=progress,
-        described={"train": source[:500], "dev": f"part of train: {short}"[:500], "test": f"held out: {short}"[:500]},
-    )
-    if made_artifact is None:
-        return None
-    shipped = _shipped(program, made_artifact, held_out, index, model, reader, workers, progress)
+        if made_artifact is None:
+            return None
+        shipped = _shipped(program, made_artifact, held_out, index, model, reader, workers, progress)
     return Adapted(index, counts, train, dev, held_out, made_artifact, shipped)
 
 

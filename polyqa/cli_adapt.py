@@ -32,6 +32,14 @@ def adapt_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Calls at once: 8, embedded engine 2.")] = None,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Stop when so many calls were made in all steps, those of earlier, stopped runs included; with a "
+            "larger number it goes on.",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
 ) -> None:
     """Adapt a program to another corpus: index it, make questions from it, compile, report on held-out ones.
@@ -66,6 +74,7 @@ def adapt_command(
         seed=seed,
         threads=threads,
         confirm=confirm,
+        max_calls=max_calls,
         progress=Bar,
         steps=passage_bar,
         index_progress=True,

@@ -33,7 +33,14 @@ def compile_command(
     passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
-    max_calls: Annotated[int | None, typer.Option(min=0, help="Do not start if it may take more calls.")] = None,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Do not start if it may take more calls, and stop when it has made so many, those of earlier, "
+            "stopped runs included; with a larger number it goes on.",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
 ) -> None:

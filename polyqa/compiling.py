@@ -20,6 +20,7 @@ from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
 from engines.extractive import MODEL_NAME
 from metrics.gold import Question
 from metrics.optimizing import AnswerMetric, Measure
+from optimizers.calls import kept_calls
 from optimizers.compiler import Compiled, check_writer
 from optimizers.compiler import compile as compile_program
 from optimizers.curve import Curve, learning_curve, plot_curve
@@ -102,14 +103,15 @@ def compile(
     confirm
         Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
     max_calls
-        Stop before the start if it may take more calls of language models.
+        Stop before the start if it may take more calls of language models, and stop whenever so many have gone
+        out, those of stopped runs for the same ``out`` included.
     described
         What the card says of the source of ``train``, ``dev`` and ``test`` that are given as questions.
 
     Raises
     ------
     PolyqaError
-        If something given is missing or does not fit.
+        If something given is missing or does not fit, or ``max_calls`` is reached.
     """
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
     if threshold is not None:
@@ -130,55 +132,57 @@ def compile(
     out = Path(out)
     student = load(program, index=index, **settings)
     warm_up(student, model)
-    estimated = estimate(
-        chosen,
-        measure_question(student, trainset[0], model),
-        train=len(trainset),
-        dev=len(devset),
-        predictors=len(list(student.named_predictors())),
-        lm=str(model.model),
-        prompt_lm=str(writer.model),
-    )
-    if max_calls is not None and estimated.calls > max_calls:
-        raise PolyqaError(
-            f"The recipe {chosen.name!r} may take {estimated.calls:,} calls, more than --max-calls {max_calls:,} "
-            f"({estimated}). Take fewer questions, a cheaper recipe, or raise the limit."
+    work = out / ".work"
+    with kept_calls(work, max_calls):
+        estimated = estimate(
+            chosen,
+            measure_question(student, trainset[0], model, work / "question.json"),
+            train=len(trainset),
+            dev=len(devset),
+            predictors=len(list(student.named_predictors())),
+            lm=str(model.model),
+            prompt_lm=str(writer.model),
         )
-    if not confirm(estimated):
-        return None
-    metric = AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold)
-    workers = threads or (2 if model.model == MODEL_NAME else 8)
-    compiled = compile_program(
-        student,
-        trainset,
-        devset,
-        chosen,
-        metric=metric,
-        lm=model,
-        prompt_lm=writer,
-        work=out / ".work",
-        seed=seed,
-        threads=workers,
-        progress=progress,
-    )
-    test_gain = None
-    test_runs: tuple[Run, Run] | None = None
-    if "test" in sets:
-        before, after = (
-            evaluate(
-                own,
-                sets["test"][1],
-                lm=model,
-                name=f"test-{side}",
-                runs=out / ".work",
-                scorer=make_scorer(reader, None),
-                threads=workers,
-                progress=progress,
+        if max_calls is not None and estimated.calls > max_calls:
+            raise PolyqaError(
+                f"The recipe {chosen.name!r} may take {estimated.calls:,} calls, more than --max-calls {max_calls:,} "
+                f"({estimated}). Take fewer questions, a cheaper recipe, or raise the limit."
             )
-            for side, own in (("before", student), ("after", compiled.program))
+        if not confirm(estimated):
+            return None
+        metric = AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold)
+        workers = threads or (2 if model.model == MODEL_NAME else 8)
+        compiled = compile_program(
+            student,
+            trainset,
+            devset,
+            chosen,
+            metric=metric,
+            lm=model,
+            prompt_lm=writer,
+            work=work,
+            seed=seed,
+            threads=workers,
+            progress=progress,
         )
-        test_runs = before, after
-        test_gain = _gain(before, after, measure, _data(*sets["test"]))
+        test_gain = None
+        test_runs: tuple[Run, Run] | None = None
+        if "test" in sets:
+            before, after = (
+                evaluate(
+                    own,
+                    sets["test"][1],
+                    lm=model,
+                    name=f"test-{side}",
+                    runs=work,
+                    scorer=make_scorer(reader, None),
+                    threads=workers,
+                    progress=progress,
+                )
+                for side, own in (("before", student), ("after", compiled.program))
+            )
+            test_runs = before, after
+            test_gain = _gain(before, after, measure, _data(*sets["test"]))
     opened = index_of(student)
     card = Card(
         name=out.name,

@@ -66,3 +66,17 @@ def test_the_journal_of_another_pool_is_refused(
     bootstrap_pool(rac, train[:2], lm=embedded, metric=metric, journal=tmp_path / "pool.jsonl", threads=2)
     with pytest.raises(PolyqaError, match="questions was"):
         bootstrap_pool(rac, train[:3], lm=embedded, metric=metric, journal=tmp_path / "pool.jsonl", threads=2)
+
+
+def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
+    rac: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
+) -> None:
+    def fail(score: float) -> None:
+        raise ConnectionError("the server is away")
+
+    journal, questions = tmp_path / "pool.jsonl", train[:2]
+    broken, sound = AnswerMetric(reader, threshold=0.0, observe=fail), AnswerMetric(reader, threshold=0.0)
+    with pytest.raises(PolyqaError, match=r"Every run on the 2 training questions failed: .*server is away"):
+        bootstrap_pool(rac, questions, lm=embedded, metric=broken, journal=journal, threads=2)
+    pool = bootstrap_pool(rac, questions, lm=embedded, metric=sound, journal=journal, threads=2)
+    assert {name: len(demos) for name, demos in pool.items()} == {"extract": 2, "write": 2}

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import dspy
 import pytest
+from openai_server import Server
 
 import polyqa
 from metrics.gold import Question
@@ -73,8 +75,10 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
     train: list[Question],
     dev: list[Question],
     wire_lm: dspy.LM,
+    server: Server,
     reader: object,
     tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     from polyqa.compiling import compile as compile_by_name
 
@@ -82,12 +86,64 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
         "rac", recipe=RECIPES[name], train=train, dev=dev, out=tmp_path / "made", lm=wire_lm, threads=2
     )
     assert made is not None
+    assert capfd.readouterr().out == ""  # standard output is the command's, not the optimizers'
     before, after = dump_program(rac), dump_program(made.compiled.program)
     assert before != after
-    assert made.card.spent.calls > 0
+    # One question is run before, for the estimate.
+    asked = [request for request in server.requests if f"openai/{request['model']}" == wire_lm.model]
+    assert made.card.spent.calls == len(asked) - 2 > 0
     assert made.card.spent.input_tokens > 1000
     if name == "knn":
         _loads_alike_in_a_new_process(made.path, made.compiled.program, wire_lm)
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("labels", "knn")])
+def test_every_optimizer_stops_at_the_limit_and_goes_on(
+    name: str,
+    rac: dspy.Module,
+    train: list[Question],
+    dev: list[Question],
+    wire_lm: dspy.LM,
+    server: Server,
+    metric: AnswerMetric,
+    tmp_path: Path,
+) -> None:
+    def run(folder: str, most: int | None = None) -> tuple[int, str]:
+        """Return how many requests arrived, and what the user is told."""
+        before, told = len(server.requests), ""
+        try:
+            compile(
+                *(rac, train, dev, RECIPES[name]),
+                metric=metric,
+                lm=wire_lm,
+                work=tmp_path / folder,
+                threads=2,
+                max_calls=most,
+            )
+        except polyqa.PolyqaError as error:
+            told = str(error)
+        return len(server.requests) - before, told
+
+    whole, told = run("whole")
+    assert not told
+    arrived = 0
+    for share in (0.4, 0.8):
+        most = int(share * whole)
+        fresh, told = run("limited", most)
+        arrived += fresh
+        assert fresh > 0
+        # Several replies that were asked for at once are not cut in two: up to four of them are not begun.
+        assert most - 4 <= arrived <= most
+        assert f"{arrived:,} calls of language models were made, and the limit (--max-calls) is {most:,}" in told
+        assert f"are kept in {tmp_path / 'limited'}; the same command with a larger --max-calls goes on" in told
+        seen = len(server.requests)
+        time.sleep(0.2)
+        assert len(server.requests) == seen  # nothing came after
+    fresh, told = run("limited", 2 * whole)
+    assert not told
+    # Two threads may ask the same at once, or one that was refused may have been ahead of another.
+    assert abs(arrived + fresh - whole) <= 4
+    assert json.loads((tmp_path / "limited" / "calls.json").read_text()) == {"calls": arrived + fresh}
 
 
 def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM) -> None:

@@ -1,7 +1,11 @@
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import killed_adapts
 import pytest
 from openai_server import serve
 
@@ -10,6 +14,7 @@ from colbert_index import ColBERTIndex
 from colbert_index.store import checkpoint_home
 from engines.extractive import ExtractiveEngine
 from polyqa.adapting import adapt
+from signatures import PolyqaError
 
 Run = Callable[..., tuple[int, str, str]]
 CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
@@ -154,3 +159,55 @@ def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) ->
     assert done.made.card.lm == "openai/any"
     assert len(server.requests) > 7 * 3
     assert not {question.id for question in done.train} & {question.id for question in done.held_out}
+
+
+def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"lm": "openai/any", "limit_passages": 7, "threads": 2}
+    with serve(ExtractiveEngine()) as server:
+        arrived = 0
+
+        def run(name: str, most: int | None = None) -> int:
+            """Return how many requests arrived."""
+            nonlocal arrived
+            before = len(server.requests)
+            out = tmp_path / name / "limited"
+            try:
+                assert adapt(corpus, "rac", out=out, api_base=server.base, max_calls=most, **settings) is not None
+            except PolyqaError as error:
+                arrived += len(server.requests) - before
+                assert f"Stopped: {most:,} calls of language models were made" in str(error)  # noqa: PT017
+                assert arrived == most
+            return len(server.requests) - before
+
+        whole = run("whole")
+        run("part", 9)
+        assert not (tmp_path / "part" / "limited" / "questions.json").exists()
+        made = whole - 20
+        run("part", made)
+        assert (tmp_path / "part" / "limited" / "questions.json").exists()
+        assert not (tmp_path / "part" / "limited" / "card.json").exists()
+        assert abs(made + run("part", 2 * whole) - whole) <= 2 * 2
+    cards = [json.loads((tmp_path / name / "limited" / "card.json").read_text()) for name in ("whole", "part")]
+    for card in cards:
+        del card["date"], card["spent"]
+    assert cards[0] == cards[1]
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, tmp_path: Path, seed: int) -> None:
+    child = subprocess.run(
+        [sys.executable, killed_adapts.__file__, str(tmp_path), str(corpus), str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert child.returncode == 0, child.stderr
+    killed_stages = json.loads(child.stdout.splitlines()[-1])
+    assert len(killed_stages) >= len(killed_adapts.STAGES) - 1  # the last may be over before its kill arrives
+    whole, killed = (tmp_path / name / "bridges" for name in ("whole", "killed"))
+    for name in ("program.json", "questions.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes()
+    cards = [json.loads((folder / "card.json").read_text()) for folder in (whole, killed)]
+    for card in cards:
+        del card["date"], card["spent"]
+    assert cards[0] == cards[1]

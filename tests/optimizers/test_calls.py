@@ -1,0 +1,140 @@
+"""The limit of calls: counted where they arrive, at a real HTTP server."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
+
+import dspy
+import pytest
+from harness import scripted
+from openai_server import Server
+
+import polyqa
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
+from optimizers import recipe
+from optimizers.calls import CallCounter, CallRefused, kept_calls
+from optimizers.compiler import compile
+
+THREADS = 2
+
+
+@pytest.fixture
+def slow() -> Iterator[tuple[dspy.LM, Server]]:
+    with scripted(lambda text: f"reply to {text}", latency=0.2) as (lm, server):
+        yield lm, server
+
+
+def test_no_thread_gets_a_call_over_the_limit_and_those_in_flight_are_kept(
+    slow: tuple[dspy.LM, Server], tmp_path: Path
+) -> None:
+    lm, server = slow
+    lm = lm.copy(cache=True)
+    swallowed: list[BaseException] = []
+
+    def ask(number: int) -> None:
+        try:
+            lm(f"question {number}")
+        except BaseException as error:
+            swallowed.append(error)
+
+    with (  # noqa: PT012
+        pytest.raises(polyqa.PolyqaError, match=r"Stopped: 5 calls"),
+        kept_calls(tmp_path, 5),
+        ThreadPoolExecutor(8) as pool,
+    ):
+        for number in range(20):
+            pool.submit(copy_context().run, ask, number)
+    # All 15 refusals were swallowed, and still the block does not end as if nothing had happened.
+    assert len(server.requests) == 5
+    assert [type(error) for error in swallowed] == [CallRefused] * 15
+    with kept_calls(tmp_path, 20):
+        for number in range(20):
+            ask(number)
+    assert len(server.requests) == 20
+
+
+def test_calls_in_flight_are_waited_for_and_later_ones_refused(slow: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    lm, server = slow
+    lm = lm.copy(cache=True)
+    begun = threading.Event()
+    late: list[BaseException] = []
+
+    def leftover() -> None:
+        begun.set()
+        lm("in flight")
+        try:
+            lm("too late")
+        except BaseException as error:
+            late.append(error)
+
+    with pytest.raises(ZeroDivisionError), kept_calls(tmp_path):  # noqa: PT012
+        thread = threading.Thread(target=copy_context().run, args=(leftover,))
+        thread.start()
+        begun.wait()
+        time.sleep(0.1)
+        raise ZeroDivisionError
+    thread.join()
+    assert [type(error) for error in late] == [CallRefused]
+    assert len(server.requests) == 1
+    with kept_calls(tmp_path):
+        assert lm("in flight")[0] == "reply to in flight"
+    assert len(server.requests) == 1
+
+
+def test_several_replies_count_as_several_and_kept_ones_as_none(slow: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    lm, server = slow
+    with pytest.raises(polyqa.PolyqaError, match=r"Stopped: 4 calls .* is 6"), kept_calls(tmp_path, 6) as counter:  # noqa: PT012
+        cached = lm.copy(cache=True)
+        cached("twice", n=2)
+        cached("twice", n=2)
+        assert counter.made == len(server.requests) == 2
+        lm("no cache", n=2)
+        assert counter.made == len(server.requests) == 4
+        lm("no cache", n=3)
+    assert len(server.requests) == 4
+    with kept_calls(tmp_path) as outer, kept_calls(tmp_path, 5) as inner:
+        assert inner is outer
+        assert inner.most == 5
+
+
+def test_a_killed_command_has_counted_and_two_at_once_are_refused(tmp_path: Path) -> None:
+    CallCounter(tmp_path / "calls.json").reserve(3)
+    with kept_calls(tmp_path, 4) as counter:
+        assert counter.made == 3
+        other: list[str] = []
+
+        def second() -> None:
+            dspy.cache = earlier  # as another process would see it
+            try:
+                with kept_calls(tmp_path):
+                    other.append("in")
+            except polyqa.PolyqaError as error:
+                other.append(str(error))
+
+        own, earlier = dspy.cache, object()
+        second()
+        dspy.cache = own
+    assert "another process" in other[0]
+
+
+def test_a_folder_of_another_compilation_is_refused(
+    rac: dspy.Module,
+    train: list[Question],
+    dev: list[Question],
+    embedded: dspy.LM,
+    metric: AnswerMetric,
+    tmp_path: Path,
+) -> None:
+    few = recipe("labels").model_copy(update={"shown": 2})
+    compile(rac, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
+    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: seed was 0, is 1\. Remove it"):
+        compile(rac, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS, seed=1)
+    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: train was"):
+        compile(rac, train[:5], dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
+    four = polyqa.load("rac", passages=4)
+    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: settings was .*'passages': 4"):
+        compile(four, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)

@@ -1,0 +1,92 @@
+"""Adapts RAC to a corpus with the embedded engine, undisturbed and killed again and again.
+
+python killed_adapts.py FOLDER CORPUS SEED
+
+Every run is a fork of one process that has loaded the models, and has a home of its own, so that the index is
+built in it. Every stage is killed once, at a random moment after its first trace. Prints the stages that were
+killed.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
+from killed_runs import fork, lines
+
+from colbert_index.store import checkpoint_home
+from embedded_models import EMBEDDED_READER, Reader
+from engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.adapting import adapt
+from polyqa.composition import shared_encoder
+from polyqa.evaluating import shared_reader
+
+# Where each stage leaves its first trace, and how many whole lines there must be more than before.
+STAGES = {
+    "the index is built": ("indexes/.bridges.building-*", 0),
+    "questions are made": ("bridges/.work/generated.jsonl", 3),
+    "and more of them": ("bridges/.work/generated.jsonl", 3),
+    "the uncompiled program runs on dev": ("bridges/.work/before/predictions.jsonl", 1),
+    "the compiled program is there": ("bridges/.work/knn.json", 0),
+    "the uncompiled program runs on test": ("bridges/.work/test-before/predictions.jsonl", 1),
+    "the compiled program runs on test": ("bridges/.work/test-after/predictions.jsonl", 1),
+    "the artifact is written": ("bridges/program.json", 0),
+}
+
+
+def lines_of(home: Path, pattern: str) -> int:
+    """Return how many lines the files of a stage have; -1 if there is none yet."""
+    found = list(home.glob(pattern))
+    return sum(lines(path) for path in found if path.is_file()) if found else -1
+
+
+def main(folder: Path, corpus: Path, seed: int) -> None:
+    """Make both runs."""
+    chance = random.Random(seed)
+    # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the
+    # batch, and a resumed run has other batches.
+    reader = Reader()
+    lm = embedded_lm(ExtractiveEngine(reader=reader, encoder=shared_encoder()))
+    shared_encoder().encode(["warm up"])
+    for one in (reader, shared_reader(EMBEDDED_READER)):
+        one.read([("warm up?", "warm up")])
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
+    checkpoints = checkpoint_home()
+
+    def run(name: str) -> int:
+        home = folder / name
+        home.mkdir(exist_ok=True)
+        if not (home / "checkpoints").exists():
+            (home / "checkpoints").symlink_to(checkpoints)
+
+        def work() -> None:
+            os.environ["POLYQA_HOME"] = str(home)
+            adapt(corpus, "rac", out=home / "bridges", lm=lm, threads=2)
+
+        return fork(work)
+
+    _, status = os.waitpid(run("whole"), 0)
+    assert status == 0, "the undisturbed run failed"
+    killed = []
+    for stage, (pattern, more) in STAGES.items():
+        least = max(0, lines_of(folder / "killed", pattern)) + more
+        child, ended = run("killed"), (0, 0)
+        while lines_of(folder / "killed", pattern) < least and ended == (0, 0):
+            time.sleep(0.002)
+            ended = os.waitpid(child, os.WNOHANG)
+        assert ended == (0, 0), f"the run ended, with {ended[1]}, before it was killed: {stage}"
+        time.sleep(chance.uniform(0.0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += [stage] if os.WIFSIGNALED(status) else []
+    _, status = os.waitpid(run("killed"), 0)
+    assert status == 0, "the last run failed"
+    print(json.dumps(killed))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
