@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from pydantic_core import to_jsonable_python
 
 from colbert_index import ColBERTIndex
 from programs.recording import Call, Recorder, recording
@@ -69,7 +70,7 @@ class Result:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
-            **self.extra,
+            **to_jsonable_python(self.extra),
         }
 
 

@@ -14,6 +14,8 @@ from .cli_ask import ask_command
 from .cli_compile import compile_command, curve_command, diff_command, recipes_command, show_command, why_command
 from .cli_evaluate import compare_command, evaluate_command, score_command, table_command
 from .cli_index import index_app
+from .cli_programs import programs_command
+from .cli_questions import questions_app
 from .cli_setup import setup_command
 from .terminal import fail
 
@@ -26,6 +28,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command("ask")(ask_command)
+app.command("programs")(programs_command)
 app.command("setup")(setup_command)
 app.command("evaluate")(evaluate_command)
 app.command("score")(score_command)
@@ -39,6 +42,7 @@ app.command("show")(show_command)
 app.command("diff")(diff_command)
 app.command("why")(why_command)
 app.add_typer(index_app, name="index")
+app.add_typer(questions_app, name="questions")
 
 
 def _version(wanted: bool) -> None:

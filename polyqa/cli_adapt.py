@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def adapt_command(
     corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file: id, title, text.")],
     out: Annotated[Path, typer.Option(help="Folder of the compiled program; the index gets its name.")],
-    program: Annotated[str, typer.Option(help="diva or rac.")] = "diva",
+    program: Annotated[str, typer.Option(help="A program that searches an index (`polyqa programs`).")] = "diva",
     questions: Annotated[
         str | None, typer.Option(help="Training questions of yours; by default they are made from the corpus.")
     ] = None,
@@ -49,12 +49,14 @@ def adapt_command(
     from rich.console import Console
 
     from benchmarks.progress import Bar
+    from programs.registry import REGISTRY, registered
     from signatures import PolyqaError
 
     from .adapting import adapt
 
-    if program not in ("diva", "rac"):
-        raise PolyqaError(f"--program is diva or rac, not {program!r}: only programs that retrieve adapt to a corpus.")
+    if registered(program).needs != {"index"}:
+        fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
+        raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
 
     def confirm(what: object) -> bool:
         typer.echo(f"at most {what}", err=True)

@@ -1,7 +1,7 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def ask_command(
     question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
     program: Annotated[
-        str, typer.Option(help="diva, rac, closed-book, or a compiled program's name or folder.")
-    ] = "diva",
+        str, typer.Option(help="A program (`polyqa programs` lists them), or a compiled one's name or folder.")
+    ] = "auto",
     index: Annotated[
         str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
     ] = None,
@@ -26,6 +26,9 @@ def ask_command(
     passages: Annotated[
         int | None, typer.Option("-k", min=1, max=50, help="Passages shown to the language model (5).")
     ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
 ) -> None:
@@ -34,10 +37,11 @@ def ask_command(
 
     from .asking import ask, check_question
     from .composition import language_model, load, warm_up
+    from .settings import program_settings
 
     question = check_question(question)
     model = language_model(lm, api_base=api_base)
-    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
+    settings = program_settings(program, passages, sets or [])
     ready = load(program, index=index, demos=demos, reranker=reranker, **settings)
     warm_up(ready, model)
     result = ask(question, program=ready, lm=model)
@@ -75,6 +79,8 @@ def _show(result: "Result", show_prompts: bool) -> None:
             source = f"[{numbers[reading.pid]}]" if reading.pid in numbers else "none"
             table.add_row(str(number), escape(reading.question), escape(reading.answer), escape(source))
         console.print(Padding(table, (1, 2, 0, 2)))
+    if tree := result.extra.get("tree"):
+        console.print(Padding(tree, (1, 2, 0, 2)))
     if result.passages:
         table = Table(box=None, padding=(0, 2, 0, 0), title="Passages", title_justify="left", show_header=False)
         for number, passage in enumerate(result.passages, 1):

@@ -13,7 +13,7 @@ _Index = Annotated[str | None, typer.Option(help="Name or path of the index; by 
 
 def compile_command(
     out: Annotated[Path, typer.Option(help="Folder of the compiled program, such as compiled/mine.")],
-    program: Annotated[str, typer.Option(help="diva, rac or closed-book.")] = "diva",
+    program: Annotated[str, typer.Option(help="A program; `polyqa programs` lists them.")] = "diva",
     recipe: Annotated[str, typer.Option(help="How; polyqa recipes lists them.")] = "knn",
     train: Annotated[str, typer.Option(help="Training questions: demos come from here.")] = "homonyms/train",
     dev: Annotated[str, typer.Option(help="Development questions: they pick, and are reported.")] = "homonyms/dev",
@@ -206,7 +206,7 @@ def why_command(
 
 def curve_command(
     out: Annotated[Path, typer.Option(help="The plot: .png, .svg or .pdf.")],
-    program: Annotated[str, typer.Option(help="diva, rac or closed-book.")] = "rac",
+    program: Annotated[str, typer.Option(help="A program; `polyqa programs` lists them.")] = "rac",
     recipe: Annotated[str, typer.Option(help="How; polyqa recipes lists them.")] = "knn",
     sizes: Annotated[str, typer.Option(help="Numbers of training examples, with commas between.")] = "5,15,45,90",
     train: Annotated[str, typer.Option(help="Training questions.")] = "homonyms/train",

@@ -1,7 +1,7 @@
 """`polyqa evaluate`, `polyqa score`, `polyqa compare`, `polyqa table`: figures with their uncertainty."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,8 +30,8 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def evaluate_command(
     program: Annotated[
-        str, typer.Option(help="diva, rac, closed-book, or a compiled program's name or folder.")
-    ] = "diva",
+        str, typer.Option(help="A program (`polyqa programs` lists them), or a compiled one's name or folder.")
+    ] = "auto",
     questions: _Questions = "homonyms/dev",
     index: Annotated[
         str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
@@ -41,6 +41,9 @@ def evaluate_command(
     demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program.")] = None,
     reranker: Annotated[str | None, typer.Option(help="A cross-encoder in place of the bi-encoder.")] = None,
     passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default made of program and questions.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     format: _Format = None,
@@ -62,8 +65,9 @@ def evaluate_command(
     from benchmarks.progress import Bar
 
     from .evaluating import evaluate, make_scorer
+    from .settings import program_settings
 
-    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
+    settings = program_settings(program, passages, sets or [])
     run = evaluate(
         program,
         questions,

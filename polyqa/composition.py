@@ -19,7 +19,7 @@ from programs.state import load_program
 from signatures import PolyqaError
 
 DEFAULT_INDEX = "homonyms"
-DEFAULT_PROGRAM = "diva"
+DEFAULT_PROGRAM = "auto"
 
 
 @lru_cache(maxsize=4)
@@ -91,6 +91,7 @@ def load(
     demos: str | Path | None = None,
     encoder: str = EMBEDDED_ENCODER,
     reranker: str | None = None,
+    questions: str | Path | None = None,
     strict: bool = True,
     **settings: Any,
 ) -> dspy.Module:
@@ -99,7 +100,8 @@ def load(
     Parameters
     ----------
     program
-        ``diva``, ``rac`` or ``closed-book``; or a compiled one: its name in ``compiled/``, or its folder.
+        A name of `programs.registry.REGISTRY`, such as ``auto`` or ``diva``; or a compiled one: its name in
+        ``compiled/``, or its folder.
     index
         Name or path of the index, or an opened one. By default ``homonyms``; for a compiled program the
         index of its card.
@@ -109,6 +111,8 @@ def load(
         The sentence encoder for reranking and kNN demos.
     reranker
         A cross-encoder by name; the encoder reranks if none is given.
+    questions
+        Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
     strict
         For compiled programs, see `programs.artifact.load`.
     settings
@@ -129,11 +133,20 @@ def load(
         if settings or demos is not None:
             given = ", ".join([*settings, *(["demos"] if demos is not None else [])])
             raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
-        return load_artifact(program, index=index, encoder=own_encoder, reranker=reranker, strict=strict)
+        return load_artifact(
+            program, index=index, encoder=own_encoder, reranker=reranker, questions=questions, strict=strict
+        )
     if program not in PROGRAMS:
         known = ", ".join([*PROGRAMS, *artifact_names()])
         raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
-    made = assemble(str(program), index=index or DEFAULT_INDEX, encoder=own_encoder, reranker=reranker, **settings)
+    made = assemble(
+        str(program),
+        index=index or DEFAULT_INDEX,
+        encoder=own_encoder,
+        reranker=reranker,
+        questions=questions,
+        **settings,
+    )
     if demos is not None:
         _load_demos(made, Path(demos))
     return made

@@ -1,9 +1,37 @@
 """The published systems as DSPy programs: a question goes in, one answer that covers every reading comes out."""
 
+from .auto import Auto
 from .closed_book import ClosedBook
+from .crag import CRAG
 from .diva import DIVA
+from .dtv import DiversifyThenVerify
+from .jpr import JPR
 from .knn import KNNPredict, set_knn_demos
+from .query_refinement import QueryRefinement
 from .rac import RAC
 from .registry import PROGRAMS, program_class
+from .self_rag import SelfRAG
+from .sixpaq import SIXPAQ
+from .toc import TreeOfClarifications
+from .tree import ClarificationNode
+from .verdict import VERDICT
 
-__all__ = ["DIVA", "PROGRAMS", "RAC", "ClosedBook", "KNNPredict", "program_class", "set_knn_demos"]
+__all__ = [
+    "CRAG",
+    "DIVA",
+    "JPR",
+    "PROGRAMS",
+    "RAC",
+    "SIXPAQ",
+    "VERDICT",
+    "Auto",
+    "ClarificationNode",
+    "ClosedBook",
+    "DiversifyThenVerify",
+    "KNNPredict",
+    "QueryRefinement",
+    "SelfRAG",
+    "TreeOfClarifications",
+    "program_class",
+    "set_knn_demos",
+]

@@ -112,6 +112,7 @@ def load(
     index: str | Path | ColBERTIndex | None = None,
     encoder: Encoder | None = None,
     reranker: str | None = None,
+    questions: str | Path | None = None,
     strict: bool = True,
 ) -> dspy.Module:
     """Load a compiled program.
@@ -126,6 +127,8 @@ def load(
         Must be the card's; made if not given.
     reranker
         A cross-encoder by name.
+    questions
+        See `assembly.assemble`.
     strict
         Whether another version of DSPy, or an index of the card's name with another content, is an
         error; else it is a warning. An index that is given is never an error.
@@ -149,7 +152,9 @@ def load(
     opened: str | Path | ColBERTIndex = ""
     if retrieves(card.program):
         opened = _open_index(artifact, index, strict)
-    program = assemble(card.program, index=opened, encoder=own_encoder, reranker=reranker, **card.settings)
+    program = assemble(
+        card.program, index=opened, encoder=own_encoder, reranker=reranker, questions=questions, **card.settings
+    )
     found = signature_fingerprints(program)
     for predictor, fingerprint in found.items():
         if card.signatures.get(predictor) != fingerprint:

@@ -7,6 +7,7 @@ import dspy
 
 from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
 from embedded_models import Encoder
+from question_db import QuestionDatabase, QuestionRetriever, questions_path
 from signatures import PolyqaError
 
 from .registry import program_class, registered
@@ -18,6 +19,7 @@ def assemble(
     index: str | Path | ColBERTIndex,
     encoder: Encoder,
     reranker: str | None = None,
+    questions: str | Path | None = None,
     **settings: Any,
 ) -> dspy.Module:
     """Return an uncompiled program.
@@ -32,6 +34,9 @@ def assemble(
         For reranking and kNN demos.
     reranker
         A cross-encoder by name; the encoder reranks if none is given.
+    questions
+        Folder of the database of questions, for programs that need one; by default ``questions`` in the
+        index's folder.
     settings
         More for the program's constructor, such as ``passages=5``.
 
@@ -46,6 +51,9 @@ def assemble(
         opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
         ranker: Reranker = CrossEncoderReranker(reranker) if reranker else BiEncoderReranker(encoder, opened)
         parts = [FusedRetriever([opened, opened.bm25]), ranker]
+        if "questions" in registered(program).needs:
+            database = QuestionDatabase.open(questions or questions_path(opened), encoder=encoder, index=opened)
+            parts.append(QuestionRetriever(database, opened))
     try:
         return chosen(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:

@@ -41,3 +41,16 @@ def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage])
         source = named if named in holding else holding[0] if holding else named
         cited.append(interpretation.model_copy(update={"pid": source.pid if source else None}))
     return cited
+
+
+def holding(passages: Sequence[Passage], answer: str) -> list[Passage]:
+    """Return the passages in which an answer stands, in their order."""
+    return [passage for passage in passages if _holds(passage, answer)]
+
+
+def number_citations(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
+    """Replace passage ids by the numbers that the passages have in a prompt; ``None`` for those not shown."""
+    numbers = {passage.pid: str(number) for number, passage in enumerate(passages, 1)}
+    return [
+        one.model_copy(update={"pid": numbers.get(one.pid) if one.pid is not None else None}) for one in interpretations
+    ]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import dspy
 import numpy as np
@@ -23,6 +24,8 @@ from signatures import (
 from .concurrency import gather_all, run_all
 from .grounded import GroundedProgram
 from .knn import KNNPredict
+
+T = TypeVar("T")
 
 
 class DIVA(GroundedProgram):
@@ -92,11 +95,7 @@ class DIVA(GroundedProgram):
         inferred = self.infer(question=question, reason=typed.reason)
         pseudo = self._usable(question, inferred.pseudo_interpretations)
         passages = self.diversify(question, pseudo)
-        shown = render_passages(passages)
-        verify: Callable[..., dspy.Prediction] = self.verify
-        calls = [partial(verify, passages=shown, question=one) for one in pseudo]
-        replies = run_all(calls) if passages else []
-        verdicts = self._verdicts(pseudo, replies)
+        verdicts = self._verdicts(pseudo, run_all(self._verifications(self.verify, pseudo, passages)))
         if self._useful(verdicts):
             answer, interpretations = self.answer_from(question, passages)
         else:
@@ -109,9 +108,8 @@ class DIVA(GroundedProgram):
         inferred = await self.infer.acall(question=question, reason=typed.reason)
         pseudo = self._usable(question, inferred.pseudo_interpretations)
         passages = await asyncio.to_thread(self.diversify, question, pseudo)
-        shown = render_passages(passages)
-        calls = [partial(self.verify.acall, passages=shown, question=one) for one in pseudo]
-        verdicts = self._verdicts(pseudo, await gather_all(calls) if passages else [])
+        checks = self._verifications(self.verify.acall, pseudo, passages)
+        verdicts = self._verdicts(pseudo, await gather_all(checks))
         if self._useful(verdicts):
             answer, interpretations = await self.aanswer_from(question, passages)
         else:
@@ -121,6 +119,13 @@ class DIVA(GroundedProgram):
     def _usable(self, question: str, pseudo_interpretations: Sequence[str]) -> list[str]:
         # A language model that infers nothing leaves the question as its only reading.
         return list(pseudo_interpretations)[: self.max_interpretations] or [question]
+
+    @staticmethod
+    def _verifications(
+        verify: Callable[..., T], pseudo: Sequence[str], passages: Sequence[Passage]
+    ) -> list[Callable[[], T]]:
+        shown = render_passages(passages)
+        return [partial(verify, passages=shown, question=one) for one in pseudo] if passages else []
 
     @staticmethod
     def _verdicts(pseudo: Sequence[str], replies: Sequence[dspy.Prediction]) -> list[bool]:

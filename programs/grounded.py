@@ -14,7 +14,7 @@ from signatures import (
     render_passages,
 )
 
-from .citation import cite
+from .citation import cite, number_citations
 from .knn import KNNPredict
 
 
@@ -72,3 +72,12 @@ class GroundedProgram(dspy.Module):
         readings = (await self.extract.acall(passages=shown, question=question)).interpretations
         written = await self.write.acall(passages=shown, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)
+
+
+def writing_inputs(question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]) -> dict[str, object]:
+    """Return the inputs of `WriteLongFormAnswer` for cited readings: passage ids become numbers of the prompt."""
+    return {
+        "passages": render_passages(passages),
+        "question": question,
+        "interpretations": number_citations(readings, passages),
+    }

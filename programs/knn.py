@@ -5,7 +5,7 @@ all. Here the demos of a predictor are the whole pool, and each call shows the n
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
@@ -80,6 +80,11 @@ class KNNPredict(dspy.Predict):
         if self.k is None or "demos" in kwargs:
             return kwargs
         return {**kwargs, "demos": self.nearest(str(kwargs.get(self.field, "")))}
+
+    if TYPE_CHECKING:  # DSPy's modules are called through a metaclass that type checkers do not see
+
+        def __call__(self, **kwargs: Any) -> dspy.Prediction:
+            """See `forward`."""
 
     def forward(self, **kwargs: Any) -> dspy.Prediction:
         """Predict with the nearest demos; ``demos=`` overrides them for this call."""

@@ -9,9 +9,18 @@ import dspy
 
 from signatures import PolyqaError
 
+from .auto import Auto
 from .closed_book import ClosedBook
+from .crag import CRAG
 from .diva import DIVA
+from .dtv import DiversifyThenVerify
+from .jpr import JPR
+from .query_refinement import QueryRefinement
 from .rac import RAC
+from .self_rag import SelfRAG
+from .sixpaq import SIXPAQ
+from .toc import TreeOfClarifications
+from .verdict import VERDICT
 
 Cost = Literal["low", "medium", "high"]
 Need = Literal["index", "questions"]
@@ -54,12 +63,29 @@ _DIVA = "https://arxiv.org/abs/2409.02361"
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType(
     {
+        "auto": Entry(
+            Auto,
+            "one answer where the corpus has one, DIVA's road where it has several",
+            "polyqa's router over DIVA",
+            "",
+            "3, or 5 + I if ambiguous",
+            "medium",
+        ),
         "closed-book": Entry(
             ClosedBook,
             "answers from the language model alone",
             "baseline of DIVA, In et al. 2024",
             _DIVA,
             "1",
+            "low",
+            frozenset(),
+        ),
+        "query-refinement": Entry(
+            QueryRefinement,
+            "names the readings and answers them, from the language model alone",
+            "Amplayo et al. 2022; baseline of DIVA",
+            "https://arxiv.org/abs/2210.17525",
+            "2",
             "low",
             frozenset(),
         ),
@@ -71,6 +97,39 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "2",
             "low",
         ),
+        "jpr": Entry(
+            JPR,
+            "chooses jointly, among 20 passages, those that hold the most answers",
+            "joint passage reranking, Min et al. 2021, prompted",
+            "https://arxiv.org/abs/2104.08445",
+            "3",
+            "medium",
+        ),
+        "crag": Entry(
+            CRAG,
+            "grades each passage, keeps the relevant strips, searches again where the passages fail",
+            "Yan et al. 2024, prompted; baseline of DIVA",
+            "https://arxiv.org/abs/2401.15884",
+            "2 + K, one more for a second search",
+            "medium",
+        ),
+        "self-rag": Entry(
+            SelfRAG,
+            "answers from each passage on its own, keeps what its critiques rate best",
+            "Asai et al. 2024, prompted; baseline of DIVA",
+            "https://arxiv.org/abs/2310.11511",
+            "1 + at most 2 K",
+            "medium",
+        ),
+        "sixpaq": Entry(
+            SIXPAQ,
+            "answers from questions that were made from the corpus beforehand, and passages",
+            "Sun et al. 2023, prompted",
+            "https://arxiv.org/abs/2308.08661",
+            "2, 3 where no question fits",
+            "medium",
+            frozenset({"index", "questions"}),
+        ),
         "diva": Entry(
             DIVA,
             "diversifies the passages by pseudo-interpretations, verifies them, adapts the way to answer",
@@ -78,6 +137,30 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "4 + I",
             "medium",
+        ),
+        "toc": Entry(
+            TreeOfClarifications,
+            "clarifies each clarification in turn, prunes what no longer answers the question",
+            "Tree of Clarifications, Kim et al. 2023",
+            "https://arxiv.org/abs/2310.14696",
+            "1 + at most 10 expansions + one check per node",
+            "high",
+        ),
+        "verdict": Entry(
+            VERDICT,
+            "asks each of 20 passages for the reading it answers, clusters the readings",
+            "Lee et al. 2025",
+            "https://arxiv.org/abs/2502.10352",
+            "2 + 20",
+            "high",
+        ),
+        "dtv": Entry(
+            DiversifyThenVerify,
+            "diversifies, then verifies every pair of reading and passage",
+            "baseline of VERDICT, Lee et al. 2025",
+            "https://arxiv.org/abs/2502.10352",
+            "4 + I × K",
+            "high",
         ),
     }
 )

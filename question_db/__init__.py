@@ -1,6 +1,20 @@
-"""Questions made from a corpus by SIXPAQ's steps: detection, generation, verification, revision."""
+"""Questions made from a corpus by SIXPAQ's steps, and the database that retrieves them, and passages through them."""
 
+from .build import build_questions, locally
+from .database import QuestionDatabase, questions_path
 from .generation import generate_questions
-from .types import Counts, GeneratedQuestion, Generation
+from .retriever import QuestionRetriever
+from .types import Counts, FoundQuestion, GeneratedQuestion, Generation
 
-__all__ = ["Counts", "GeneratedQuestion", "Generation", "generate_questions"]
+__all__ = [
+    "Counts",
+    "FoundQuestion",
+    "GeneratedQuestion",
+    "Generation",
+    "QuestionDatabase",
+    "QuestionRetriever",
+    "build_questions",
+    "generate_questions",
+    "locally",
+    "questions_path",
+]

@@ -1,6 +1,8 @@
-"""What generation gives: questions with their answers, and how many were left after each step."""
+"""What generation and search give: questions with their answers, and how many were left after each step."""
 
 from pydantic import BaseModel, ConfigDict, model_validator
+
+from metrics.exact_presence import normalize_answer
 
 
 class GeneratedQuestion(BaseModel):
@@ -26,6 +28,13 @@ class GeneratedQuestion(BaseModel):
         if not self.answers or len(self.answers) != len(self.pids):
             raise ValueError(f"{len(self.answers)} answers from {len(self.pids)} passages")
         return self
+
+    def distinct_answers(self) -> dict[str, str]:
+        """Return the answers that differ after normalisation, each with the id of the first passage that gives it."""
+        first: dict[str, tuple[str, str]] = {}
+        for answer, pid in zip(self.answers, self.pids, strict=True):
+            first.setdefault(normalize_answer(answer), (answer, pid))
+        return dict(first.values())
 
 
 class Counts(BaseModel):
@@ -61,10 +70,44 @@ class Counts(BaseModel):
         )
 
 
+class Origin(BaseModel):
+    """What questions were made from, and with.
+
+    Attributes
+    ----------
+    lm, reader
+        Names of the language model that wrote, and of the reader that verified.
+    corpus
+        Hash of the passages, see `gathering.corpus_fingerprint`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    lm: str
+    reader: str
+    corpus: str
+
+
 class Generation(BaseModel):
-    """The questions of a corpus, in its order, with the counts."""
+    """The questions of a corpus, in its order, with the counts and where they come from."""
 
     model_config = ConfigDict(frozen=True)
 
     questions: tuple[GeneratedQuestion, ...]
     counts: Counts
+    origin: Origin
+
+
+class FoundQuestion(GeneratedQuestion):
+    """A question of a database that a search has found.
+
+    Attributes
+    ----------
+    number
+        Its place in the database, from 0.
+    score
+        How near it is to the query; only comparable within one result list.
+    """
+
+    number: int
+    score: float

@@ -13,14 +13,15 @@ Each is named after the type it stands for, because DSPy shows that name to the 
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import dspy
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from .grades import Grade, Support
 from .types import AmbiguityType, Interpretation
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
@@ -234,6 +235,15 @@ def parse_answers(value: Any) -> list[str]:
     return list(answers.values())
 
 
+def is_null(text: str) -> bool:
+    """Return whether a language model wrote that there is nothing: empty text, "null", "none", "n/a".
+
+    >>> is_null("None."), is_null("Nonesuch")
+    (True, False)
+    """
+    return text.strip().strip(".\"'[]()").lower() in _NO_ANSWER
+
+
 def parse_yes_no(value: Any) -> str:
     """Return ``"Yes"`` or ``"No"`` from the first of these words, from a bool, or from 1 and 0."""
     if isinstance(value, bool) or value in (0, 1):
@@ -313,6 +323,67 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     return [label for label in labels if label is not AmbiguityType.NONE] or labels
 
 
+_GRADES: dict[str, Grade] = {grade.lower(): grade for grade in Grade}
+_SUPPORTS: dict[str, Support] = {
+    "fully": Support.FULLY,
+    "full": Support.FULLY,
+    "partially": Support.PARTIALLY,
+    "partly": Support.PARTIALLY,
+    "partial": Support.PARTIALLY,
+    "no": Support.NO,
+    "none": Support.NO,
+    "not supported": Support.NO,
+    "unsupported": Support.NO,
+}
+_Label = TypeVar("_Label", Grade, Support)
+
+
+def _one_label(value: Any, labels: Mapping[str, _Label]) -> _Label:
+    """Return the one label that a text names; one that is named first, or alone, counts."""
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        (value,) = value
+    words = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
+    found = list(re.finditer(rf"(?<!not )\b(?:{words})\b", str(value).lower())) if isinstance(value, str) else []
+    leads = bool(found) and not re.search(r"\w", str(value)[: found[0].start()])
+    named = {labels[match[0]] for match in found}
+    if not (leads or len(named) == 1):
+        raise ValueError(f"not one of {', '.join(dict.fromkeys(labels.values()))}: {value!r:.200}")
+    return labels[found[0][0]]
+
+
+def parse_grade(value: Any) -> Grade:
+    """Return the grade that a text names; "not correct", or several grades in one breath, is refused.
+
+    >>> parse_grade("**incorrect.** It is about the ship.")
+    <Grade.INCORRECT: 'Incorrect'>
+    """
+    return _one_label(value, _GRADES)
+
+
+def parse_support(value: Any) -> Support:
+    """Return how much is supported: fully, partially or not, in the usual words.
+
+    >>> parse_support("Partially supported"), parse_support("No support / contradictory")
+    (<Support.PARTIALLY: 'Partially'>, <Support.NO: 'No'>)
+    """
+    return _one_label(value, _SUPPORTS)
+
+
+def parse_usefulness(value: Any) -> int:
+    """Return a mark from 1 to 5; "4/5", "4 out of 5" and "4: well" are understood, other scales are refused.
+
+    >>> parse_usefulness("4/5")
+    4
+    """
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        (value,) = value
+    text = "" if isinstance(value, bool) else re.sub(r"\s*(?:/|out of)\s*5\b", "", str(value).lower())
+    marks = re.findall(r"\d+(?:[.,]\d+)?", text)
+    if len(marks) == 1 and re.fullmatch(r"[1-5](?:[.,]0)?", marks[0]):
+        return int(marks[0][0])
+    raise ValueError(f"not a mark from 1 to 5: {value!r:.200}")
+
+
 def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
     """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``.
 
@@ -340,6 +411,10 @@ if TYPE_CHECKING:
     YesNo = Literal["Yes", "No"]
     AmbiguityTypes = list[AmbiguityType]
     Numbers = list[int]
+    Readings = list[Interpretation]
+    Grades = Grade
+    Supports = Support
+    Usefulness = int
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], parse_interpretations)
     Questions = _lenient("list[str]", list[str], parse_questions)
@@ -352,3 +427,30 @@ else:
         {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
     )
     Numbers = _lenient("list[int]", list[int], parse_numbers)
+    # Where no numbered passages are shown, the schema must not ask for the number of one.
+    Readings = _lenient(
+        "list[Interpretation]",
+        list[Interpretation],
+        parse_interpretations,
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("question", "answer")},
+                "required": ["question", "answer"],
+            },
+        },
+    )
+    Grades = _lenient(
+        "Literal['Correct', 'Ambiguous', 'Incorrect']",
+        Grade,
+        parse_grade,
+        {"type": "string", "enum": [str(grade) for grade in Grade]},
+    )
+    Supports = _lenient(
+        "Literal['Fully', 'Partially', 'No']",
+        Support,
+        parse_support,
+        {"type": "string", "enum": [str(level) for level in Support]},
+    )
+    Usefulness = _lenient("Literal[1, 2, 3, 4, 5]", Literal[1, 2, 3, 4, 5], parse_usefulness)

@@ -42,6 +42,8 @@ _ROLES = (
     r"(?:chief |lead |consulting |first |main )?(?:architect|engineer|designer|builder|director|author|composer|"
     r"captain|founder|owner|leader|contractor|producer|sculptor|painter|inventor|manager|president|editor)"
 )
+_ROLE_TOLD = re.compile(rf"(?:Its|The|the|its) {_ROLES}\b")
+_DONE_BY = re.compile(r"[A-Z][a-z]+ by ")
 # A name that a noun follows is a part of what is meant: "by the Acme glassworks".
 _NAME_ENDS = re.compile(r"\s*(?:$|[,.;:]|(?:and|as|at|before|for|from|in|near|of|on|to|under|until|who|whose|with)\b)")
 Rule = Callable[[Clause, str, PromptPassage], str | None]
@@ -76,6 +78,8 @@ def questions_for(passage: PromptPassage, answer: str) -> Iterator[str]:
 
 def _before(clause: Clause, answer: str) -> str | None:
     """Return what stands between the verb and the answer, if the answer stands there as it is."""
+    if answer not in clause.rest:  # here and below: compiling a pattern for every answer costs more than all else
+        return None
     match = re.search(rf"(?<![\w’'-]){re.escape(answer)}(?![\w’'-])", clause.rest)
     return clause.rest[: match.start()].rstrip() if match else None
 
@@ -174,6 +178,8 @@ def _how_much(clause: Clause, answer: str, passage: PromptPassage) -> str | None
 def _role(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
     """Turn round "Its architect was A" and "A was the engineer of the bridge"."""
     name, text = re.escape(answer), sentence.text
+    if not _ROLE_TOLD.search(text):
+        return None
     match = re.match(rf"(?:Its|The) ({_ROLES}) was {name}\b", text)
     if not match:
         match = re.match(rf"{name} was (?:the|its) ({_ROLES})(?: of ((?:the|this) [a-z]+))?(?=[.,; ]|$)", text)
@@ -187,6 +193,8 @@ def _role(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None
 
 def _maker(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
     """Turn round "A, a Swiss engineer, designed the first bridge at Westminster"."""
+    if not sentence.text.startswith(answer):
+        return None
     match = re.match(
         rf"{re.escape(answer)}(?:, [^,]*,)? ([a-z]+) ((?:this|the)(?: [\w’'-]+){{1,5}}?)"
         r"(?=[.,;]| (?:on|at|in|of|as|over|under|between|which|that|with|off|across|and|from|for)\b)",
@@ -199,6 +207,8 @@ def _maker(sentence: Sentence, answer: str, passage: PromptPassage) -> str | Non
 
 def _opening(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
     """Turn round "Designed by A, the bridge ..."."""
+    if not _DONE_BY.match(sentence.text):
+        return None
     match = re.match(rf"([A-Z][a-z]+) by (?:the [a-z]+ )?{re.escape(answer)}, (\w+(?: [a-z]+)?)\b", sentence.text)
     past = PAST_OF_PARTICIPLE.get(match[1].lower()) if match else None
     about = [words for words in (match[2], match[2].split()[0]) if stands_for_title(words, passage)] if match else []

@@ -4,13 +4,13 @@ from .ambiguity import nearest_demos
 from .models import Models
 from .prompt import Prompt
 
-_SAME_QUESTION = 0.92
+SAME_QUESTION = 0.92
 
 
 def answer_closed_book(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answer``: a demo's answer if it answers the same question, else an abstention."""
     nearest = nearest_demos(prompt, models, "answer")
-    if nearest and nearest[0][1] >= _SAME_QUESTION:
+    if nearest and nearest[0][1] >= SAME_QUESTION:
         return {"answer": nearest[0][0].outputs["answer"]}
     question = prompt.inputs["question"].strip()
     return {

@@ -32,13 +32,12 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     budget = _usual_length(prompt)
     chosen: list[tuple[PromptPassage | None, str]] = []
     for reading in readings:
-        where, sentence = _evidence(reading, passages, models)
-        text = _self_contained(sentence, where, named=len(readings) > 1) if sentence else _statement(reading)
+        where, text = tell(reading, passages, models, named=len(readings) > 1)
         if not any(normalize(text) == normalize(other) for _, other in chosen):
             chosen.append((where, text))
     if not readings:
         return {"answer": _nothing_found(question, passages)}
-    opening = [] if len(readings) == 1 else [_opening(question, readings)]
+    opening = [] if len(readings) == 1 else [opening_of(question, readings)]
     body = [text for _, text in chosen]
     filled = _fill(question, opening, chosen, passages, budget, models)
     return {
@@ -49,6 +48,18 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
 def _usual_length(prompt: Prompt) -> float:
     lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
     return mean(lengths) if lengths else _USUAL_LENGTH
+
+
+def tell(
+    reading: Interpretation, passages: Sequence[PromptPassage], models: Models, *, named: bool
+) -> tuple[PromptPassage | None, str]:
+    """Return the sentence that answers a reading, understandable on its own, with its passage.
+
+    ``named`` says whether it must tell its subject from namesakes. Where no sentence holds the answer, the
+    reading itself is stated, and there is no passage.
+    """
+    where, sentence = _evidence(reading, passages, models)
+    return where, _self_contained(sentence, where, named=named) if sentence else statement(reading)
 
 
 def _evidence(
@@ -84,7 +95,8 @@ def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named:
     return _end(text)
 
 
-def _statement(reading: Interpretation) -> str:
+def statement(reading: Interpretation) -> str:
+    """Return a reading and its answer as a sentence."""
     return f"To the question “{reading.question.strip()}” the answer is {reading.answer.strip().rstrip('.')}."
 
 
@@ -93,7 +105,8 @@ def _end(text: str) -> str:
     return text if re.search(r"[.!?][\"”’')\]]*$", text) else f"{text}."
 
 
-def _opening(question: str, readings: Sequence[Interpretation]) -> str:
+def opening_of(question: str, readings: Sequence[Interpretation]) -> str:
+    """Return the sentence that says how many readings a question has."""
     return f"“{question.strip().rstrip('?')}” can mean {len(readings)} things."
 
 
@@ -133,7 +146,7 @@ def _fill(
 
 
 def _pad(filled: list[str], body: list[str], readings: Sequence[Interpretation]) -> list[str]:
-    statements = [_statement(reading) for reading in readings]
+    statements = [statement(reading) for reading in readings]
     return [*filled, *statements][: max(3, len(body))]
 
 

@@ -13,11 +13,20 @@ from .asking import generate_question
 from .clarifying import infer_pseudo_interpretations
 from .closed_book import answer_closed_book
 from .composing import compose_answer
+from .critiquing import critique_segment, decide_retrieval, draft_segment
 from .detecting import detect_answers
 from .extracting import extract_interpretations
+from .grading import grade_passage, rewrite_query
+from .interpreting import interpret_passage
+from .locating import locate_answer
 from .models import Models
+from .picking import select_questions
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
+from .refining import answer_refined, refine_question
+from .relaxing import relax_query
 from .revising import revise_question
+from .selecting import select_passages
+from .self_verifying import verify_against_root
 from .verifying import verify
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
@@ -44,6 +53,39 @@ _SKILLS: tuple[tuple[str, frozenset[str], frozenset[str], Skill], ...] = (
         compose_answer,
     ),
     ("VerifyInterpretation", frozenset({"answerable"}), frozenset({"passages", "question"}), verify),
+    ("VerifyAgainstRoot", frozenset({"fitting"}), frozenset({"question", "passage", "candidate"}), verify_against_root),
+    (
+        "LocateAnswer",
+        frozenset({"short_answer", "source", "settled"}),
+        frozenset({"passages", "question"}),
+        locate_answer,
+    ),
+    ("RelaxQuery", frozenset({"relaxed_query"}), frozenset({"question"}), relax_query),
+    (
+        "InterpretPassage",
+        frozenset({"interpretation", "short_answer"}),
+        frozenset({"question", "passage"}),
+        interpret_passage,
+    ),
+    ("RefineQuestion", frozenset({"refinements"}), frozenset({"question"}), refine_question),
+    ("AnswerRefined", frozenset({"answer"}), frozenset({"question", "refinements"}), answer_refined),
+    ("GradePassage", frozenset({"grade"}), frozenset({"question", "passage"}), grade_passage),
+    ("RewriteQuery", frozenset({"search_query"}), frozenset({"question"}), rewrite_query),
+    ("DecideRetrieval", frozenset({"needs_passages"}), frozenset({"question"}), decide_retrieval),
+    (
+        "DraftSegment",
+        frozenset({"relevant", "readings", "segment"}),
+        frozenset({"question", "passage"}),
+        draft_segment,
+    ),
+    (
+        "CritiqueSegment",
+        frozenset({"support", "usefulness"}),
+        frozenset({"question", "passage", "segment"}),
+        critique_segment,
+    ),
+    ("SelectPassages", frozenset({"selected"}), frozenset({"passages", "question", "count"}), select_passages),
+    ("SelectQuestions", frozenset({"kept"}), frozenset({"question", "candidates"}), select_questions),
     ("DetectAnswers", frozenset({"answers"}), frozenset({"passage"}), detect_answers),
     ("GenerateQuestion", frozenset({"question"}), frozenset({"passage", "answer"}), generate_question),
     (

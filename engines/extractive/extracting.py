@@ -72,18 +72,28 @@ def _same_answer(left: str, right: str) -> bool:
     return holds(left, right) or holds(right, left)
 
 
+def reading_of(question: str, evidence: Evidence) -> str:
+    """Return the question as the evidence's passage settles it; as it is if nothing settles it."""
+    return next(iter(_readings_of(question, evidence)), question)
+
+
+def _readings_of(question: str, evidence: Evidence) -> list[str]:
+    settled = settle(question, evidence.passage.title)
+    detailed = [_with_detail(settled or question, detail) for detail in _details(evidence, question)]
+    return [settled, *detailed] if settled else detailed
+
+
 def _phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, str]]:
     if len(chosen) == 1:
         return [(chosen[0], question)]
     phrased: list[tuple[Evidence, str]] = []
     taken = {normalize(question)}
     for evidence in chosen:
-        candidates = [settle(question, evidence.passage.title)]
-        settled = candidates[0] or question
-        candidates += [_with_detail(settled, detail) for detail in _details(evidence, question)]
+        candidates = _readings_of(question, evidence)
+        settled = settle(question, evidence.passage.title) or question
         candidates.append(_with_detail(question, f"according to “{evidence.passage.title or evidence.span.text}”"))
         candidates.append(_with_detail(settled, f"with the answer {evidence.span.text}"))
-        new = next(text for text in candidates if text and normalize(text) not in taken)
+        new = next(text for text in candidates if normalize(text) not in taken)
         taken.add(normalize(new))
         phrased.append((evidence, new))
     return phrased

@@ -1,12 +1,11 @@
 """Verification: is there an answer in the passages?"""
 
-from itertools import pairwise
-
 from signatures.lenient import parse_yes_no
 
 from .models import Models
 from .prompt import Prompt, parse_passages
 from .reading import gather
+from .thresholds import best_cut
 
 DEFAULT_THRESHOLD = 0.2
 
@@ -37,14 +36,4 @@ def _threshold(prompt: Prompt, models: Models) -> float:
         for demo in prompt.demos
         if {"question", "passages"} <= demo.inputs.keys() and "answerable" in demo.outputs
     ]
-    if not labelled:
-        return DEFAULT_THRESHOLD
-    scores = sorted({0.0, 1.0, *(score for score, _ in labelled)})
-    cuts = [DEFAULT_THRESHOLD, *((low + high) / 2 for low, high in pairwise(scores))]
-    return min(
-        cuts,
-        key=lambda cut: (
-            sum((score >= cut) != label for score, label in labelled),
-            abs(cut - DEFAULT_THRESHOLD),
-        ),
-    )
+    return best_cut(labelled, DEFAULT_THRESHOLD)

@@ -1,12 +1,14 @@
+import shutil
 from pathlib import Path
 
 import dspy
 import pytest
 
-from colbert_index import read_corpus
-from embedded_models import Reader
+from colbert_index import ColBERTIndex, build_index, read_corpus
+from embedded_models import Encoder, Reader
 from engines.extractive import embedded_lm
-from question_db import Generation, generate_questions
+from question_db import Generation, QuestionDatabase, generate_questions
+from question_db.database import write_database
 from signatures import Passage
 
 CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
@@ -28,3 +30,28 @@ def generation(
 ) -> Generation:
     journal = tmp_path_factory.mktemp("generation") / "journal.jsonl"
     return generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2)
+
+
+@pytest.fixture(scope="session")
+def corpus_index(corpus: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    folder = tmp_path_factory.mktemp("indexes") / "twelve"
+    return build_index(corpus, folder, encoder=encoder, progress=False)
+
+
+@pytest.fixture(scope="session")
+def database(
+    corpus_index: ColBERTIndex,
+    generation: Generation,
+    encoder: Encoder,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> QuestionDatabase:
+    """The questions of `generation`, in a folder of its own; tests that change it take `copy_database`."""
+    folder = tmp_path_factory.mktemp("database") / "questions"
+    folder.mkdir()
+    write_database(folder, generation, corpus_index, encoder)
+    return QuestionDatabase.open(folder, encoder=encoder, index=corpus_index)
+
+
+@pytest.fixture
+def copy_database(database: QuestionDatabase, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(database.path, tmp_path / "copy"))

@@ -9,15 +9,28 @@ import signatures
 from signatures import (
     AmbiguityType,
     AnswerClosedBook,
+    AnswerRefined,
+    CritiqueSegment,
+    DecideRetrieval,
     DetectAnswers,
+    DraftSegment,
     ExtractInterpretations,
     FindDistinct,
     GenerateQuestion,
+    GradePassage,
     InferPseudoInterpretations,
     Interpretation,
+    InterpretPassage,
+    LocateAnswer,
     MatchInterpretations,
+    RefineQuestion,
+    RelaxQuery,
     ReviseQuestion,
+    RewriteQuery,
+    SelectPassages,
+    SelectQuestions,
     TypeAmbiguity,
+    VerifyAgainstRoot,
     VerifyInterpretation,
     VerifySupport,
     WriteLongFormAnswer,
@@ -39,6 +52,21 @@ OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
     (FindDistinct, {"kept": [2]}),
     (DetectAnswers, {"answers": ["1953", "Jean Negulesco", "the “unsinkable” ship"]}),
     (GenerateQuestion, {"question": "Who directed Titanic?"}),
+    (RefineQuestion, {"refinements": READINGS[1:]}),
+    (AnswerRefined, {"answer": "It may mean two films. One came out in 1953."}),
+    (GradePassage, {"grade": "Ambiguous"}),
+    (RewriteQuery, {"search_query": "Titanic 1953 film release date"}),
+    (DecideRetrieval, {"needs_passages": "Yes"}),
+    (DraftSegment, {"relevant": "Yes", "readings": READINGS[1:], "segment": "The 1997 film came out in 1997."}),
+    (DraftSegment, {"relevant": "No", "readings": [], "segment": "None"}),
+    (CritiqueSegment, {"support": "Partially", "usefulness": 4}),
+    (SelectPassages, {"selected": [3, 1, 2]}),
+    (SelectQuestions, {"kept": [1, 4]}),
+    (VerifyAgainstRoot, {"fitting": "Yes"}),
+    (RelaxQuery, {"relaxed_query": "Titanic release"}),
+    (InterpretPassage, {"interpretation": "When was the 1997 film Titanic shown?", "short_answer": "1 November 1997"}),
+    (InterpretPassage, {"interpretation": "null", "short_answer": "null"}),
+    (LocateAnswer, {"short_answer": "April 1953", "source": "2", "settled": "No"}),
     (ReviseQuestion, {"revised_question": "Who directed Titanic (1953 film)?"}),
 ]
 ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
@@ -81,6 +109,10 @@ def test_a_demo_of_every_signature_parses_back(
         (MatchInterpretations, "`covered` (list[int])"),
         (VerifySupport, "`supported` (Literal['Yes', 'No'])"),
         (FindDistinct, "`kept` (list[int])"),
+        (SelectPassages, "`selected` (list[int])"),
+        (GradePassage, "`grade` (Literal['Correct', 'Ambiguous', 'Incorrect'])"),
+        (CritiqueSegment, "`support` (Literal['Fully', 'Partially', 'No'])"),
+        (CritiqueSegment, "`usefulness` (Literal[1, 2, 3, 4, 5])"),
     ],
 )
 def test_lenient_fields_are_shown_under_the_name_of_their_type(
@@ -129,7 +161,7 @@ def test_passages_are_numbered_by_dspy() -> None:
 
 
 def test_passages_come_before_the_question() -> None:
-    for signature in (ExtractInterpretations, VerifyInterpretation, WriteLongFormAnswer):
+    for signature in (ExtractInterpretations, VerifyInterpretation, WriteLongFormAnswer, SelectPassages):
         assert list(signature.input_fields)[:2] == ["passages", "question"]
 
 
@@ -172,3 +204,16 @@ def test_a_judge_that_names_no_reading_is_understood(adapter: Any, signature: ty
 @every_adapter
 def test_the_schema_of_numbers_in_a_prompt_is_short(adapter: Any) -> None:
     assert schema_in(system_message(adapter, FindDistinct)) == {"type": "array", "items": {"type": "integer"}}
+
+
+@every_adapter
+@pytest.mark.parametrize("signature", [RefineQuestion, DraftSegment])
+def test_where_no_passages_are_numbered_no_number_is_asked_for(adapter: Any, signature: type[dspy.Signature]) -> None:
+    prompt = system_message(adapter, signature)
+    assert "pid" not in prompt
+    assert "number" not in prompt
+
+
+def test_the_question_comes_first_where_only_the_passage_changes() -> None:
+    for signature in (GradePassage, DraftSegment, CritiqueSegment):
+        assert list(signature.input_fields)[:2] == ["question", "passage"]

@@ -1,0 +1,89 @@
+"""VERDICT's consolidation of feedback (section 4.2): similar readings become one, outliers go."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Strictness = Literal["default", "conservative"]
+_MEMBERS = {"default": 2, "conservative": 3}
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A partition of readings, by position.
+
+    Attributes
+    ----------
+    clusters
+        Each with its medoid first and its other members in order; clusters in the order of their first
+        member.
+    outliers
+        What no cluster holds.
+    """
+
+    clusters: tuple[tuple[int, ...], ...]
+    outliers: tuple[int, ...]
+
+
+def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "default", near: float = 0.1) -> Clusters:
+    """Cluster readings with HDBSCAN over cosine distance, and find each cluster's medoid.
+
+    The medoid is the member with the greatest sum of cosine similarities to its cluster (algorithm 1,
+    line 11). HDBSCAN as the released code runs it splits what lies together into no single cluster: ten
+    wordings of one reading come back as ten. Here readings nearer than ``near`` count as equal, and where
+    HDBSCAN finds no cluster the groups of near readings are the clusters. If there is none either, each
+    reading is a cluster of its own: noise can be told from signal only beside a signal.
+
+    Parameters
+    ----------
+    vectors
+        One unit vector per reading, shape (readings, dimensions); the likeliest reading first.
+    strictness
+        ``default``: two readings make a cluster. ``conservative``: three (Table 4: fewer readings, a little
+        more precise).
+    near
+        Cosine distance below which two readings are equal, in [0, 2].
+    """
+    total = len(vectors)
+    members = _MEMBERS[strictness]
+    similarity = np.asarray(vectors, dtype=np.float64) @ np.asarray(vectors, dtype=np.float64).T
+    distance = np.clip(1.0 - (similarity + similarity.T) / 2, 0.0, 2.0)
+    np.fill_diagonal(distance, 0.0)
+    labels = _dense(np.where(distance < near, 0.0, distance), members)
+    if (labels < 0).all():
+        labels = _groups(distance < near, members)
+    if (labels < 0).all():
+        return Clusters(tuple((index,) for index in range(total)), ())
+    found = []
+    for label in dict.fromkeys(int(label) for label in labels if label >= 0):
+        inside = np.flatnonzero(labels == label)
+        sums = similarity[np.ix_(inside, inside)].sum(axis=1)
+        medoid = int(inside[int(np.argmax(np.round(sums, 9)))])  # rounded: equal members keep their order
+        found.append((medoid, *(int(index) for index in inside if index != medoid)))
+    return Clusters(
+        tuple(sorted(found, key=min)),
+        tuple(int(index) for index in np.flatnonzero(labels < 0)),
+    )
+
+
+def _dense(distance: NDArray[np.float64], members: int) -> NDArray[np.int64]:
+    """Return HDBSCAN's labels, -1 for outliers."""
+    if len(distance) <= members:  # one cluster at most, and HDBSCAN forms no single one
+        return np.full(len(distance), -1)
+    from sklearn.cluster import HDBSCAN
+
+    clusterer = HDBSCAN(min_cluster_size=members, min_samples=members, metric="precomputed", copy=True)
+    return np.asarray(clusterer.fit_predict(distance))
+
+
+def _groups(near: NDArray[np.bool_], members: int) -> NDArray[np.int64]:
+    """Return the connected groups of at least so many members, -1 for the rest."""
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(near):
+        return np.full(0, -1)
+    _, labels = connected_components(near, directed=False)
+    sizes = np.bincount(labels)
+    return np.where(sizes[labels] >= members, labels, -1)

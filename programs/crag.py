@@ -1,0 +1,137 @@
+"""CRAG: corrective retrieval-augmented generation (Yan et al., 2024, https://arxiv.org/abs/2401.15884)."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+import dspy
+
+from colbert_index import Reranker, Retriever, rerank
+from embedded_models import Encoder
+from signatures import Grade, GradePassage, Passage, RewriteQuery
+
+from .concurrency import gather_all, run_all
+from .grounded import GroundedProgram
+from .knn import KNNPredict
+from .strips import refine
+
+
+class CRAG(GroundedProgram):
+    """Grade each retrieved passage, correct the retrieval accordingly, answer from the refined knowledge.
+
+    Algorithm 1 of the paper: (1) grade every passage, all at once; (2) one passage that is Correct makes
+    the action Correct, nothing but Incorrect ones make it Incorrect, else it is Ambiguous; (3) Correct:
+    the passages are cut into strips, irrelevant strips are dropped, the others put together again;
+    Incorrect: the passages are discarded and a rewritten query finds others, refined in the same way;
+    Ambiguous: both; (4) the answer comes from this knowledge, as in `rac.RAC`.
+
+    Where this departs from the paper: the evaluator is the language model, which gives a grade and not
+    a score that thresholds cut (so did DIVA's CRAG); strips are scored by the reranker, for one call per
+    strip would cost more than the answer; the second search is not on the web but in the same corpus,
+    among the passages that were not graded yet, in the order of the rewritten query, because answers
+    must come from the user's passages. With nothing found anywhere, the answer is written from no passage.
+
+    Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the refined ones under their
+    own ids, as the language model saw them), ``action`` (`Grade`), ``graded`` (ids of the K passages that
+    were graded), ``grades`` (one `Grade` each) and ``search_query`` (of the second search, else empty).
+
+    Parameters
+    ----------
+    retriever, reranker, encoder, passages, candidates
+        See `grounded.GroundedProgram`; the second search pools and keeps as many as the first.
+    strips
+        How many strips are kept of each search, at least 1 (the paper's 5).
+    strip_threshold
+        What a strip must score at least, on the reranker's scale. The default is the paper's −0.5, on a
+        scale from −1 to 1; a cosine seldom falls below it, so ``strips`` decides.
+    strip_sentences
+        How many sentences make a strip, at least 1; the paper says a few.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+        strips: int = 5,
+        strip_threshold: float = -0.5,
+        strip_sentences: int = 2,
+    ) -> None:
+        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        if strips < 1 or strip_sentences < 1:
+            raise ValueError(f"strips and strip_sentences must be at least 1, got {strips} and {strip_sentences}")
+        self.strips = strips
+        self.strip_threshold = strip_threshold
+        self.strip_sentences = strip_sentences
+        self.grade = KNNPredict(GradePassage, encoder=encoder)
+        self.rewrite = KNNPredict(RewriteQuery, encoder=encoder)
+
+    def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Return the passages with nothing but their relevant strips; see `strips.refine`."""
+        return refine(
+            self.reranker,
+            question,
+            passages,
+            keep=self.strips,
+            threshold=self.strip_threshold,
+            sentences=self.strip_sentences,
+        )
+
+    def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
+        """Return the K passages nearest to a rewritten query, those graded already left out."""
+        known = {passage.pid for passage in graded}
+        pooled = self.retriever.search(query, self.candidates + len(known))
+        return rerank(self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        graded = self.retrieve(question)
+        replies = run_all([partial(self.grade, question=question, passage=passage.render()) for passage in graded])
+        grades = [Grade(reply.grade) for reply in replies]
+        action = Grade.of_all(grades)
+        knowledge = [] if action is Grade.INCORRECT else self.refine(question, graded)
+        query = ""
+        if action is not Grade.CORRECT:
+            query = self._query(question, self.rewrite(question=question).search_query)
+            knowledge += self.refine(question, self.search_again(query, graded))
+        answer, interpretations = self.answer_from(question, knowledge)
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=interpretations,
+            passages=knowledge,
+            action=action,
+            graded=[passage.pid for passage in graded],
+            grades=grades,
+            search_query=query,
+        )
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        graded = await asyncio.to_thread(self.retrieve, question)
+        calls = [partial(self.grade.acall, question=question, passage=passage.render()) for passage in graded]
+        grades = [Grade(reply.grade) for reply in await gather_all(calls)]
+        action = Grade.of_all(grades)
+        knowledge = [] if action is Grade.INCORRECT else await asyncio.to_thread(self.refine, question, graded)
+        query = ""
+        if action is not Grade.CORRECT:
+            query = self._query(question, (await self.rewrite.acall(question=question)).search_query)
+            found = await asyncio.to_thread(self.search_again, query, graded)
+            knowledge += await asyncio.to_thread(self.refine, question, found)
+        answer, interpretations = await self.aanswer_from(question, knowledge)
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=interpretations,
+            passages=knowledge,
+            action=action,
+            graded=[passage.pid for passage in graded],
+            grades=grades,
+            search_query=query,
+        )
+
+    @staticmethod
+    def _query(question: str, rewritten: str) -> str:
+        # A language model that rewrites to nothing leaves the question to search with.
+        return " ".join(rewritten.split()) or question

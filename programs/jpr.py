@@ -1,0 +1,87 @@
+"""JPR: joint passage reranking for diverse answers (Min et al., 2021, https://arxiv.org/abs/2104.08445)."""
+
+import asyncio
+from collections.abc import Sequence
+
+import dspy
+
+from colbert_index import Reranker, Retriever, rerank
+from embedded_models import Encoder
+from signatures import Passage, SelectPassages, render_passages
+
+from .grounded import GroundedProgram
+from .knn import KNNPredict
+
+
+class JPR(GroundedProgram):
+    """Choose K of the best candidates jointly, so that together they hold many answers; then answer.
+
+    The paper's reranker reads all candidates and generates one sequence of passage indexes, each chosen
+    in view of those before. It is trained; here one list-wise call of the language model writes the
+    sequence. The answer is that of `rac.RAC`. The paper's reader takes the K as a set; a language model
+    does not, so they are shown to it nearest to the question first: with the embedded engine, on 45
+    homonyms training questions, the order of the sequence lost 3.7 points of DR against that.
+
+    Of the numbers that the language model writes, those of no passage and repetitions are passed over; if
+    fewer than K are left, the best-ranked of the other candidates follow. No call is made where there
+    are no more than K candidates.
+
+    Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the K, nearest to the
+    question first) and ``selected`` (the ids of those that the language model chose itself, in its order).
+
+    Parameters
+    ----------
+    retriever, reranker, encoder, passages, candidates
+        See `grounded.GroundedProgram`.
+    shortlist
+        How many candidates the language model chooses from (the paper's: 100), between ``passages`` and ``candidates``.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+        shortlist: int = 20,
+    ) -> None:
+        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        if not passages <= shortlist <= candidates:
+            raise ValueError(f"need passages <= shortlist <= candidates, got {passages}, {shortlist} and {candidates}")
+        self.shortlist = shortlist
+        self.select = KNNPredict(SelectPassages, encoder=encoder)
+
+    def shortlisted(self, question: str) -> list[Passage]:
+        """Return the candidates to choose from, the nearest to the question first."""
+        candidates = self.retriever.search(question, self.candidates)
+        return rerank(self.reranker, question, candidates, self.shortlist)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        shortlist = self.shortlisted(question)
+        numbers: Sequence[int] = ()
+        if len(shortlist) > self.passages:
+            numbers = self.select(passages=render_passages(shortlist), question=question, count=self.passages).selected
+        selected, passages = self._choose(shortlist, numbers)
+        answer, interpretations = self.answer_from(question, passages)
+        return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages, selected=selected)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        shortlist = await asyncio.to_thread(self.shortlisted, question)
+        numbers: Sequence[int] = ()
+        if len(shortlist) > self.passages:
+            reply = await self.select.acall(passages=render_passages(shortlist), question=question, count=self.passages)
+            numbers = reply.selected
+        selected, passages = self._choose(shortlist, numbers)
+        answer, interpretations = await self.aanswer_from(question, passages)
+        return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages, selected=selected)
+
+    def _choose(self, shortlist: Sequence[Passage], numbers: Sequence[int]) -> tuple[list[str], list[Passage]]:
+        """Return the ids that the numbers name, and the K passages."""
+        named = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= len(shortlist)][: self.passages]
+        others = [position for position in range(len(shortlist)) if position not in named]
+        shown = sorted([*named, *others][: self.passages])
+        return [shortlist[position].pid for position in named], [shortlist[position] for position in shown]

@@ -1,0 +1,53 @@
+"""Query refinement: the closed-book baseline that names the readings first (DIVA's baseline 5)."""
+
+from collections.abc import Sequence
+
+import dspy
+
+from embedded_models import Encoder
+from signatures import AnswerRefined, Interpretation, RefineQuestion
+
+from .knn import KNNPredict
+
+
+class QueryRefinement(dspy.Module):
+    """Refine the question into readings with answers, then answer, both from the model's own knowledge.
+
+    Amplayo et al. (2022, https://arxiv.org/abs/2210.17525) let one prompt write the refinements and the
+    long answer; DIVA's baseline (appendix A.3) asks for the refinements first and hands them to a
+    second call, and so does this.
+
+    Its prediction has ``answer``, ``interpretations`` (the refinements; no ``pid``: nothing is cited) and
+    ``passages`` (empty).
+
+    Parameters
+    ----------
+    encoder
+        For kNN demos, see `knn.KNNPredict`.
+    max_refinements
+        How many refinements are answered at most, at least 1; the paper sets no limit.
+    """
+
+    def __init__(self, *, encoder: Encoder | None = None, max_refinements: int = 10) -> None:
+        super().__init__()
+        if max_refinements < 1:
+            raise ValueError(f"max_refinements must be at least 1, got {max_refinements}")
+        self.max_refinements = max_refinements
+        self.refine = KNNPredict(RefineQuestion, encoder=encoder)
+        self.write = KNNPredict(AnswerRefined, encoder=encoder)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        refinements = self._usable(self.refine(question=question).refinements)
+        answer = self.write(question=question, refinements=refinements).answer
+        return dspy.Prediction(answer=answer, interpretations=refinements, passages=[])
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        refinements = self._usable((await self.refine.acall(question=question)).refinements)
+        answer = (await self.write.acall(question=question, refinements=refinements)).answer
+        return dspy.Prediction(answer=answer, interpretations=refinements, passages=[])
+
+    def _usable(self, refinements: Sequence[Interpretation]) -> list[Interpretation]:
+        # A source that a language model names from memory is not one of the user's passages.
+        return [one.model_copy(update={"pid": None}) for one in refinements[: self.max_refinements]]

@@ -1,0 +1,209 @@
+"""Self-RAG, prompted (Asai et al., 2024, https://arxiv.org/abs/2310.11511)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import dspy
+
+from colbert_index import Reranker, Retriever, rerank
+from embedded_models import Encoder
+from signatures import (
+    AnswerClosedBook,
+    CritiqueSegment,
+    DecideRetrieval,
+    DraftSegment,
+    Interpretation,
+    Passage,
+    Support,
+)
+
+from .concurrency import gather_all, run_all
+from .knn import KNNPredict
+
+_SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
+_NO_SEGMENT = ("", "none", "none.", "n/a", "null")
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What one passage gave: a segment with its readings and, once it is judged, IsSup and IsUse."""
+
+    passage: Passage
+    segment: str
+    readings: tuple[Interpretation, ...]
+    support: Support = Support.NO
+    usefulness: int = 1
+
+
+class SelfRAG(dspy.Module):
+    """Retrieve on demand, answer from each passage on its own, and let critiques choose what is said.
+
+    Algorithm 1 of the paper with prompts in place of reflection tokens:
+
+    1. Retrieve: should passages be looked up? If not, the answer comes from the language model alone.
+    2. IsRel and a segment: for each of the K passages, all at once, whether it is relevant, and a segment of
+       the answer from this passage alone. A passage that is not relevant goes no further.
+    3. IsSup and IsUse: for each segment, all at once, how far its passage supports it, and how useful it is
+       from 1 to 5.
+    4. A segment scores (equations 3 and 4, section 3.3)
+
+           w_rel · rel + w_sup · sup + w_use · use
+
+       with rel = 1, sup = 1, 0.5 or 0 for Fully, Partially or No, and use = −1, −0.5, 0, 0.5 or 1. Labels take
+       the place of the tokens' probabilities, and the probability of the segment is left out: most language
+       models that are served do not tell them.
+
+    The paper writes one segment after the other by a beam search in which each continues those before. An
+    ambiguous question needs its readings, not the best continuation of one: here every passage is drafted from
+    once, segments without support are dropped (the paper's hard constraint), and of the others all within
+    ``margin`` of the best score are kept, best first; equal scores keep the passages' order, and a segment
+    whose answers were all given before is dropped. The answer is these segments one after the other. If none
+    is left, the answer comes from the language model alone, as the paper's does after passages that are
+    irrelevant. Drafting and judging are two calls: in one, a model marks what it is just writing.
+
+    Its prediction has ``answer``, ``interpretations`` (of the kept segments, cited; empty after a closed-book
+    answer), ``passages`` (the K that were retrieved, best first; empty if none were), ``retrieved`` (whether they
+    were looked up), ``scores`` (one per passage, ``None`` where it is not relevant), ``supports`` and
+    ``usefulness`` (likewise) and ``kept`` (the ids of the passages whose segments make the answer).
+
+    Parameters
+    ----------
+    retriever, reranker, encoder, passages, candidates
+        See `grounded.GroundedProgram`.
+    always_retrieve
+        Do not ask whether to retrieve, which saves a call; the paper does so on ASQA.
+    weights
+        Of rel, sup and use, none negative; by default the paper's.
+    margin
+        How far from the best score a segment is kept, at least 0; with 0 only the best and its equals are.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+        always_retrieve: bool = False,
+        weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
+        margin: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if not 1 <= passages <= candidates:
+            raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
+        if len(weights) != 3 or min(weights) < 0:
+            raise ValueError(f"weights must be three numbers, none negative, got {weights}")
+        if margin < 0:
+            raise ValueError(f"margin must be at least 0, got {margin}")
+        self.retriever = retriever
+        self.reranker = reranker
+        self.passages = passages
+        self.candidates = candidates
+        self.always_retrieve = always_retrieve
+        self.weights = tuple(weights)
+        self.margin = margin
+        self.decide = KNNPredict(DecideRetrieval, encoder=encoder)
+        self.draft = KNNPredict(DraftSegment, encoder=encoder)
+        self.critique = KNNPredict(CritiqueSegment, encoder=encoder)
+        self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
+
+    def retrieve(self, question: str) -> list[Passage]:
+        """Return the K candidates nearest to the question."""
+        candidates = self.retriever.search(question, self.candidates)
+        return rerank(self.reranker, question, candidates, self.passages)
+
+    def score(self, support: Support, usefulness: int) -> float:
+        """Return the critique score of a segment whose passage is relevant."""
+        relevant, supported, useful = self.weights
+        return relevant + supported * _SUPPORT[support] + useful * (usefulness - 3) / 2
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        retrieved = self.always_retrieve or self.decide(question=question).needs_passages == "Yes"
+        passages = self.retrieve(question) if retrieved else []
+        replies = run_all([partial(self.draft, question=question, passage=one.render()) for one in passages])
+        drafts = self._drafts(passages, replies)
+        critiques = run_all(
+            [
+                partial(self.critique, question=question, passage=one.passage.render(), segment=one.segment)
+                for one in drafts
+            ]
+        )
+        judged = self._judged(drafts, critiques)
+        kept = self._choose(judged)
+        closed_book = "" if kept else self.recall(question=question).answer
+        return self._prediction(retrieved, passages, judged, kept, closed_book)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        retrieved = self.always_retrieve or (await self.decide.acall(question=question)).needs_passages == "Yes"
+        passages = await asyncio.to_thread(self.retrieve, question) if retrieved else []
+        calls = [partial(self.draft.acall, question=question, passage=one.render()) for one in passages]
+        drafts = self._drafts(passages, await gather_all(calls))
+        calls = [
+            partial(self.critique.acall, question=question, passage=one.passage.render(), segment=one.segment)
+            for one in drafts
+        ]
+        judged = self._judged(drafts, await gather_all(calls))
+        kept = self._choose(judged)
+        closed_book = "" if kept else (await self.recall.acall(question=question)).answer
+        return self._prediction(retrieved, passages, judged, kept, closed_book)
+
+    @staticmethod
+    def _drafts(passages: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[_Draft]:
+        """Return what the relevant passages gave; a passage that gave no segment counts as not relevant."""
+        return [
+            _Draft(
+                passage,
+                " ".join(reply.segment.split()),
+                tuple(one.model_copy(update={"pid": passage.pid}) for one in reply.readings),
+            )
+            for passage, reply in zip(passages, replies, strict=True)
+            if reply.relevant == "Yes" and reply.segment.strip().lower() not in _NO_SEGMENT
+        ]
+
+    @staticmethod
+    def _judged(drafts: Sequence[_Draft], critiques: Sequence[dspy.Prediction]) -> list[_Draft]:
+        return [
+            replace(draft, support=Support(critique.support), usefulness=critique.usefulness)
+            for draft, critique in zip(drafts, critiques, strict=True)
+        ]
+
+    def _choose(self, judged: Sequence[_Draft]) -> list[_Draft]:
+        """Return the drafts whose segments make the answer, best first."""
+        scored = [(self.score(one.support, one.usefulness), one) for one in judged if one.support is not Support.NO]
+        best = max((score for score, _ in scored), default=0.0)
+        kept: list[_Draft] = []
+        given: set[str] = set()
+        for score, draft in sorted(scored, key=lambda pair: -pair[0]):
+            answers = {" ".join(one.answer.lower().split()) for one in draft.readings}
+            # A segment without readings gives nothing to compare: it stands for itself.
+            if score >= best - self.margin and not (answers and answers <= given):
+                kept.append(draft)
+                given |= answers
+        return kept
+
+    def _prediction(
+        self,
+        retrieved: bool,
+        passages: list[Passage],
+        judged: Sequence[_Draft],
+        kept: Sequence[_Draft],
+        closed_book: str,
+    ) -> dspy.Prediction:
+        of = {draft.passage.pid: draft for draft in judged}
+        drafts = [of.get(passage.pid) for passage in passages]
+        return dspy.Prediction(
+            answer=" ".join(draft.segment for draft in kept) or closed_book,
+            interpretations=list(dict.fromkeys(one for draft in kept for one in draft.readings)),
+            passages=passages,
+            retrieved=retrieved,
+            scores=[one and self.score(one.support, one.usefulness) for one in drafts],
+            supports=[one and one.support for one in drafts],
+            usefulness=[one and one.usefulness for one in drafts],
+            kept=[draft.passage.pid for draft in kept],
+        )

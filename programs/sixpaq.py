@@ -1,0 +1,156 @@
+"""SIXPAQ: answers from a database of questions, answers and revisions (Sun et al., 2023, arXiv:2308.08661)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import dspy
+
+from colbert_index import Reranker, Retriever
+from embedded_models import Encoder
+from question_db import FoundQuestion, QuestionRetriever
+from signatures import Interpretation, Passage, SelectQuestions, render_passages
+
+from .citation import number_citations
+from .grounded import GroundedProgram
+from .knn import KNNPredict
+
+PassagesBy = Literal["max", "count", "index"]
+
+
+@dataclass(frozen=True)
+class _Retrieved:
+    passages: list[Passage]
+    questions: list[FoundQuestion]
+    candidates: list[Interpretation]
+
+
+class SIXPAQ(GroundedProgram):
+    """Retrieve generated questions with their answers, keep those that are readings, answer with passages.
+
+    Section 3.3 of the paper: (1) retrieve the generated questions q' nearest to the question, with their
+    answers (10), and a few passages (5); (2) revise each q' with its answer and its passage, twice; (3)
+    write one long answer from the question, the pairs of answer and revised question, and the passages.
+
+    Here (2) was done when the database was built. The reviser reads a retrieved question, its answer and
+    its passage, and not the user's question (section 3.3.1), so that its output can be kept; the one
+    difference is that the revised questions are also what the search compares.
+
+    The paper's writer is trained and leaves out the questions that do not belong. Prompted writers use
+    all they are given, so a call before it keeps those that are readings of the question. If none is kept,
+    readings are extracted from the passages, as in `rac.RAC`.
+
+    Its prediction has ``answer``, ``interpretations`` (the kept questions; ``pid`` is the passage that the
+    question was made from), ``passages`` (those shown to the language model, best first, then the other
+    sources of the interpretations) and ``questions`` (those retrieved, `question_db.FoundQuestion`).
+
+    Parameters
+    ----------
+    retriever, reranker, encoder, passages, candidates
+        See `grounded.GroundedProgram`; retriever and reranker serve ``by="index"``.
+    asked
+        The database of questions with its index.
+    similar
+        How many questions are retrieved (paper: 10).
+    by
+        How passages are found: in the ``index`` (the paper's long answers take them from a passage
+        retriever, section 3.3.2), or through the questions by ``max`` or ``count`` (equations 1 and 2),
+        which finds only passages from which questions were made.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        asked: QuestionRetriever,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+        similar: int = 10,
+        by: PassagesBy = "index",
+    ) -> None:
+        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        if similar < 1:
+            raise ValueError(f"similar must be at least 1, got {similar}")
+        if by not in get_args(PassagesBy):
+            raise ValueError(f"by is one of {', '.join(get_args(PassagesBy))}, not {by!r}")
+        self.asked = asked if by == "index" else replace(asked, by=by)
+        self.similar = similar
+        self.by = by
+        self.select = KNNPredict(SelectQuestions, encoder=encoder)
+
+    def retrieve(self, question: str) -> list[Passage]:
+        """Return the K passages that the language model sees."""
+        if self.by == "index":
+            return super().retrieve(question)
+        return self.asked.search(question, self.passages)
+
+    def similar_questions(self, question: str) -> list[FoundQuestion]:
+        """Return the generated questions nearest to the question."""
+        return self.asked.database.search(question, self.similar, ranking=self.asked.ranking)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        found = self._search(question)
+        shown = render_passages(found.passages)
+        numbers: Sequence[int] = ()
+        if found.candidates:
+            numbers = self.select(question=question, candidates=render_candidates(found.candidates)).kept
+        kept = chosen(found.candidates, numbers)
+        if not kept:
+            answer, interpretations = self.answer_from(question, found.passages)
+            return self._prediction(found, answer, interpretations)
+        readings = number_citations(kept, found.passages)
+        written = self.write(passages=shown, question=question, interpretations=readings)
+        return self._prediction(found, written.answer, kept)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        found = await asyncio.to_thread(self._search, question)
+        shown = render_passages(found.passages)
+        numbers: Sequence[int] = ()
+        if found.candidates:
+            reply = await self.select.acall(question=question, candidates=render_candidates(found.candidates))
+            numbers = reply.kept
+        kept = chosen(found.candidates, numbers)
+        if not kept:
+            answer, interpretations = await self.aanswer_from(question, found.passages)
+            return self._prediction(found, answer, interpretations)
+        readings = number_citations(kept, found.passages)
+        written = await self.write.acall(passages=shown, question=question, interpretations=readings)
+        return self._prediction(found, written.answer, kept)
+
+    def _search(self, question: str) -> _Retrieved:
+        questions = self.similar_questions(question)
+        return _Retrieved(self.retrieve(question), questions, candidate_readings(questions))
+
+    def _prediction(self, found: _Retrieved, answer: str, interpretations: Sequence[Interpretation]) -> dspy.Prediction:
+        known = {passage.pid for passage in found.passages}
+        others = dict.fromkeys(one.pid for one in interpretations if one.pid is not None and one.pid not in known)
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=list(interpretations),
+            passages=[*found.passages, *(self.asked.index.passage(pid) for pid in others)],
+            questions=found.questions,
+        )
+
+
+def candidate_readings(questions: Sequence[FoundQuestion]) -> list[Interpretation]:
+    """Return every question with each of its distinct answers, cited by the first passage that gives it."""
+    return [
+        Interpretation(question=one.question, answer=answer, pid=pid)
+        for one in questions
+        for answer, pid in one.distinct_answers().items()
+    ]
+
+
+def render_candidates(candidates: Sequence[Interpretation]) -> list[str]:
+    """Return what `SelectQuestions` takes; DSPy numbers the lines."""
+    return [f"{one.question} | {one.answer}" for one in candidates]
+
+
+def chosen(candidates: Sequence[Interpretation], numbers: Sequence[int]) -> list[Interpretation]:
+    """Return the candidates that numbers from 1 name, each once, in their order; other numbers name nothing."""
+    return [one for number, one in enumerate(candidates, 1) if number in set(numbers)]

@@ -1,0 +1,167 @@
+"""Tree of Clarifications (Kim et al., 2023, https://arxiv.org/abs/2310.14696)."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+import dspy
+
+from colbert_index import Reranker, Retriever, rerank
+from embedded_models import Encoder
+from signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
+
+from .citation import cite, holding
+from .concurrency import gather_all, run_all
+from .grounded import GroundedProgram, writing_inputs
+from .knn import KNNPredict
+from .tree import GrowingTree
+
+
+class TreeOfClarifications(GroundedProgram):
+    """Clarify the question, then each clarification, breadth first; prune what no longer answers the question.
+
+    Section 3 of the paper: the root is the ambiguous question. To expand a node, the candidate passages
+    are ranked by the node's own question and the readings of that question are extracted from the best K
+    (section 3.1). A reading that repeats a question or an answer of the tree is left out; the others are
+    verified against the root question, with the most relevant candidate passage that holds their answer
+    (section 3.2), and pruned if they fail. The exploration ends with ``nodes`` valid nodes, at ``depth``,
+    or after three expansions in a row without a valid new node. If fewer than ``fewest`` are left,
+    pruning is undone from the nodes nearest the root. The answer is written from up to ten readings in
+    breadth-first order and K passages, those that hold their answers first (section 3.3, appendix A.3).
+
+    The released code departs from the paper: its test for passages that hold an answer compares single
+    characters, undoing the pruning affects later nodes only, and the answer's passages are not chosen by
+    the answers they hold. Here the paper holds. DIVA runs it without pruning.
+
+    Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (those that the answer was
+    written from) and ``tree`` (`tree.ClarificationNode`).
+
+    Parameters
+    ----------
+    retriever, reranker, encoder, passages, candidates
+        See `grounded.GroundedProgram`.
+    pruning
+        Whether nodes are verified; without it all are valid.
+    depth
+        How deep the tree gets; the paper's limit is 3. 1 is retrieval-augmented clarification.
+    nodes
+        How many valid nodes are enough, and how many readings the answer is written from (paper: 10).
+    fewest
+        With fewer valid nodes pruning is undone. The paper says "insufficient"; a question that is held to
+        be ambiguous has at least two readings.
+    at_once
+        How many nodes of a level are expanded at once. It changes neither tree nor answer, only the time,
+        and the calls that are wasted when the exploration ends among them.
+    """
+
+    FAILURES = 3
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        passages: int = 5,
+        candidates: int = 200,
+        pruning: bool = True,
+        depth: int = 3,
+        nodes: int = 10,
+        fewest: int = 2,
+        at_once: int = 3,
+    ) -> None:
+        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        for name, value in (("depth", depth), ("nodes", nodes), ("at_once", at_once)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if not 0 <= fewest <= nodes:
+            raise ValueError(f"fewest must lie between 0 and nodes ({nodes}), got {fewest}")
+        self.pruning = pruning
+        self.depth = depth
+        self.nodes = nodes
+        self.fewest = fewest
+        self.at_once = at_once
+        self.verify = KNNPredict(VerifyAgainstRoot, encoder=encoder)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        candidates = self.retriever.search(question, self.candidates)
+        tree = self._plant(question)
+        while batch := tree.to_expand(self.at_once):
+            near = [self._nearest(node, candidates) for _, node in batch]
+            expand = [
+                partial(self.extract, passages=render_passages(passages), question=node)
+                for (_, node), passages in zip(batch, near, strict=True)
+            ]
+            fresh = self._sprout(tree, batch, near, run_all(expand))
+            checks = [partial(self.verify, **given) for given in self._checks(question, fresh, candidates)]
+            tree.settle(fresh, self._verdicts(run_all(checks), fresh))
+        readings, passages = self._select(tree, question, candidates)
+        written = self.write(**writing_inputs(question, readings, passages))
+        return dspy.Prediction(answer=written.answer, interpretations=readings, passages=passages, tree=tree.frozen())
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        candidates = await asyncio.to_thread(self.retriever.search, question, self.candidates)
+        tree = self._plant(question)
+        while batch := tree.to_expand(self.at_once):
+            near = [await asyncio.to_thread(self._nearest, node, candidates) for _, node in batch]
+            expand = [
+                partial(self.extract.acall, passages=render_passages(passages), question=node)
+                for (_, node), passages in zip(batch, near, strict=True)
+            ]
+            fresh = self._sprout(tree, batch, near, await gather_all(expand))
+            given = await asyncio.to_thread(self._checks, question, fresh, candidates)
+            checks = [partial(self.verify.acall, **one) for one in given]
+            tree.settle(fresh, self._verdicts(await gather_all(checks), fresh))
+        readings, passages = await asyncio.to_thread(self._select, tree, question, candidates)
+        written = await self.write.acall(**writing_inputs(question, readings, passages))
+        return dspy.Prediction(answer=written.answer, interpretations=readings, passages=passages, tree=tree.frozen())
+
+    def _plant(self, question: str) -> GrowingTree:
+        return GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES)
+
+    def _nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
+        return rerank(self.reranker, question, candidates, self.passages)
+
+    @staticmethod
+    def _sprout(
+        tree: GrowingTree,
+        batch: Sequence[tuple[int, str]],
+        near: Sequence[Sequence[Passage]],
+        replies: Sequence[dspy.Prediction],
+    ) -> list[Interpretation]:
+        found = [
+            (number, cite(reply.interpretations, passages))
+            for (number, _), passages, reply in zip(batch, near, replies, strict=True)
+        ]
+        return tree.sprout(found)
+
+    def _checks(
+        self, question: str, fresh: Sequence[Interpretation], candidates: Sequence[Passage]
+    ) -> list[dict[str, str]]:
+        if not self.pruning:
+            return []
+        checks = []
+        for reading in fresh:
+            # An answer in words of the language model's own stands in no passage: the nearest one decides.
+            options = holding(candidates, reading.answer) or candidates
+            best = render_passages(rerank(self.reranker, reading.question, options, 1))
+            checks.append({"question": question, "passage": "".join(best), "candidate": reading.answer})
+        return checks
+
+    def _verdicts(self, replies: Sequence[dspy.Prediction], fresh: Sequence[Interpretation]) -> list[bool]:
+        return [reply.fitting == "Yes" for reply in replies] if self.pruning else [True] * len(fresh)
+
+    def _select(
+        self, tree: GrowingTree, question: str, candidates: Sequence[Passage]
+    ) -> tuple[list[Interpretation], list[Passage]]:
+        """Return the readings in breadth-first order, and K passages that hold their answers first."""
+        tree.restore(self.fewest)
+        readings = tree.readings()[: self.nodes]
+        ranked = rerank(self.reranker, question, candidates, len(candidates)) if candidates else []
+        by_pid = {passage.pid: passage for passage in ranked}
+        cited = [by_pid[reading.pid] for reading in readings if reading.pid is not None]
+        telling = [passage for reading in readings for passage in holding(ranked, reading.answer)[:1]]
+        chosen = {passage.pid: passage for passage in (*cited, *telling, *ranked)}
+        return readings, list(chosen.values())[: self.passages]

@@ -1,0 +1,213 @@
+"""The tree that Tree of Clarifications grows: a value when it is done, and the rules while it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from metrics.exact_presence import normalize_answer
+from signatures import Interpretation
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+
+class NodeStatus(StrEnum):
+    """What became of a node."""
+
+    ROOT = "root"
+    VALID = "valid"
+    PRUNED = "pruned"
+    RESTORED = "restored"
+    """Pruned, and taken back because too few were left."""
+
+
+class ClarificationNode(BaseModel):
+    """A node of the tree: a disambiguated question with its answer, and what it was clarified into.
+
+    ``rich.print(node)`` draws the tree; ``node.model_dump(mode="json")`` is its JSON.
+
+    Attributes
+    ----------
+    question
+        The ambiguous question at the root, a disambiguated one elsewhere.
+    answer, pid
+        Its short answer and the passage that holds it; empty and ``None`` at the root.
+    status
+        See `NodeStatus`.
+    depth
+        0 at the root.
+    children
+        In the order in which they were found.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    answer: str = ""
+    pid: str | None = None
+    status: NodeStatus = NodeStatus.ROOT
+    depth: int = 0
+    children: tuple[ClarificationNode, ...] = ()
+
+    def breadth_first(self) -> Iterator[ClarificationNode]:
+        """Yield this node and all below it, level by level."""
+        level: list[ClarificationNode] = [self]
+        while level:
+            yield from level
+            level = [child for node in level for child in node.children]
+
+    def __rich__(self) -> Tree:
+        """Return the tree as rich draws it."""
+        from rich.markup import escape
+        from rich.tree import Tree
+
+        def label(node: ClarificationNode) -> str:
+            text = escape(node.question)
+            if node.status is NodeStatus.ROOT:
+                return f"[bold]{text}[/]"
+            text = f"{text} [bold]{escape(node.answer)}[/]"
+            return text if node.status is NodeStatus.VALID else f"[dim]{text} ({node.status})[/]"
+
+        def grow(branch: Tree, node: ClarificationNode) -> Tree:
+            for child in node.children:
+                grow(branch.add(label(child)), child)
+            return branch
+
+        return grow(Tree(label(self)), self)
+
+
+@dataclass
+class _Sprout:
+    interpretation: Interpretation
+    parent: int
+    depth: int
+    status: NodeStatus = NodeStatus.VALID
+
+
+class GrowingTree:
+    """The breadth-first exploration of section 3.2, without its language-model calls.
+
+    Use it in rounds: `to_expand` gives the next nodes, `sprout` takes what they were clarified into and
+    returns what is new, `settle` takes the verdicts on those. Nothing depends on how many nodes a round
+    expands: what lies behind the end of the exploration is thrown away.
+
+    Parameters
+    ----------
+    question
+        The ambiguous question.
+    nodes
+        The exploration ends with so many valid nodes.
+    depth
+        Nodes of this depth are not expanded.
+    failures
+        The exploration ends after so many expansions in a row without a valid new node.
+    """
+
+    def __init__(self, question: str, *, nodes: int, depth: int, failures: int) -> None:
+        self._nodes = [_Sprout(Interpretation(question=question, answer=""), -1, 0, NodeStatus.ROOT)]
+        self._root = normalize_answer(question)
+        self._most, self._depth, self._patience = nodes, depth, failures
+        self._next = 0
+        self._failed = 0
+        self._ended = False
+        self._round: list[tuple[int, list[int]]] = []
+
+    def to_expand(self, most: int) -> list[tuple[int, str]]:
+        """Return up to ``most`` nodes of one level, as number and question; none when the exploration ends."""
+        self._skip_leaves()
+        if self._ended or self._next == len(self._nodes):
+            return []
+        depth = self._nodes[self._next].depth
+        chosen: list[tuple[int, str]] = []
+        for number in range(self._next, len(self._nodes)):
+            node = self._nodes[number]
+            if len(chosen) == most or node.depth != depth:
+                break
+            if not self._is_leaf(node):
+                chosen.append((number, node.interpretation.question))
+        return chosen
+
+    def sprout(self, found: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
+        """Take the readings of expanded nodes and return those that are new, in order.
+
+        A reading that repeats the question or the answer of a node in the tree is left out
+        (de-duplication): it would be expanded, and told, a second time. One that repeats the root's
+        question is kept, but not expanded: a question with one meaning has an answer, too.
+        """
+        questions = {normalize_answer(node.interpretation.question) for node in self._nodes[1:]}
+        answers = {normalize_answer(node.interpretation.answer) for node in self._nodes[1:]}
+        self._round = []
+        fresh: list[Interpretation] = []
+        for number, readings in found:
+            own = []
+            for reading in readings:
+                question, answer = normalize_answer(reading.question), normalize_answer(reading.answer)
+                if not answer or question in questions or answer in answers:
+                    continue
+                questions.add(question)
+                answers.add(answer)
+                own.append(len(fresh))
+                fresh.append(reading)
+            self._round.append((number, own))
+        return fresh
+
+    def settle(self, fresh: Sequence[Interpretation], verdicts: Sequence[bool]) -> None:
+        """Add the new readings, each valid or pruned by its verdict, up to the end of the exploration."""
+        for number, own in self._round:
+            if self._ended:
+                return
+            depth = self._nodes[number].depth + 1
+            for index in own:
+                status = NodeStatus.VALID if verdicts[index] else NodeStatus.PRUNED
+                self._nodes.append(_Sprout(fresh[index], number, depth, status))
+                if self._valid() == self._most:
+                    self._ended = True
+                    return
+            self._failed = 0 if any(verdicts[index] for index in own) else self._failed + 1
+            self._next = number + 1
+            self._ended = self._failed == self._patience
+
+    def restore(self, fewest: int) -> None:
+        """Take pruned nodes back, those nearest the root first, until there are ``fewest`` valid ones."""
+        for node in self._nodes:
+            if self._valid() >= fewest:
+                return
+            if node.status is NodeStatus.PRUNED:
+                node.status = NodeStatus.RESTORED
+
+    def readings(self) -> list[Interpretation]:
+        """Return the readings of the nodes that were not pruned, in breadth-first order."""
+        return [node.interpretation for node in self._nodes if node.status in (NodeStatus.VALID, NodeStatus.RESTORED)]
+
+    def frozen(self) -> ClarificationNode:
+        """Return the tree as a value."""
+
+        def freeze(number: int) -> ClarificationNode:
+            node = self._nodes[number]
+            return ClarificationNode(
+                question=node.interpretation.question,
+                answer=node.interpretation.answer,
+                pid=node.interpretation.pid,
+                status=node.status,
+                depth=node.depth,
+                children=tuple(freeze(at) for at, other in enumerate(self._nodes) if other.parent == number),
+            )
+
+        return freeze(0)
+
+    def _skip_leaves(self) -> None:
+        while self._next < len(self._nodes) and self._is_leaf(self._nodes[self._next]):
+            self._next += 1
+
+    def _is_leaf(self, node: _Sprout) -> bool:
+        root = self._nodes[0]
+        repeats = node is not root and normalize_answer(node.interpretation.question) == self._root
+        return node.status is NodeStatus.PRUNED or node.depth >= self._depth or repeats
+
+    def _valid(self) -> int:
+        return sum(node.status in (NodeStatus.VALID, NodeStatus.RESTORED) for node in self._nodes)

@@ -1,0 +1,163 @@
+"""VERDICT: verified diversification with consolidation (Lee et al., 2025, https://arxiv.org/abs/2502.10352)."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+import dspy
+
+from colbert_index import Reranker, Retriever, rerank
+from embedded_models import Encoder
+from signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
+from signatures.lenient import is_null
+
+from .concurrency import gather_all, run_all
+from .consolidation import Clusters, Strictness, consolidate
+from .grounded import writing_inputs
+from .knn import KNNPredict
+
+
+class VERDICT(dspy.Module):
+    """Ask every passage for the one reading that it answers, cluster the readings, keep the medoids.
+
+    Algorithm 1 of the paper: (1) the query is relaxed (equation 6); (2) its top passages are the universe
+    (equation 7); (3) each passage is asked, alone and all at once, for one reading of the question with its
+    answer, or abstains (equation 8); (4) question and answer are embedded together and clustered; of each
+    cluster the medoid is kept, with the passage that it came from (section 4.2). What the paper leaves to
+    the application is the long answer: it is written from the kept readings and their passages.
+
+    Its prediction has ``answer``, ``interpretations`` (each with the passage that it was derived from),
+    ``passages`` (those of the readings, in their order), ``supports`` (for each reading the ids of all
+    passages of its cluster), ``outliers`` (readings that consolidation dropped), ``abstained`` (how many
+    passages gave none) and ``relaxed_query``.
+
+    Parameters
+    ----------
+    retriever, reranker
+        Find and order the universe.
+    encoder
+        f of section 4.2, and for kNN demos; needed.
+    universe
+        How many passages are asked (paper: 20).
+    candidates
+        How many passages the retriever pools before they are ordered.
+    strictness
+        Of the clustering, see `consolidation.consolidate`.
+    embed_answers
+        Whether question and answer are embedded together (the default of the paper) or the question alone
+        (Table 4).
+    keep_outliers
+        Keep the readings that only one passage supports, instead of dropping them as noise. For corpora in
+        which every fact stands once.
+    readings
+        How many readings the answer is written from at most, those with the better passages first.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        encoder: Encoder | None = None,
+        universe: int = 20,
+        candidates: int = 200,
+        strictness: Strictness = "default",
+        embed_answers: bool = True,
+        keep_outliers: bool = False,
+        readings: int = 10,
+    ) -> None:
+        super().__init__()
+        if encoder is None:
+            raise ValueError("VERDICT clusters readings with an encoder: pass encoder=")
+        if not 1 <= universe <= candidates:
+            raise ValueError(f"need 1 <= universe <= candidates, got {universe} and {candidates}")
+        if strictness not in ("default", "conservative"):
+            raise ValueError(f"strictness is default or conservative, got {strictness!r}")
+        if readings < 1:
+            raise ValueError(f"readings must be at least 1, got {readings}")
+        self.retriever = retriever
+        self.reranker = reranker
+        self.encoder = encoder
+        self.universe = universe
+        self.candidates = candidates
+        self.strictness: Strictness = strictness
+        self.embed_answers = embed_answers
+        self.keep_outliers = keep_outliers
+        self.readings = readings
+        self.relax = KNNPredict(RelaxQuery, encoder=encoder)
+        self.interpret = KNNPredict(InterpretPassage, encoder=encoder)
+        self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        relaxed = self.relax(question=question).relaxed_query
+        universe = self.retrieve(relaxed or question)
+        calls = [partial(self.interpret, question=question, passage=passage.render()) for passage in universe]
+        found = self._derived(universe, run_all(calls))
+        clusters = self._consolidate(found)
+        readings, passages = self._kept(found, clusters, universe)
+        written = self.write(**writing_inputs(question, readings, passages))
+        return self._prediction(written.answer, found, clusters, readings, passages, universe, relaxed)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """See `forward`."""
+        relaxed = (await self.relax.acall(question=question)).relaxed_query
+        universe = await asyncio.to_thread(self.retrieve, relaxed or question)
+        calls = [partial(self.interpret.acall, question=question, passage=passage.render()) for passage in universe]
+        found = self._derived(universe, await gather_all(calls))
+        clusters = await asyncio.to_thread(self._consolidate, found)
+        readings, passages = self._kept(found, clusters, universe)
+        written = await self.write.acall(**writing_inputs(question, readings, passages))
+        return self._prediction(written.answer, found, clusters, readings, passages, universe, relaxed)
+
+    def retrieve(self, question: str) -> list[Passage]:
+        """Return the universe of a query (equation 7)."""
+        return rerank(self.reranker, question, self.retriever.search(question, self.candidates), self.universe)
+
+    @staticmethod
+    def _derived(universe: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[Interpretation]:
+        return [
+            Interpretation(question=reply.interpretation.strip(), answer=reply.short_answer.strip(), pid=passage.pid)
+            for passage, reply in zip(universe, replies, strict=True)
+            if not is_null(reply.interpretation) and not is_null(reply.short_answer)
+        ]
+
+    def _consolidate(self, found: Sequence[Interpretation]) -> Clusters:
+        texts = [f"{one.question} {one.answer}" if self.embed_answers else one.question for one in found]
+        return consolidate(self.encoder.encode(texts), strictness=self.strictness)
+
+    def _kept(
+        self, found: Sequence[Interpretation], clusters: Clusters, universe: Sequence[Passage]
+    ) -> tuple[list[Interpretation], list[Passage]]:
+        kept = [cluster[0] for cluster in clusters.clusters]
+        if self.keep_outliers:
+            kept = sorted([*kept, *clusters.outliers])
+        readings = [found[index] for index in kept][: self.readings]
+        by_pid = {passage.pid: passage for passage in universe}
+        return readings, [by_pid[pid] for pid in dict.fromkeys(one.pid for one in readings) if pid is not None]
+
+    def _prediction(
+        self,
+        answer: str,
+        found: Sequence[Interpretation],
+        clusters: Clusters,
+        readings: Sequence[Interpretation],
+        passages: Sequence[Passage],
+        universe: Sequence[Passage],
+        relaxed: str,
+    ) -> dspy.Prediction:
+        members = {id(found[cluster[0]]): cluster for cluster in clusters.clusters}
+        supports = [
+            [str(found[index].pid) for index in members[id(one)]] if id(one) in members else [str(one.pid)]
+            for one in readings
+        ]
+        told = {id(one) for one in readings}
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=list(readings),
+            passages=list(passages),
+            supports=supports,
+            outliers=[found[index] for index in clusters.outliers if id(found[index]) not in told],
+            abstained=len(universe) - len(found),
+            relaxed_query=relaxed,
+        )

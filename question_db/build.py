@@ -1,0 +1,126 @@
+"""Builds the database of an index: generate (resumable), encode once, write aside, rename."""
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import dspy
+
+from colbert_index import ColBERTIndex
+from colbert_index.build import replacing
+from embedded_models import Encoder, SpanReader
+from signatures import Passage, PolyqaError
+
+from .database import QuestionDatabase, questions_path, write_database
+from .generation import generate_questions
+from .manifest import MANIFEST
+from .types import Generation
+
+
+class Generate(Protocol):
+    """Makes questions; `generate_questions` with its language model and reader, or one that uses other machines."""
+
+    def __call__(self, passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
+        """Make the questions of some passages; what the journal holds is not made again."""
+
+
+def locally(lm: dspy.LM, reader: SpanReader, threads: int = 8) -> Generate:
+    """Return the generation that runs in this process."""
+    return partial(generate_questions, lm=lm, reader=reader, threads=threads)
+
+
+def journal_path(target: Path) -> Path:
+    """Return where a build keeps what it has made so far: beside the database."""
+    return target.with_name(f".{target.name}.journal.jsonl")
+
+
+def build_questions(
+    index: ColBERTIndex,
+    generate: Generate,
+    *,
+    encoder: Encoder,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> QuestionDatabase:
+    """Make the questions of an index's passages and write their database.
+
+    The folder takes its place when it is complete. A build that is killed leaves its journal beside it, and
+    the next one goes on from there; the journal goes when every passage has been read, and stays for
+    those whose language model failed.
+
+    Parameters
+    ----------
+    index
+        Whose passages are read.
+    generate
+        How: `locally`, or `distributed.on_ray`.
+    encoder
+        Encodes every question once, in batches.
+    out
+        The database's folder; ``questions`` in the index's folder if not given.
+    limit
+        Read a random sample of so many passages; all if not given.
+    seed
+        Of the sample.
+    overwrite
+        Replace a database that is there.
+    step
+        Is called after each passage.
+
+    Returns
+    -------
+    QuestionDatabase
+        The new database, opened.
+
+    Raises
+    ------
+    PolyqaError
+        If the place is taken or being written, nothing could be made, or the index changes meanwhile.
+    """
+    target = free_place(index, out, overwrite=overwrite)
+    passages = chosen_passages(index, limit, seed)
+    journal = journal_path(target)
+    with replacing(target) as work:
+        generation = generate(passages, journal=journal, step=step)
+        if not generation.questions:
+            raise PolyqaError(
+                f"No question came of the {len(passages):,} passages of {index.name} ({generation.counts}); "
+                "another language model (--lm) may find some."
+            )
+        write_database(work, generation, index, encoder)
+        index.require_unchanged()
+    if not generation.counts.failed:
+        journal.unlink()
+    return QuestionDatabase(target, encoder=encoder, index=index)
+
+
+def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite: bool = False) -> Path:
+    """Return the folder of a database that is to be built.
+
+    Raises
+    ------
+    PolyqaError
+        If it holds something else, or a database that may not be overwritten.
+    """
+    target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")
+    if target.exists() and not overwrite:
+        raise PolyqaError(f"{target} exists; remove it, choose another folder, or overwrite it (--overwrite).")
+    return target
+
+
+def chosen_passages(index: ColBERTIndex, limit: int | None = None, seed: int = 0) -> list[Passage]:
+    """Return the passages that a build reads, in the index's order: all, or a seeded random sample."""
+    passages = index.passages
+    if limit is None or limit >= len(passages):
+        return passages
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    kept = sorted(random.Random(seed).sample(range(len(passages)), limit))
+    return [passages[at] for at in kept]

@@ -1,0 +1,21 @@
+"""The short road of polyqa's router: one answer, and whether the passages give another."""
+
+import dspy
+
+from .lenient import YesNo
+
+
+class LocateAnswer(dspy.Signature):
+    """Answer the question in a few words from the passages, under its likeliest meaning.
+
+    Copy the short answer from the passage that answers best, and give that passage's number. Then say whether
+    the matter is settled: Yes if every passage that answers the question gives this same answer; No if
+    another meaning of the question has another answer in the passages. If no passage answers the question,
+    write null for the answer and No.
+    """
+
+    passages: str = dspy.InputField(desc="numbered passages, title | text")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    short_answer: str = dspy.OutputField(desc="a few words, or null")
+    source: str = dspy.OutputField(desc="number of the passage, or null")
+    settled: YesNo = dspy.OutputField(desc="whether the passages give this answer only")

@@ -1,0 +1,137 @@
+"""The router: which road a question takes, and what it gives on each."""
+
+import asyncio
+from collections.abc import Iterator
+
+import dspy
+import pytest
+from scripted_engine import ScriptedEngine, scripted_lm
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
+from engines.extractive.prompt import Prompt, parse_passages
+from programs import Auto
+from signatures import Coverage
+
+QUESTION = "When did Titanic come out?"
+Parts = tuple[FusedRetriever, BiEncoderReranker]
+FILM = {"question": "When did the film Titanic come out?", "answer": "April 1953"}
+MUSICAL = {"question": "When did the musical Titanic open?", "answer": "23 April 1997"}
+
+
+@pytest.fixture(scope="module")
+def parts(encoder: Encoder) -> Parts:
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[None]:
+    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
+        yield
+
+
+class Script:
+    """A language model with one opinion of the question."""
+
+    def __init__(self, *, kind: str = "AmbSub", settled: str = "No", **replies: object) -> None:
+        self.replies: dict[str, object] = {
+            "reason": f"[{kind}]",
+            "ambiguity_types": [kind],
+            "pseudo_interpretations": [FILM["question"], MUSICAL["question"]],
+            "answerable": "Yes",
+            "interpretations": [MUSICAL, FILM],
+            "answer": "It depends.",
+            "short_answer": "April 1953",
+            "source": "null",
+            "settled": settled,
+            **replies,
+        }
+
+    def __call__(self, prompt: Prompt) -> dict[str, object]:
+        return {name: self.replies[name] for name in prompt.output_fields}
+
+
+def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) -> tuple[dspy.Prediction, ScriptedEngine]:
+    engine = ScriptedEngine(script)
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+        return Auto(*parts, rule=rule, **settings)(question=QUESTION), engine
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "settled", "short"),
+    [
+        ("both", "N/A", "Yes", True),
+        ("both", "N/A", "No", False),
+        ("both", "AmbSub", "Yes", False),
+        ("typing", "N/A", "No", True),
+        ("typing", "AmbSub", "Yes", False),
+        ("spread", "AmbSub", "Yes", True),
+        ("spread", "N/A", "No", False),
+        ("never", "N/A", "Yes", False),
+    ],
+)
+def test_the_rule_decides_the_road(parts: Parts, rule: str, kind: str, settled: str, short: bool) -> None:
+    result, engine = ask(parts, Script(kind=kind, settled=settled), rule)
+    assert len(engine.seen) == (3 if short else 7)
+    assert result.ambiguous is not short
+    assert result.answers == (["April 1953"] if short else ["April 1953", "23 April 1997"])
+
+
+def test_the_short_road_tells_the_located_answer_from_its_passage(parts: Parts) -> None:
+    result, engine = ask(parts, Script(kind="N/A", settled="Yes"))
+    (reading,) = result.interpretations
+    assert (reading.question, reading.answer, reading.pid) == (QUESTION, "April 1953", "titanic-film-1953")
+    (written,) = engine.asked("answer")
+    assert "April 1953" in written.inputs["interpretations"]
+    assert len(parse_passages(written.inputs["passages"])) == len(result.passages) == 5
+    assert result.coverage is Coverage.USEFUL
+
+
+def test_an_answer_that_is_not_there_takes_the_long_road(parts: Parts) -> None:
+    result, _ = ask(parts, Script(kind="N/A", settled="Yes", short_answer="null"))
+    assert [one.answer for one in result.interpretations] == ["23 April 1997", "April 1953"]
+
+
+def test_readings_that_agree_are_one(parts: Parts) -> None:
+    same = [MUSICAL, {"question": "When did Titanic open on Broadway?", "answer": "April 1997"}]
+    result, _ = ask(parts, Script(interpretations=same, short_answer="April 1997"))
+    assert len(result.interpretations) == 1
+    assert result.ambiguous is False
+
+
+def test_the_located_answer_stands_in_for_memory(parts: Parts) -> None:
+    result, engine = ask(parts, Script(answerable="No"))
+    assert result.coverage is Coverage.USELESS
+    assert result.answers == ["April 1953"]
+    assert engine.asked("interpretations") == []
+    assert [prompt.input_fields for prompt in engine.asked("answer")] == [("passages", "question", "interpretations")]
+
+
+def test_without_any_answer_memory_is_asked(parts: Parts) -> None:
+    result, engine = ask(parts, Script(answerable="No", short_answer="None"))
+    assert result.answers == list(result.interpretations) == []
+    assert [prompt.input_fields for prompt in engine.asked("answer")] == [("question",)]
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Which quokka won the quantum ukulele sprint?", "Who wrote Dune?"])
+def test_awaiting_gives_the_same(parts: Parts, embedded: None, question: str) -> None:
+    program = Auto(*parts, rule="spread")
+    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
+
+
+def test_a_plain_question_gets_one_answer_from_the_embedded_engine(parts: Parts, embedded: None) -> None:
+    result = Auto(*parts, rule="spread")(question="On what date did the RMS Titanic hit an iceberg?")
+    assert result.ambiguous is False
+    assert len(result.answers) == 1
+
+
+def test_an_unknown_rule_is_refused(parts: Parts) -> None:
+    with pytest.raises(ValueError, match="rule"):
+        Auto(*parts, rule="sometimes")

@@ -1,0 +1,491 @@
+"""Query refinement, JPR, CRAG and Self-RAG: the real index, the embedded engine, and scripted replies over HTTP."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from harness import fields, scripted
+from openai_server import serve
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
+from metrics.exact_presence import exact_presence
+from metrics.gold import Question
+from optimizers.labels import label_demos
+from programs import CRAG, JPR, RAC, QueryRefinement, SelfRAG, set_knn_demos
+from programs.recording import recording
+from programs.strips import refine, split_sentences
+from signatures import Grade, Passage, Support
+
+QUESTION = "When did Titanic come out?"
+NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
+NAMES = ("query-refinement", "jpr", "crag", "self-rag")
+Parts = tuple[FusedRetriever, BiEncoderReranker]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return Encoder()
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def parts(encoder: Encoder) -> Parts:
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
+    lm = embedded_lm(engine)
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
+        yield lm
+
+
+@pytest.fixture
+def make(parts: Parts, encoder: Encoder) -> Callable[[str], dspy.Module]:
+    def of(name: str, **settings: Any) -> dspy.Module:
+        if name == "query-refinement":
+            return QueryRefinement(encoder=encoder, **settings)
+        return {"jpr": JPR, "crag": CRAG, "self-rag": SelfRAG}[name](*parts, encoder=encoder, **settings)
+
+    return of
+
+
+def asked(message: str) -> str:
+    """Return the first output field that a message asks for."""
+    return re.findall(r"`\[\[ ## (\w+) ## \]\]`", message)[0]
+
+
+def shown(message: str, name: str) -> str:
+    return message.partition(f"[[ ## {name} ## ]]\n")[2].partition("\n\n")[0]
+
+
+def by_field(**replies: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a language model that writes one reply per kind of call; the call is known by its first field."""
+    usual = {
+        "interpretations": lambda _: fields(interpretations="[]"),
+        "answer": lambda _: fields(answer="An answer."),
+    }
+    return lambda message: {**usual, **replies}[asked(message)](message)
+
+
+def ask(program: dspy.Module, reply: Callable[[str], str], question: str = QUESTION) -> tuple[dspy.Prediction, Any]:
+    with scripted(reply) as (lm, server), dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+        return program(question=question), server
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_async_gives_the_same_result(name: str, make: Any, embedded: dspy.LM) -> None:
+    program = make(name)
+    for question in (QUESTION, NONSENSE):
+        assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_answers_over_the_wire(name: str, make: Any, embedded: dspy.LM, engine: ExtractiveEngine) -> None:
+    program = make(name)
+    here = program(question=QUESTION)
+    with serve(engine, latency=0.05) as server:
+        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+        with dspy.context(lm=remote):
+            there = program(question=QUESTION)
+    assert dict(there.items()) == dict(here.items())
+    calls = {"query-refinement": 2, "jpr": 3 if len(here.passages) == 5 else 2, "crag": 7, "self-rag": 6}[name]
+    assert len(server.requests) == calls + sum(score is not None for score in here.get("scores", []))
+    if name in ("crag", "self-rag"):
+        assert server.most_at_once >= 2, "the passages' calls must go out at once"
+
+
+@pytest.mark.parametrize("name", ["jpr", "crag", "self-rag"])
+def test_every_reading_cites_a_passage_that_holds_it(name: str, make: Any, embedded: dspy.LM) -> None:
+    result = make(name)(question=QUESTION)
+    by_pid = {passage.pid: passage for passage in result.passages}
+    assert len(result.interpretations) >= 2
+    for reading in result.interpretations:
+        assert reading.answer in by_pid[reading.pid].text
+        assert reading.answer in result.answer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_predictors_are_flat_and_copies_share_the_index(name: str, make: Any) -> None:
+    program = make(name)
+    copied = program.deepcopy()
+    assert all("." not in predictor for predictor, _ in program.named_predictors())
+    assert getattr(copied, "retriever", None) is None or (
+        copied.retriever.retrievers[0] is program.retriever.retrievers[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("query-refinement", {"max_refinements": 0}),
+        ("jpr", {"shortlist": 4}),
+        ("jpr", {"shortlist": 300}),
+        ("crag", {"strips": 0}),
+        ("crag", {"strip_sentences": 0}),
+        ("crag", {"passages": 0}),
+        ("self-rag", {"margin": -0.1}),
+        ("self-rag", {"weights": (1.0, -1.0, 0.5)}),
+        ("self-rag", {"weights": (1.0, 1.0)}),
+        ("self-rag", {"passages": 9, "candidates": 8}),
+    ],
+)
+def test_bad_settings_are_refused(name: str, settings: dict[str, Any], make: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        make(name, **settings)
+
+
+# --- query refinement ----------------------------------------------------------------------------
+
+
+def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> None:
+    refined = [
+        {"question": f"When did film {number} come out?", "answer": str(1990 + number), "pid": "7"}
+        for number in range(3)
+    ]
+    result, server = ask(
+        make("query-refinement", max_refinements=2),
+        by_field(
+            refinements=lambda _: fields(refinements=json.dumps(refined)),
+            answer=lambda message: fields(answer=f"Told: {shown(message, 'refinements')}"),
+        ),
+    )
+    assert [reading.answer for reading in result.interpretations] == ["1990", "1991"]
+    assert all(reading.pid is None for reading in result.interpretations)
+    assert result.passages == []
+    assert "1991" in result.answer
+    assert "1992" not in result.answer
+    assert len(server.requests) == 2
+
+
+def test_the_embedded_engine_knows_no_refinement(make: Any, embedded: dspy.LM) -> None:
+    result = make("query-refinement")(question=QUESTION)
+    assert result.interpretations == []
+    assert "cannot answer" in result.answer
+
+
+# --- JPR -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "chosen"),
+    [
+        ("[7, 3, 7, 99, 0, 12]", [7, 3, 12]),
+        ("Passages 2 and 19.", [2, 19]),
+        ("[]", []),
+        ("none", []),
+        ("1, 2, 3, 4, 5, 6, 7, 8", [1, 2, 3, 4, 5]),
+    ],
+)
+def test_numbers_choose_and_the_best_of_the_rest_fill_up(written: str, chosen: list[int], make: Any) -> None:
+    program = make("jpr")
+    shortlist = [passage.pid for passage in program.shortlisted(QUESTION)]
+    assert len(shortlist) == 20
+    result, server = ask(program, by_field(selected=lambda _: fields(selected=written)))
+    rest = [number for number in range(1, 21) if number not in chosen]
+    assert [passage.pid for passage in result.passages] == [shortlist[n - 1] for n in sorted([*chosen, *rest][:5])]
+    assert result.selected == [shortlist[number - 1] for number in chosen]
+    assert len(server.requests) == 3
+
+
+def test_the_selection_sees_the_shortlist_best_first_and_how_many_are_wanted(make: Any) -> None:
+    program = make("jpr", passages=2, shortlist=3)
+    seen: list[str] = []
+
+    def select(message: str) -> str:
+        seen.append(message)
+        return fields(selected="[3]")
+
+    ask(program, by_field(selected=select))
+    lines = re.findall(r"^\[\d\] «(.*)»$", seen[0], re.M)
+    assert lines == [passage.render() for passage in program.shortlisted(QUESTION)]
+    assert shown(seen[0], "count") == "2"
+
+
+def test_nothing_is_chosen_where_there_is_no_choice(parts: Parts) -> None:
+    program = JPR(*parts, passages=5, shortlist=5)
+    result, server = ask(program, by_field())
+    assert len(server.requests) == 2
+    assert result.selected == []
+    assert [passage.pid for passage in result.passages] == [passage.pid for passage in RAC(*parts).retrieve(QUESTION)]
+
+
+# --- CRAG ----------------------------------------------------------------------------------------
+
+
+def graded(*grades: str, query: str = "Titanic film release", then: Callable[[str], str] | None = None) -> Any:
+    """Return a model that grades passages in the order of the retrieval."""
+
+    def grade(message: str) -> str:
+        return fields(grade=by_passage[shown(message, "passage")])
+
+    by_passage: dict[str, str] = {}
+
+    def answer_for(program: CRAG) -> Callable[[str], str]:
+        passages = program.retrieve(QUESTION)
+        by_passage.update({passage.render(): one for passage, one in zip(passages, grades, strict=True)})
+        return by_field(grade=grade, search_query=then or (lambda _: fields(search_query=query)))
+
+    return answer_for
+
+
+def pids(passages: list[Passage]) -> set[str]:
+    return {passage.pid for passage in passages}
+
+
+def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> None:
+    program = make("crag")
+    first = program.retrieve(QUESTION)
+    result, server = ask(program, graded("Incorrect", "Correct", "Incorrect", "Ambiguous", "Incorrect")(program))
+    assert result.action is Grade.CORRECT
+    assert result.grades[:2] == [Grade.INCORRECT, Grade.CORRECT]
+    assert result.graded == [passage.pid for passage in first]
+    assert result.search_query == ""
+    assert len(server.requests) == 5 + 2
+    texts = {passage.pid: passage.text for passage in first}
+    assert pids(result.passages) <= set(texts)
+    for passage in result.passages:
+        kept, whole = split_sentences(passage.text), split_sentences(texts[passage.pid])
+        assert [sentence for sentence in whole if sentence in kept] == kept
+    assert sum(len(passage.text) for passage in result.passages) < sum(map(len, texts.values()))
+
+
+def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> None:
+    program = make("crag")
+    first = pids(program.retrieve(QUESTION))
+    queries = []
+
+    def rewrite(message: str) -> str:
+        queries.append(shown(message, "question"))
+        return fields(search_query="Titanic\nocean liner launch")
+
+    result, server = ask(program, graded(*["Incorrect"] * 5, then=rewrite)(program))
+    assert result.action is Grade.INCORRECT
+    assert queries == [QUESTION]
+    assert result.search_query == "Titanic ocean liner launch"
+    assert result.passages
+    assert not pids(result.passages) & first
+    assert len(server.requests) == 5 + 1 + 2
+
+
+def test_ambiguous_grades_keep_both(make: Any) -> None:
+    program = make("crag")
+    first = program.retrieve(QUESTION)
+    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3)(program))
+    assert result.action is Grade.AMBIGUOUS
+    assert pids(result.passages) & pids(first)
+    assert pids(result.passages) - pids(first)
+    assert len({passage.pid for passage in result.passages}) == len(result.passages)
+
+
+def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> None:
+    program = make("crag")
+    result, _ = ask(program, graded(*["Incorrect"] * 5, query=" ")(program))
+    assert result.search_query == QUESTION
+    assert result.passages
+
+
+def test_crag_over_nothing_answers_from_nothing(parts: Parts, embedded: dspy.LM) -> None:
+    class Nothing:
+        def search(self, query: str, k: int = 10) -> list[Passage]:
+            return []
+
+        def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
+            return [[] for _ in queries]
+
+    result = CRAG(Nothing(), parts[1])(question=QUESTION)
+    assert (result.action, result.passages, result.interpretations) == (Grade.INCORRECT, [], [])
+    assert "do not answer" in result.answer
+    closed = SelfRAG(Nothing(), parts[1])(question=QUESTION)
+    assert (closed.passages, closed.kept) == ([], [])
+    assert "cannot answer" in closed.answer
+
+
+def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Parts) -> None:
+    passages = [
+        Passage(pid="a", title="Comet (ship)", text="It was a ship. It came out of the yard in 1812. It sank in 1820."),
+        Passage(pid="b", title="Bread", text="Bread is baked. Ovens are hot."),
+        Passage(pid="c", title="Comet (film)", text="Comet is a film. The film Comet came out in 2014."),
+    ]
+    refined = refine(parts[1], "When did Comet come out?", passages, keep=3, threshold=-1.0, sentences=1)
+    assert [passage.pid for passage in refined] == ["a", "c"]
+    assert "1812" in refined[0].text
+    assert "2014" in refined[1].text
+    assert refined[0].title == "Comet (ship)"
+    assert sum(len(split_sentences(passage.text)) for passage in refined) == 3
+    assert refine(parts[1], "When did Comet come out?", passages, keep=3, threshold=0.999) == []
+
+
+# --- Self-RAG ------------------------------------------------------------------------------------
+
+
+def drafting(judgements: dict[str, tuple[str, str]], *, needs: str = "Yes", relevant: tuple[str, ...] = ()) -> Any:
+    """Return a model that drafts "About TITLE." from each passage, and judges it by its title."""
+
+    def title(message: str) -> str:
+        return shown(message, "passage").partition(" | ")[0]
+
+    def draft(message: str) -> str:
+        name = title(message)
+        if relevant and name not in relevant:
+            return fields(relevant="No", readings="[]", segment="None")
+        reading = {"question": f"When did {name} come out?", "answer": f"in {name}", "pid": "3"}
+        return fields(relevant="Yes", readings=json.dumps([reading]), segment=f"About {name}.")
+
+    def critique(message: str) -> str:
+        support, usefulness = judgements.get(title(message), ("No support", "1"))
+        return fields(support=support, usefulness=usefulness)
+
+    return by_field(
+        needs_passages=lambda _: fields(needs_passages=needs),
+        relevant=draft,
+        support=critique,
+        answer=lambda _: fields(answer="From memory."),
+    )
+
+
+def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
+    program = make("self-rag")
+    titles = {passage.pid: passage.title for passage in program.retrieve(QUESTION)}
+    one, two, three, four, five = titles.values()
+    judgements = {
+        one: ("Partially supported", "4"),  # 1 + 0.5 + 0.25
+        two: ("Fully supported", "4"),  # 1 + 1 + 0.25
+        three: ("Fully", "5"),  # 1 + 1 + 0.5
+        four: ("No support", "5"),
+        five: ("Fully", "1"),  # 1 + 1 - 0.5
+    }
+    result, server = ask(program, drafting(judgements))
+    assert result.answer == f"About {three}. About {two}."
+    assert [titles[pid] for pid in result.kept] == [three, two]
+    assert [reading.pid for reading in result.interpretations] == result.kept
+    assert result.scores == [1.75, 2.25, 2.5, 1.5, 1.5]
+    assert result.supports[0] is Support.PARTIALLY
+    assert result.usefulness == [4, 4, 5, 5, 1]
+    assert result.retrieved is True
+    assert len(server.requests) == 1 + 5 + 5
+
+    wide, _ = ask(make("self-rag", margin=1.0), drafting(judgements))
+    assert [titles[pid] for pid in wide.kept] == [three, two, one, five]
+    other, _ = ask(make("self-rag", weights=(1.0, 0.0, 0.0), margin=0.0), drafting(judgements))
+    assert [titles[pid] for pid in other.kept] == [one, two, three, five]
+
+
+def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
+    program = make("self-rag", always_retrieve=True)
+    wanted = program.retrieve(QUESTION)[3]
+    result, server = ask(program, drafting({wanted.title: ("Fully", "3")}, relevant=(wanted.title,)))
+    assert result.kept == [wanted.pid]
+    assert result.scores == [None, None, None, 2.0, None]
+    assert len(server.requests) == 5 + 1
+
+
+def test_without_support_the_answer_comes_from_memory(make: Any) -> None:
+    result, server = ask(make("self-rag"), drafting({}))
+    assert result.answer == "From memory."
+    assert result.kept == result.interpretations == []
+    assert len(result.passages) == 5
+    assert len(server.requests) == 1 + 5 + 5 + 1
+
+
+def test_nothing_is_retrieved_where_it_is_not_needed(make: Any) -> None:
+    result, server = ask(make("self-rag"), drafting({}, needs="No."))
+    assert (result.answer, result.passages, result.retrieved, result.scores) == ("From memory.", [], False, [])
+    assert len(server.requests) == 2
+
+
+def test_a_segment_that_says_nothing_new_is_dropped(make: Any) -> None:
+    same = json.dumps([{"question": "When?", "answer": "April 1912"}])
+    reply = by_field(
+        needs_passages=lambda _: fields(needs_passages="Yes"),
+        relevant=lambda message: fields(relevant="yes", readings=same, segment=f"In April 1912, {len(message)}."),
+        support=lambda _: fields(support="Fully", usefulness="5/5"),
+    )
+    program = make("self-rag")
+    result, _ = ask(program, reply)
+    assert result.kept == [program.retrieve(QUESTION)[0].pid]
+    assert len(result.interpretations) == 1
+
+
+# --- demos ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def training(parts: Parts) -> list[Question]:
+    """Questions of the shipped training set, which its corpus answers."""
+    from benchmarks.loading import load_questions
+
+    return list(load_questions("homonyms/train"))[:12]
+
+
+def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
+    by_question = {question.question: question for question in training}
+
+    refinement = label_demos(make("query-refinement"), training)
+    assert refinement["refine"] == []  # labels of a corpus are no knowledge of a model
+    assert len(refinement["write"]) == len(training)
+
+    grades = label_demos(make("crag"), training)
+    assert {demo["grade"] for demo in grades["grade"]} == {"Correct", "Incorrect"}
+    assert grades["rewrite"] == []
+    for demo in grades["grade"]:
+        answers = [one for reading in by_question[demo["question"]].readings for one in reading.short_answers]
+        assert exact_presence(answers, demo["passage"]) == (demo["grade"] == "Correct")
+
+    drafts = label_demos(make("self-rag"), training)
+    assert drafts["critique"] == drafts["decide"] == drafts["recall"] == []
+    assert {demo["relevant"] for demo in drafts["draft"]} == {"Yes", "No"}
+    for demo in drafts["draft"]:
+        assert (demo["segment"] == "None") == (demo["relevant"] == "No") == (demo["readings"] == [])
+        for reading in demo["readings"]:
+            assert exact_presence([reading["answer"]], demo["passage"])
+
+    program = make("jpr")
+    chosen = label_demos(program, training)
+    assert chosen["select"]
+    for demo in chosen["select"]:
+        assert demo["count"] == len(demo["selected"]) == len(set(demo["selected"])) == 5
+        assert len(demo["passages"]) == 20
+        texts = [demo["passages"][number - 1] for number in demo["selected"]]
+        readings = by_question[demo["question"]].readings
+        held = [reading for reading in readings if exact_presence(reading.short_answers, "\n".join(demo["passages"]))]
+        assert all(exact_presence(reading.short_answers, "\n".join(texts)) for reading in held[:5])
+
+
+def prompts(program: dspy.Module, lm: dspy.LM) -> list[str]:
+    with recording(lm) as recorder:
+        program(question=QUESTION)
+    return sorted(json.dumps(call.messages) for call in recorder.calls)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_knn_demos_are_shown_and_survive_saving(
+    name: str, make: Any, training: list[Question], embedded: dspy.LM, tmp_path: Path
+) -> None:
+    program = make(name)
+    demos = label_demos(program, training)
+    bare = prompts(program, embedded)
+    set_knn_demos(program, demos, k=1)
+    before = prompts(program, embedded)
+    assert before != bare
+    assert all(len(json.loads(messages)) in (2, 4) for messages in before), "at most one demo a call"
+    assert any(len(json.loads(messages)) == 4 for messages in before)
+    program.save(tmp_path / "program.json")
+    loaded = make(name)
+    loaded.load(tmp_path / "program.json")
+    assert prompts(loaded, embedded) == before

@@ -1,0 +1,265 @@
+"""SIXPAQ through a real index, a real database of questions and the embedded engine, in process and over HTTP."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dspy
+import pytest
+from harness import fields, scripted
+from openai_server import Server, serve
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
+from embedded_models import Encoder, Reader
+from engines.extractive import ExtractiveEngine, embedded_lm
+from engines.extractive.models import Models
+from engines.extractive.picking import select_questions
+from engines.extractive.prompt import Demo, Prompt
+from metrics.gold import Question, Reading
+from optimizers.labels import label_demos
+from programs import SIXPAQ, set_knn_demos
+from programs.artifact import load, save_artifact
+from programs.assembly import assemble
+from programs.card import Card, DataCard, IndexCard
+from programs.sixpaq import candidate_readings, chosen, render_candidates
+from programs.state import signature_fingerprints
+from question_db import FoundQuestion, QuestionDatabase, QuestionRetriever, build_questions, locally
+from signatures import Passage, PolyqaError
+
+QUESTION = "When was Tower Bridge opened?"
+_RIVERS = [
+    ("london", "Tower Bridge (London)", "Tower Bridge was opened in 1894. It crosses the Thames near the Tower."),
+    ("sacramento", "Tower Bridge (Sacramento)", "Tower Bridge was opened in 1935. It crosses the Sacramento River."),
+    ("forth", "Forth Bridge", "The Forth Bridge was designed by John Fowler. It is 2,467 metres long."),
+    ("harbour", "Harbour Light", "The Harbour Light was designed by Ada Brown. The lighthouse was lit in 1871."),
+    ("eye", "Southern Telescope", "The Southern Telescope was built by Carl Lund. It was moved inland in 1960."),
+    ("dam", "Long Dam", "The Long Dam was completed in 1922. It is 90 metres tall."),
+]
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def bridges(encoder: Encoder, engine: ExtractiveEngine, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    """Six passages with their questions in the default place."""
+    passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _RIVERS]
+    index = build_index(passages, tmp_path_factory.mktemp("indexes") / "bridges", encoder=encoder, progress=False)
+    build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
+    return index
+
+
+@pytest.fixture(scope="module")
+def asked(bridges: ColBERTIndex, encoder: Encoder) -> QuestionRetriever:
+    return QuestionRetriever(QuestionDatabase.open(bridges.path / "questions", encoder=encoder, index=bridges), bridges)
+
+
+@pytest.fixture
+def parts(bridges: ColBERTIndex, asked: QuestionRetriever, encoder: Encoder) -> tuple[object, ...]:
+    return FusedRetriever([bridges, bridges.bm25]), BiEncoderReranker(encoder, bridges), asked
+
+
+@pytest.fixture
+def sixpaq(parts: tuple[object, ...], encoder: Encoder) -> SIXPAQ:
+    return SIXPAQ(*parts, encoder=encoder, passages=3, by="max")
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
+    lm = embedded_lm(engine)
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
+        yield lm
+
+
+@pytest.fixture(scope="module")
+def server(engine: ExtractiveEngine) -> Iterator[Server]:
+    with serve(engine) as running:
+        yield running
+
+
+def test_both_readings_come_from_generated_questions(sixpaq: SIXPAQ, embedded: dspy.LM) -> None:
+    result = sixpaq(question=QUESTION)
+    assert {(one.answer, one.pid) for one in result.interpretations} == {("1894", "london"), ("1935", "sacramento")}
+    assert {one.question for one in result.interpretations} <= {one.question for one in result.questions}
+    assert {"london", "sacramento"} <= {one.pid for one in result.passages[:3]}
+    assert len(result.passages) == 3
+    assert "1894" in result.answer
+    assert "1935" in result.answer
+    assert all(isinstance(one, FoundQuestion) for one in result.questions)
+
+
+def test_without_a_fitting_question_the_readings_come_from_the_passages(sixpaq: SIXPAQ, embedded: dspy.LM) -> None:
+    with dspy.context(trace=[]):
+        result = sixpaq(question="Which river does Tower Bridge cross?")
+        called = [predictor.signature.__name__ for predictor, _, _ in dspy.settings.trace]
+    assert called == ["SelectQuestions", "ExtractInterpretations", "WriteLongFormAnswer"]
+    assert result.interpretations
+    assert {one.pid for one in result.interpretations} <= {one.pid for one in result.passages}
+
+
+@pytest.mark.parametrize("by", ["max", "count", "index"])
+@pytest.mark.parametrize("question", [QUESTION, "Which river does Tower Bridge cross?"])
+def test_async_gives_the_same_result(
+    parts: tuple[object, ...], encoder: Encoder, embedded: dspy.LM, by: str, question: str
+) -> None:
+    program = SIXPAQ(*parts, encoder=encoder, passages=2, by=by)  # type: ignore[arg-type]
+    here = program(question=question)
+    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(here.items())
+    assert [one.pid for one in here.passages[:2]] == [one.pid for one in program.retrieve(question)]
+
+
+def test_sources_that_the_passages_lack_follow_them(
+    parts: tuple[object, ...], encoder: Encoder, embedded: dspy.LM
+) -> None:
+    result = SIXPAQ(*parts, encoder=encoder, passages=1)(question=QUESTION)
+    assert {one.pid for one in result.interpretations} == {"london", "sacramento"}
+    assert {one.pid for one in result.passages} == {"london", "sacramento"}
+
+
+def test_the_writer_sees_the_numbers_of_the_shown_passages_only(parts: tuple[object, ...], encoder: Encoder) -> None:
+    seen: list[str] = []
+
+    def reply(message: str) -> str:
+        seen.append(message)
+        return fields(kept="[1, 2, 99]") if "[[ ## candidates ## ]]" in message else fields(answer="Both.")
+
+    program = SIXPAQ(*parts, encoder=encoder, passages=1)
+    with scripted(reply) as (lm, _), dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+        result = program(question=QUESTION)
+    shown = json.loads(seen[1].split("[[ ## interpretations ## ]]")[1].split("\n\n")[0])
+    assert [one.get("pid") for one in shown] in (["1", None], [None, "1"])
+    assert all(one.pid is not None for one in result.interpretations)
+    assert [f"[{n}] «{one.question} | " in seen[0] for n, one in enumerate(result.interpretations, 1)] == [True, True]
+
+
+def test_the_same_answer_over_the_wire(sixpaq: SIXPAQ, embedded: dspy.LM, server: Server) -> None:
+    here = sixpaq(question=QUESTION)
+    remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+    before = len(server.requests)
+    with dspy.context(lm=remote):
+        there = sixpaq(question=QUESTION)
+    assert dict(there.items()) == dict(here.items())
+    assert len(server.requests) - before == 2
+
+
+def test_bad_settings_are_refused(parts: tuple[object, ...]) -> None:
+    with pytest.raises(ValueError, match="by is one of max, count, index"):
+        SIXPAQ(*parts, by="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="similar"):
+        SIXPAQ(*parts, similar=0)
+
+
+def test_every_distinct_answer_of_a_question_is_a_candidate() -> None:
+    one = FoundQuestion(
+        question="Who built it?",
+        answers=("Ada Brown", "the Ada Brown", "Carl Lund"),
+        pids=("a", "b", "c"),
+        number=0,
+        score=1.0,
+    )
+    candidates = candidate_readings([one])
+    assert [(c.answer, c.pid) for c in candidates] == [("Ada Brown", "a"), ("Carl Lund", "c")]
+    assert chosen(candidates, [2, 2, 0, 7]) == candidates[1:]
+    assert chosen(candidates, []) == []
+
+
+def test_assembly_finds_the_questions_and_says_how_to_make_them(
+    bridges: ColBERTIndex, index: ColBERTIndex, encoder: Encoder
+) -> None:
+    program = assemble("sixpaq", index=bridges, encoder=encoder, by="count")
+    assert isinstance(program, SIXPAQ)
+    assert (program.by, program.asked.by) == ("count", "count")
+    with pytest.raises(PolyqaError, match="polyqa questions build"):
+        assemble("sixpaq", index=index, encoder=encoder)
+    with pytest.raises(PolyqaError, match="other passages"):
+        assemble("sixpaq", index=index, encoder=encoder, questions=bridges.path / "questions")
+    with pytest.raises(PolyqaError, match="cannot be made with"):
+        assemble("sixpaq", index=bridges, encoder=encoder, by="mean")
+
+
+GOLD = Question(
+    id="t",
+    question="When was Tower Bridge opened?",
+    readings=(
+        Reading("When was Tower Bridge in London opened?", ("1894",)),
+        Reading("When was Tower Bridge in Sacramento opened?", ("1935",)),
+        Reading("When was Tower Bridge in Narnia opened?", ("1066",)),
+    ),
+    long_answers=("The bridge in London was opened in 1894, that in Sacramento in 1935.",),
+)
+
+
+def test_labels_fill_every_predictor(sixpaq: SIXPAQ) -> None:
+    demos = label_demos(sixpaq, [GOLD])
+    assert set(demos) == {"extract", "write", "select"}
+    assert all(demos.values())
+    (demo,) = demos["select"]
+    assert set(demo) == {"question", "candidates", "kept"}
+    kept = chosen(candidate_readings(sixpaq.similar_questions(GOLD.question)), demo["kept"])
+    assert {one.answer for one in kept} == {"1894", "1935"}
+
+
+def test_an_artifact_with_demos_loads_and_answers_the_same(
+    sixpaq: SIXPAQ, bridges: ColBERTIndex, encoder: Encoder, embedded: dspy.LM, tmp_path: Path
+) -> None:
+    set_knn_demos(sixpaq, label_demos(sixpaq, [GOLD]), k=1)
+    card = Card(
+        name="mine",
+        program="sixpaq",
+        settings={"passages": 3, "by": "max"},
+        signatures=signature_fingerprints(sixpaq),
+        recipe={"name": "knn"},
+        measure="dr",
+        threshold=0.5,
+        reader="embedded",
+        train=DataCard(source="told", n=1, fingerprint="0"),
+        lm="polyqa/extractive",
+        encoder=encoder.name,
+        index=IndexCard(name=bridges.name, fingerprint=bridges.fingerprint, passages=len(bridges)),
+        versions={"dspy": dspy.__version__},
+        date="2026-01-01",
+    )
+    save_artifact(sixpaq, card, tmp_path / "mine", "A card.")
+    loaded = load(tmp_path / "mine", index=bridges, encoder=encoder)
+    assert isinstance(loaded, SIXPAQ)
+    assert loaded.select.demos == json.loads(json.dumps(list(sixpaq.select.demos)))
+    assert dict(loaded(question=QUESTION).items()) == dict(sixpaq(question=QUESTION).items())
+
+
+def prompt(question: str, candidates: list[str], demos: tuple[Demo, ...] = ()) -> Prompt:
+    shown = "\n".join(f"[{n}] «{text}»" for n, text in enumerate(candidates, 1))
+    return Prompt("", ("question", "candidates"), ("kept",), {"question": question, "candidates": shown}, demos)
+
+
+CANDIDATES = [
+    "When was Tower Bridge (London) opened? | 1894",
+    "Who opened Tower Bridge (London)? | Edward",
+    "When was Tower Bridge (Sacramento) opened? | 1935",
+    "When was Tower Bridge in the city of London opened? | 1894",
+    "When was Orava Dam built? | 1941",
+]
+
+
+def test_the_engine_keeps_near_questions_of_the_asked_kind_each_answer_once(encoder: Encoder) -> None:
+    models = Models(encoder, Reader())
+    assert select_questions(prompt(QUESTION, CANDIDATES), models) == {"kept": [1, 3]}
+    assert select_questions(prompt("Who opened Tower Bridge?", CANDIDATES), models) == {"kept": [2]}
+    assert select_questions(prompt("How tall is a giraffe?", CANDIDATES), models) == {"kept": []}
+    assert select_questions(prompt(QUESTION, []), models) == {"kept": []}
+
+
+def test_demos_move_how_near_a_question_must_be(encoder: Encoder) -> None:
+    models = Models(encoder, Reader())
+    shown = "\n".join(f"[{n}] «{text}»" for n, text in enumerate(CANDIDATES, 1))
+    everything = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[1, 2, 3, 4, 5]"})
+    nothing = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[]"})
+    assert select_questions(prompt(QUESTION, CANDIDATES, (everything,)), models) == {"kept": [1, 3, 5]}
+    assert select_questions(prompt(QUESTION, CANDIDATES, (nothing,)), models) == {"kept": []}
+
+
+def test_candidates_are_rendered_as_the_engine_reads_them() -> None:
+    one = FoundQuestion(question="Who?", answers=("A",), pids=("p",), number=0, score=0.0)
+    assert render_candidates(candidate_readings([one])) == ["Who? | A"]

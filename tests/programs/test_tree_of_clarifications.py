@@ -1,0 +1,210 @@
+"""Tree of Clarifications over the real index, with the embedded engine and with a scripted language model."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import dspy
+import pytest
+from openai_server import serve
+from scripted_engine import ScriptedEngine, scripted_lm
+
+import polyqa
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
+from engines.extractive.prompt import Prompt
+from programs import TreeOfClarifications
+from programs.tree import NodeStatus
+
+QUESTION = "When did Titanic come out?"
+FILM, MUSICAL = "When did the 1953 film Titanic come out?", "When did the musical Titanic open?"
+CLARIFIED = {
+    QUESTION: [(FILM, "April 1953"), (MUSICAL, "23 April 1997"), ("Who built the Titanic?", "Harland and Wolff")],
+    FILM: [
+        ("When did the 1953 film Titanic come out in America?", "April 1953"),
+        ("Who directed it?", "Jean Negulesco"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def parts(encoder: Encoder) -> tuple[FusedRetriever, BiEncoderReranker]:
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[None]:
+    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
+        yield
+
+
+def clarify(prompt: Prompt) -> dict[str, object]:
+    """Clarify by the table; hold what asks for people to be beside the point."""
+    if "fitting" in prompt.output_fields:
+        return {"fitting": "No" if prompt.inputs["candidate"] in ("Harland and Wolff", "Jean Negulesco") else "Yes"}
+    if "answer" in prompt.output_fields:
+        return {"answer": "It depends."}
+    found = CLARIFIED.get(prompt.inputs["question"], [])
+    return {"interpretations": [{"question": question, "answer": answer} for question, answer in found]}
+
+
+def scripted(program: TreeOfClarifications, engine: ScriptedEngine) -> dspy.Prediction:
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+        return program(question=QUESTION)
+
+
+def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(
+    parts: tuple[FusedRetriever, BiEncoderReranker],
+) -> None:
+    engine = ScriptedEngine(clarify)
+    scripted(TreeOfClarifications(*parts), engine)
+    expansions = engine.asked("interpretations")
+    assert expansions[0].inputs["question"] == QUESTION
+    assert {prompt.inputs["question"] for prompt in expansions} == {QUESTION, FILM, MUSICAL}
+    first = {prompt.inputs["question"]: prompt.inputs["passages"] for prompt in expansions}
+    assert first[FILM].startswith("[1] «Titanic (1953 film)")
+    assert first[MUSICAL].startswith("[1] «Titanic (musical)")
+
+
+def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_answer(
+    parts: tuple[FusedRetriever, BiEncoderReranker],
+) -> None:
+    engine = ScriptedEngine(clarify)
+    result = scripted(TreeOfClarifications(*parts), engine)
+    checks = engine.asked("fitting")
+    assert {prompt.inputs["question"] for prompt in checks} == {QUESTION}
+    for prompt in checks:
+        assert prompt.inputs["candidate"] in prompt.inputs["passage"]
+    # "April 1953" came again below the 1953 film, and was not verified a second time.
+    assert sorted(prompt.inputs["candidate"] for prompt in checks) == sorted(
+        ["April 1953", "23 April 1997", "Harland and Wolff", "Jean Negulesco"]
+    )
+    assert [(one.question, one.pid) for one in result.interpretations] == [
+        (FILM, "titanic-film-1953"),
+        (MUSICAL, "titanic-musical"),
+    ]
+    statuses = {node.answer: node.status for node in result.tree.breadth_first()}
+    assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
+
+
+def test_the_answer_is_written_from_passages_that_hold_the_answers_first(
+    parts: tuple[FusedRetriever, BiEncoderReranker],
+) -> None:
+    engine = ScriptedEngine(clarify)
+    result = scripted(TreeOfClarifications(*parts), engine)
+    assert [passage.pid for passage in result.passages[:2]] == ["titanic-film-1953", "titanic-musical"]
+    assert len(result.passages) == 5
+    (written,) = engine.asked("answer")
+    readings = json.loads(written.inputs["interpretations"])
+    assert [one["pid"] for one in readings] == ["1", "2"]
+
+
+def test_without_pruning_nothing_is_verified(parts: tuple[FusedRetriever, BiEncoderReranker]) -> None:
+    engine = ScriptedEngine(clarify)
+    result = scripted(TreeOfClarifications(*parts, pruning=False), engine)
+    assert engine.asked("fitting") == []
+    assert [one.answer for one in result.interpretations] == [
+        "April 1953",
+        "23 April 1997",
+        "Harland and Wolff",
+        "Jean Negulesco",
+    ]
+
+
+def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(
+    parts: tuple[FusedRetriever, BiEncoderReranker],
+) -> None:
+    def refuse(prompt: Prompt) -> dict[str, object]:
+        return {"fitting": "No"} if "fitting" in prompt.output_fields else clarify(prompt)
+
+    result = scripted(TreeOfClarifications(*parts, fewest=2), ScriptedEngine(refuse))
+    assert [one.question for one in result.interpretations] == [FILM, MUSICAL]
+    assert [node.status for node in result.tree.children] == [
+        NodeStatus.RESTORED,
+        NodeStatus.RESTORED,
+        NodeStatus.PRUNED,
+    ]
+
+
+def test_depth_one_is_clarification_without_a_tree(parts: tuple[FusedRetriever, BiEncoderReranker]) -> None:
+    engine = ScriptedEngine(clarify)
+    scripted(TreeOfClarifications(*parts, depth=1), engine)
+    assert len(engine.asked("interpretations")) == 1
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Who wrote Dune?"])
+def test_a_level_at_once_gives_the_same_as_one_by_one(
+    parts: tuple[FusedRetriever, BiEncoderReranker], embedded: None, question: str
+) -> None:
+    one_by_one = TreeOfClarifications(*parts, at_once=1)(question=question)
+    for at_once in (2, 8):
+        together = TreeOfClarifications(*parts, at_once=at_once)(question=question)
+        assert together.tree == one_by_one.tree
+        assert together.answer == one_by_one.answer
+        assert together.passages == one_by_one.passages
+
+
+def test_awaiting_gives_the_same(parts: tuple[FusedRetriever, BiEncoderReranker], embedded: None) -> None:
+    program = TreeOfClarifications(*parts)
+    assert dict(asyncio.run(program.acall(question=QUESTION)).items()) == dict(program(question=QUESTION).items())
+
+
+def test_nodes_of_a_level_and_their_checks_go_out_at_once(parts: tuple[FusedRetriever, BiEncoderReranker]) -> None:
+    engine = ScriptedEngine(clarify, latency=0.2)
+    scripted(TreeOfClarifications(*parts), engine)
+    assert engine.most_at_once == 3
+
+
+def test_readings_with_the_embedded_engine_stand_in_their_passages(
+    parts: tuple[FusedRetriever, BiEncoderReranker], embedded: None
+) -> None:
+    result = TreeOfClarifications(*parts)(question=QUESTION)
+    assert len(result.interpretations) >= 2
+    by_pid = {passage.pid: passage for passage in result.passages}
+    for reading in result.interpretations:
+        assert reading.pid is not None
+        assert reading.answer in by_pid[reading.pid].text
+
+
+def test_over_http_it_gives_the_same_and_its_tree_is_json(
+    parts: tuple[FusedRetriever, BiEncoderReranker], engine: ExtractiveEngine, embedded: None
+) -> None:
+    program = TreeOfClarifications(*parts)
+    with serve(engine) as server:
+        lm = polyqa.language_model("openai/served", api_base=server.base, cache=False)
+        remote = polyqa.ask(QUESTION, program=program, lm=lm)
+    local = program(question=QUESTION)
+    assert remote.answer == local.answer
+    data = json.loads(json.dumps(remote.to_dict()))
+    assert data["tree"]["question"] == QUESTION
+    assert data["tree"] == local.tree.model_dump(mode="json")
+
+
+def test_an_empty_corpus_gives_no_readings(parts: tuple[FusedRetriever, BiEncoderReranker]) -> None:
+    class Nothing:
+        def search(self, query: str, k: int = 10) -> list:
+            return []
+
+        def search_many(self, queries: list[str], k: int = 10) -> list[list]:
+            return [[] for _ in queries]
+
+    engine = ScriptedEngine(clarify)
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+        result = TreeOfClarifications(Nothing(), parts[1])(question=QUESTION)
+    assert {prompt.inputs["passage"] for prompt in engine.asked("fitting")} <= {"", "N/A"}
+    assert list(result.passages) == []
+
+
+@pytest.mark.parametrize("wrong", [{"depth": 0}, {"nodes": 0}, {"at_once": 0}, {"fewest": 11}, {"passages": 0}])
+def test_impossible_settings_are_refused(
+    parts: tuple[FusedRetriever, BiEncoderReranker], wrong: dict[str, int]
+) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        TreeOfClarifications(*parts, **wrong)

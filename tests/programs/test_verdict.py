@@ -1,0 +1,173 @@
+"""VERDICT and Diversify-then-Verify over the real index."""
+
+import asyncio
+from collections.abc import Iterator
+
+import dspy
+import pytest
+from scripted_engine import ScriptedEngine, scripted_lm
+
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
+from engines.extractive.prompt import Prompt, parse_passages
+from programs import VERDICT, DiversifyThenVerify
+from signatures import Coverage
+
+QUESTION = "When did Titanic come out?"
+Parts = tuple[FusedRetriever, BiEncoderReranker]
+
+
+@pytest.fixture(scope="module")
+def parts(encoder: Encoder) -> Parts:
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[None]:
+    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
+        yield
+
+
+def interpret(prompt: Prompt) -> dict[str, object]:
+    """Read the two films into passages about films and ships; abstain elsewhere."""
+    if "relaxed_query" in prompt.output_fields:
+        return {"relaxed_query": "Titanic release"}
+    if "answer" in prompt.output_fields:
+        return {"answer": "It depends."}
+    title = parse_passages(prompt.inputs["passage"])[0].title
+    if "film" in title:
+        return {"interpretation": "When was the film Titanic released?", "short_answer": "1997"}
+    if "musical" in title or "RMS" in title:
+        return {
+            "interpretation": "When did the stage musical Titanic open on Broadway?",
+            "short_answer": "23 April 1997",
+        }
+    return {"interpretation": "null", "short_answer": "None."}
+
+
+def ask(program: dspy.Module, engine: ScriptedEngine) -> dspy.Prediction:
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+        return program(question=QUESTION)
+
+
+def test_every_passage_of_the_universe_is_asked_alone_and_all_at_once(parts: Parts, encoder: Encoder) -> None:
+    engine = ScriptedEngine(interpret, latency=0.2)
+    result = ask(VERDICT(*parts, encoder=encoder, universe=8), engine)
+    asked = engine.asked("interpretation")
+    assert len({prompt.inputs["passage"] for prompt in asked}) == len(asked) == 8
+    assert all(len(parse_passages(prompt.inputs["passage"])) == 1 for prompt in asked)
+    assert engine.most_at_once == 8
+    assert result.relaxed_query == "Titanic release"
+
+
+def test_the_universe_is_retrieved_with_the_relaxed_query(parts: Parts, encoder: Encoder) -> None:
+    def about_dune(prompt: Prompt) -> dict[str, object]:
+        return {"relaxed_query": "Dune novel"} if "relaxed_query" in prompt.output_fields else interpret(prompt)
+
+    engine = ScriptedEngine(about_dune)
+    ask(VERDICT(*parts, encoder=encoder, universe=3), engine)
+    assert all("Dune" in prompt.inputs["passage"] for prompt in engine.asked("interpretation"))
+    assert {prompt.inputs["question"] for prompt in engine.asked("interpretation")} == {QUESTION}
+
+
+def test_equal_readings_are_one_and_name_all_passages_that_support_them(parts: Parts, encoder: Encoder) -> None:
+    result = ask(VERDICT(*parts, encoder=encoder), ScriptedEngine(interpret))
+    assert [one.answer for one in result.interpretations] == ["1997", "23 April 1997"] or [
+        one.answer for one in result.interpretations
+    ] == ["23 April 1997", "1997"]
+    for reading, support in zip(result.interpretations, result.supports, strict=True):
+        assert support[0] == reading.pid
+        assert len(support) > 1
+    assert [passage.pid for passage in result.passages] == [one.pid for one in result.interpretations]
+    assert result.abstained == 20 - sum(map(len, result.supports)) - len(result.outliers)
+
+
+def test_readings_of_one_passage_alone_are_outliers_unless_kept(parts: Parts, encoder: Encoder) -> None:
+    def stray(prompt: Prompt) -> dict[str, object]:
+        if "interpretation" in prompt.output_fields and "Belfast" in prompt.inputs["passage"]:
+            return {"interpretation": "What is the population of Peru?", "short_answer": "many"}
+        return interpret(prompt)
+
+    dropped = ask(VERDICT(*parts, encoder=encoder), ScriptedEngine(stray))
+    kept = ask(VERDICT(*parts, encoder=encoder, keep_outliers=True), ScriptedEngine(stray))
+    assert "many" in [one.answer for one in dropped.outliers]
+    assert "many" not in [one.answer for one in dropped.interpretations]
+    assert "many" in [one.answer for one in kept.interpretations]
+    assert list(kept.outliers) == []
+
+
+def test_when_all_passages_abstain_the_answer_is_written_from_nothing(parts: Parts, encoder: Encoder) -> None:
+    def abstain(prompt: Prompt) -> dict[str, object]:
+        nothing = {"interpretation": "null", "short_answer": "null"}
+        return nothing if "interpretation" in prompt.output_fields else interpret(prompt)
+
+    result = ask(VERDICT(*parts, encoder=encoder), ScriptedEngine(abstain))
+    assert list(result.interpretations) == list(result.passages) == list(result.supports) == []
+    assert result.abstained == 20
+
+
+def test_verdict_with_the_embedded_engine_grounds_every_reading(parts: Parts, encoder: Encoder, embedded: None) -> None:
+    result = VERDICT(*parts, encoder=encoder)(question=QUESTION)
+    assert len(result.interpretations) >= 2
+    by_pid = {passage.pid: passage for passage in result.passages}
+    for reading in result.interpretations:
+        assert reading.answer in by_pid[reading.pid].text
+    assert result.abstained > 5
+
+
+def test_awaiting_gives_the_same(parts: Parts, encoder: Encoder, embedded: None) -> None:
+    for program in (VERDICT(*parts, encoder=encoder), DiversifyThenVerify(*parts, encoder=encoder)):
+        awaited = asyncio.run(program.acall(question=QUESTION))
+        assert dict(awaited.items()) == dict(program(question=QUESTION).items())
+
+
+@pytest.mark.parametrize("wrong", [{"universe": 0}, {"strictness": "lax"}, {"readings": 0}])
+def test_impossible_settings_are_refused(parts: Parts, encoder: Encoder, wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        VERDICT(*parts, encoder=encoder, **wrong)
+    with pytest.raises(ValueError, match="encoder"):
+        VERDICT(*parts)
+
+
+def verify(prompt: Prompt) -> dict[str, object]:
+    """Find only the pair of the musical and its passage answerable."""
+    if "answerable" in prompt.output_fields:
+        (passage,) = parse_passages(prompt.inputs["passages"])
+        return {"answerable": "Yes" if "musical" in passage.title and "musical" in prompt.inputs["question"] else "No"}
+    if "ambiguity_types" in prompt.output_fields:
+        return {"reason": "[AmbSub]", "ambiguity_types": ["AmbSub"]}
+    if "pseudo_interpretations" in prompt.output_fields:
+        return {"pseudo_interpretations": ["When did the musical Titanic open?", "When did the film Titanic come out?"]}
+    if "interpretations" in prompt.output_fields:
+        return {"interpretations": [{"question": "When did the musical open?", "answer": "23 April 1997", "pid": "1"}]}
+    return {"answer": "It depends."}
+
+
+def test_every_pair_is_verified_and_passages_that_nothing_needs_are_dropped(parts: Parts, encoder: Encoder) -> None:
+    engine = ScriptedEngine(verify)
+    result = ask(DiversifyThenVerify(*parts, encoder=encoder), engine)
+    assert len(engine.asked("answerable")) == 2 * 5
+    assert result.verdicts == [True, False]
+    assert result.coverage is Coverage.PARTIAL_USEFUL
+    assert [passage.pid for passage in result.passages] == ["titanic-musical"]
+    (extracted,) = engine.asked("interpretations")
+    assert len(parse_passages(extracted.inputs["passages"])) == 1
+    assert [one.pid for one in result.interpretations] == ["titanic-musical"]
+
+
+def test_when_no_pair_holds_the_language_model_answers_alone(parts: Parts, encoder: Encoder) -> None:
+    def refuse(prompt: Prompt) -> dict[str, object]:
+        return {"answerable": "No"} if "answerable" in prompt.output_fields else verify(prompt)
+
+    engine = ScriptedEngine(refuse)
+    result = ask(DiversifyThenVerify(*parts, encoder=encoder), engine)
+    assert result.coverage is Coverage.USELESS
+    assert engine.asked("interpretations") == []
+    assert len(result.passages) == 5

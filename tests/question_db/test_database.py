@@ -1,0 +1,207 @@
+import copy
+import json
+import os
+import pickle
+import signal
+import time
+from pathlib import Path
+
+import dspy
+import numpy as np
+import pytest
+from harness import fields, scripted
+
+from colbert_index import ColBERTIndex, remove_passages
+from embedded_models import Encoder, Reader
+from question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
+from question_db.build import chosen_passages, journal_path
+from question_db.manifest import MANIFEST
+from signatures import PolyqaError
+
+
+def content(path: Path) -> list[tuple[object, ...]]:
+    return [(one.question, one.answers, one.pids) for one in QuestionDatabase(path).questions()]
+
+
+def test_a_database_gives_back_what_was_generated(database: QuestionDatabase, generation: Generation) -> None:
+    assert list(database.questions()) == list(generation.questions)
+    assert len(database) == len(generation.questions) == generation.counts.questions
+    assert database.manifest.counts == generation.counts
+    assert (database.manifest.origin.lm, database.manifest.encoder) == ("polyqa/extractive", "all-MiniLM-L6-v2")
+    assert database.manifest.index_passages == 12
+    database.check()
+
+
+def test_dense_search_is_the_cosine_of_every_question(
+    database: QuestionDatabase, generation: Generation, encoder: Encoder
+) -> None:
+    texts = [one.question for one in generation.questions]
+    queries = ["When was the bridge opened?", texts[3]]
+    for query, found in zip(queries, database.search_many(queries, 7), strict=True):
+        cosine = encoder.similarity([query], texts)[0]
+        order = np.argsort(-cosine, kind="stable")[:7]
+        assert [one.number for one in found] == order.tolist()
+        assert [one.score for one in found] == pytest.approx(cosine[order].tolist(), abs=1e-5)
+    assert found[0].question == texts[3]
+    assert found[0].score == pytest.approx(1.0, abs=1e-5)
+
+
+def test_bm25_finds_questions_that_share_a_word(database: QuestionDatabase, generation: Generation) -> None:
+    word = generation.questions[0].question.rstrip("?").split()[-1]
+    found = database.search(f"{word} quokka", 50, ranking="bm25")
+    assert generation.questions[0].question in [one.question for one in found]
+    assert all(one.score > 0 for one in found)
+    assert database.search("quokka", 5, ranking="bm25") == []
+    scores = [one.score for one in found]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("query", ['"bridge', "bridge AND (", "bridge^2 ~ tower:*", "¿?", "a the of", "橋", "x" * 5000])
+@pytest.mark.parametrize("ranking", ["dense", "bm25"])
+def test_no_query_is_syntax(database: QuestionDatabase, query: str, ranking: str) -> None:
+    assert len(database.search(query, 3, ranking=ranking)) <= 3
+
+
+def test_an_empty_query_finds_nothing_and_bad_arguments_are_refused(database: QuestionDatabase) -> None:
+    assert database.search_many(["", " "]) == [[], []]
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        database.search("a question", 0)
+    with pytest.raises(ValueError, match="dense or bm25"):
+        database.search("a question", ranking="sparse")  # type: ignore[arg-type]
+    with pytest.raises(PolyqaError, match="needs the encoder"):
+        QuestionDatabase(database.path).search("a question")
+
+
+def test_handles_are_shared_and_pickled_by_path(database: QuestionDatabase) -> None:
+    assert copy.deepcopy(database) is database
+    again = pickle.loads(pickle.dumps(database))
+    assert again.search("When was it built?", 3) == database.search("When was it built?", 3)
+
+
+def test_a_missing_database_says_how_to_build_one(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"no database of questions at .*polyqa questions build"):
+        QuestionDatabase.open(tmp_path / "none")
+
+
+def test_another_encoder_is_refused(database: QuestionDatabase) -> None:
+    with pytest.raises(PolyqaError, match="encoded by all-MiniLM-L6-v2, not by another/encoder"):
+        QuestionDatabase.open(database.path, encoder=Encoder("another/encoder"))
+
+
+def test_another_index_is_refused(database: QuestionDatabase, index: ColBERTIndex) -> None:
+    with pytest.raises(PolyqaError, match="made from other passages than the index forty holds now"):
+        QuestionDatabase.open(database.path, index=index)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 2}', "\x00"])
+def test_a_damaged_manifest_is_named(copy_database: Path, text: str) -> None:
+    (copy_database / MANIFEST).write_text(text)
+    with pytest.raises(PolyqaError, match=r"questions\.json is damaged or of another version"):
+        QuestionDatabase.open(copy_database)
+
+
+def test_a_table_that_does_not_fit_the_manifest_is_damaged(copy_database: Path, encoder: Encoder) -> None:
+    manifest = json.loads((copy_database / MANIFEST).read_text())
+    manifest["counts"]["questions"] += 1
+    (copy_database / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(PolyqaError, match=r"is damaged, build it anew .* its manifest says"):
+        QuestionDatabase.open(copy_database, encoder=encoder).search("When?")
+
+
+def test_changed_questions_are_found_by_the_check(copy_database: Path) -> None:
+    manifest = json.loads((copy_database / MANIFEST).read_text())
+    (copy_database / MANIFEST).write_text(json.dumps({**manifest, "digest": "0" * 16}))
+    with pytest.raises(PolyqaError, match="not those that were written"):
+        QuestionDatabase.open(copy_database).check()
+
+
+@pytest.mark.parametrize("how", ["truncated", "overwritten", "gone"])
+def test_damaged_table_files_are_named(copy_database: Path, encoder: Encoder, how: str) -> None:
+    for path in (copy_database / "questions.lance" / "data").iterdir():
+        if how == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(path.read_bytes()[:50] if how == "truncated" else os.urandom(5000))
+    with pytest.raises(PolyqaError, match="is damaged, build it anew"):
+        QuestionDatabase.open(copy_database, encoder=encoder).check()
+
+
+def test_a_database_without_its_table_is_damaged(copy_database: Path) -> None:
+    (copy_database / "questions.lance").rename(copy_database / "elsewhere")
+    with pytest.raises(PolyqaError, match="its table is missing"):
+        QuestionDatabase.open(copy_database)
+
+
+def test_a_build_is_killed_and_goes_on(
+    corpus_index: ColBERTIndex, lm: dspy.LM, reader: Reader, encoder: Encoder, generation: Generation, tmp_path: Path
+) -> None:
+    out = tmp_path / "questions"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    child = os.fork()
+    if not child:
+        slow = lambda: time.sleep(0.2)  # noqa: E731
+        build_questions(corpus_index, locally(lm, reader, 1), encoder=encoder, out=out, step=slow)
+        os._exit(1)
+    journal = journal_path(out)
+    deadline = time.monotonic() + 60
+    while (journal.read_bytes().count(b"\n") if journal.exists() else 0) < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    assert not out.exists(), "a half-made database"
+    known = journal.read_bytes().count(b"\n") - 1
+    assert 0 < known < 12
+    database = build_questions(corpus_index, locally(lm, reader, 2), encoder=encoder, out=out)
+    assert content(out) == [(one.question, one.answers, one.pids) for one in generation.questions]
+    assert database.manifest.counts == generation.counts
+    assert not journal.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".questions.lock", "questions"]
+
+
+def test_a_database_is_not_replaced_unasked(
+    corpus_index: ColBERTIndex, copy_database: Path, encoder: Encoder, generation: Generation, tmp_path: Path
+) -> None:
+    def generate(passages: object, *, journal: Path, step: object) -> Generation:
+        journal.touch()
+        return generation.model_copy(update={"questions": generation.questions[:2]})
+
+    with pytest.raises(PolyqaError, match="--overwrite"):
+        build_questions(corpus_index, generate, encoder=encoder, out=copy_database)
+    with pytest.raises(PolyqaError, match="no database of questions; it is left alone"):
+        build_questions(corpus_index, generate, encoder=encoder, out=tmp_path)
+    assert len(content(copy_database)) == len(generation.questions)
+
+
+def test_a_corpus_without_questions_is_said_to_have_none(
+    corpus_index: ColBERTIndex, encoder: Encoder, reader: Reader, tmp_path: Path
+) -> None:
+    with scripted(lambda message: fields(answers="[]")) as (lm, _), pytest.raises(PolyqaError, match="No question"):
+        build_questions(corpus_index, locally(lm, reader), encoder=encoder, out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_sample_is_seeded_and_in_order(corpus_index: ColBERTIndex) -> None:
+    one, other = chosen_passages(corpus_index, 5, seed=0), chosen_passages(corpus_index, 5, seed=1)
+    assert one == chosen_passages(corpus_index, 5, seed=0) != other
+    place = [corpus_index.position(passage) for passage in one]
+    assert place == sorted(place, key=lambda at: at or 0)
+    assert chosen_passages(corpus_index, 99) == corpus_index.passages
+    with pytest.raises(ValueError, match="limit"):
+        chosen_passages(corpus_index, 0)
+
+
+def test_a_changed_index_refuses_its_old_questions(
+    corpus_index: ColBERTIndex, database: QuestionDatabase, encoder: Encoder, tmp_path: Path
+) -> None:
+    """The default place is in the index's folder, and an update of the index copies it along."""
+    import shutil
+
+    copied = Path(shutil.copytree(corpus_index.path, tmp_path / "changed"))
+    shutil.copytree(database.path, copied / "questions")
+    changed = ColBERTIndex(copied)
+    assert len(QuestionDatabase.open(questions_path(changed), index=changed)) == len(database)
+    changed = remove_passages(changed, [corpus_index.passages[0].pid])
+    with pytest.raises(PolyqaError, match=r"polyqa questions build --index changed --overwrite"):
+        QuestionDatabase.open(questions_path(changed), index=changed)
