@@ -40,6 +40,16 @@ def diva() -> dspy.Module:
 
 
 @pytest.fixture(scope="session")
+def verdict() -> dspy.Module:
+    return polyqa.load("verdict")
+
+
+@pytest.fixture(scope="session")
+def auto() -> dspy.Module:
+    return polyqa.load("auto")
+
+
+@pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     with serve(WritingEngine(ExtractiveEngine())) as served:
         yield served

@@ -80,3 +80,44 @@ def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
         bootstrap_pool(rac, questions, lm=embedded, metric=broken, journal=journal, threads=2)
     pool = bootstrap_pool(rac, questions, lm=embedded, metric=sound, journal=journal, threads=2)
     assert {name: len(demos) for name, demos in pool.items()} == {"extract": 2, "write": 2}
+
+
+def test_a_reference_answer_is_shown_beside_the_passages_that_its_readings_cite(
+    rac: dspy.Module, train: list[Question]
+) -> None:
+    demos = label_demos(rac, train)
+    assert demos["write"]
+    shorter = 0
+    for demo in demos["write"]:
+        cited = {int(reading["pid"]) for reading in demo["interpretations"]}
+        assert cited == set(range(1, len(demo["passages"]) + 1))
+        for reading in demo["interpretations"]:
+            assert exact_presence([reading["answer"]], demo["passages"][int(reading["pid"]) - 1])
+        shorter += len(demo["passages"]) < rac.passages
+    assert shorter
+
+
+def test_a_passage_is_interpreted_or_abstains(verdict: dspy.Module, train: list[Question]) -> None:
+    demos = label_demos(verdict, train)["interpret"]
+    told = [demo for demo in demos if demo["interpretation"] != "null"]
+    assert 0 < len(told) < len(demos) <= 2 * len(told)
+    answers = {question.question: question for question in train}
+    for demo in demos:
+        everything = [alias for reading in answers[demo["question"]].readings for alias in reading.short_answers]
+        if demo["interpretation"] == "null":
+            assert demo["short_answer"] == "null"
+            assert not exact_presence(everything, demo["passage"])
+        else:
+            assert exact_presence([demo["short_answer"]], demo["passage"])
+            assert demo["interpretation"] in {reading.question for reading in answers[demo["question"]].readings}
+
+
+def test_one_answer_is_located_and_settled_if_there_is_no_other(auto: dspy.Module, train: list[Question]) -> None:
+    readings = {question.question: question.readings for question in train}
+    demos = label_demos(auto, train)["locate"]
+    assert {demo["settled"] for demo in demos} == {"Yes", "No"}
+    for demo in demos:
+        assert exact_presence([demo["short_answer"]], demo["passages"][int(demo["source"]) - 1])
+        text = "\n".join(demo["passages"])
+        held = [one for one in readings[demo["question"]] if exact_presence(one.short_answers, text)]
+        assert demo["settled"] == ("Yes" if len(held) == 1 else "No")

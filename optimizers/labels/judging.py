@@ -1,0 +1,70 @@
+"""Demos of the calls that judge passages."""
+
+from collections.abc import Mapping, Sequence
+
+from metrics.exact_presence import exact_presence
+from metrics.gold import Question
+from programs.strips import split_sentences
+from signatures import Grade, Passage, render_passages
+
+from .held import Demo, first_empty, held_readings
+
+
+def verifying(question: Question, passages: Sequence[Passage]) -> list[Demo]:
+    """Return demos of `VerifyInterpretation`: each gold reading."""
+    shown = render_passages(passages)
+    text = "\n".join(shown)
+    return [
+        {
+            "passages": shown,
+            "question": reading.question,
+            "answerable": "Yes" if exact_presence(reading.short_answers, text) else "No",
+        }
+        for reading in question.readings
+    ]
+
+
+def grading(question: Question, passages: Sequence[Passage]) -> list[Demo]:
+    """Return demos of `GradePassage`: one of each grade."""
+    # One of each: the nearest demos would otherwise all be passages of one training question.
+    held = held_readings(question, passages)
+    chosen = [
+        (passages[min(number for _, number, _ in held) - 1] if held else None, Grade.CORRECT),
+        (first_empty(question, passages), Grade.INCORRECT),
+    ]
+    return [
+        {"question": question.question, "passage": passage.render(), "grade": str(grade)}
+        for passage, grade in chosen
+        if passage is not None
+    ]
+
+
+def drafting(question: Question, passages: Sequence[Passage]) -> list[Demo]:
+    """Return demos of `DraftSegment`: a passage that answers and one that does not."""
+    held = held_readings(question, passages)
+    demos: list[Demo] = []
+    for number in sorted({number for _, number, _ in held}):
+        own = [(reading, alias) for reading, at, alias in held if at == number]
+        said = [
+            sentence
+            for sentence in split_sentences(" ".join(question.long_answers[:1]))
+            if any(exact_presence(reading.short_answers, sentence) for reading, _ in own)
+        ]
+        if said:
+            readings = [{"question": reading.question, "answer": alias} for reading, alias in own]
+            demos.append(_draft(question, passages[number - 1], "Yes", readings, " ".join(said)))
+            break
+    empty = first_empty(question, passages)
+    return demos if empty is None else [*demos, _draft(question, empty, "No", [], "None")]
+
+
+def _draft(
+    question: Question, passage: Passage, relevant: str, readings: Sequence[Mapping[str, str]], segment: str
+) -> Demo:
+    return {
+        "question": question.question,
+        "passage": passage.render(),
+        "relevant": relevant,
+        "readings": list(readings),
+        "segment": segment,
+    }
