@@ -1,5 +1,6 @@
 """Learning curves: what more training examples, and more tries, bring."""
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 
 from benchmarks.estimates import Estimate
 from benchmarks.progress import Progress, silent
-from benchmarks.runs import summarize
+from benchmarks.runs import summarize, write_atomically
 from metrics.gold import Question
 from metrics.optimizing import AnswerMetric
 from signatures import PolyqaError
@@ -89,10 +90,19 @@ def learning_curve(
             threads=threads,
             progress=progress,
         )
+        tries = _kept_tries(Path(work) / str(size) / "tries.json", tries)
         if not points:
             points.append((0, summarize(made.before.records)[metric.measure]))
         points.append((size, summarize(made.after.records)[metric.measure]))
     return Curve(metric.measure, points, [100 * value for value in tries])
+
+
+def _kept_tries(path: Path, tries: list[float]) -> list[float]:
+    """Return what the optimizer saw: now, or when it finished, as a finished step calls no metric again."""
+    if tries or not path.exists():
+        write_atomically(path, json.dumps(tries))
+        return tries
+    return [float(value) for value in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def plot_curve(curve: Curve, path: str | Path, *, label: str, window: int = 20) -> Path:
