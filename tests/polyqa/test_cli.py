@@ -67,7 +67,7 @@ def test_a_local_server_answers_in_place_of_the_engine(run: Run) -> None:
         (["ask", "why " * 2500], "10,000 characters|9,999 characters"),
         (["ask", "Who?", "--index", "nowhere"], "polyqa index build"),
         (["ask", "Who?", "--index", "../../etc/passwd"], "no index at|not a polyqa index"),
-        (["ask", "Who?", "--program", "oracle"], "closed-book, rac, diva"),
+        (["ask", "Who?", "--program", "oracle"], "closed-book, query-refinement, rac"),
         (["ask", "Who?", "--lm", "gpt-4o"], "openai/gpt-4o"),
         (["ask", "Who?", "--lm", "openai/gpt-4o"], "OPENAI_API_KEY"),
         (["ask", "Who?", "--lm", "polyqa/extractive", "--api-base", "http://127.0.0.1:9"], "no --api-base"),
@@ -102,7 +102,7 @@ def test_mistakes_get_one_line_and_exit_code_2(
         ("not json", "is not JSON"),
         ("{}", "nothing for"),
         (
-            '{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1}',
+            '{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1, "locate": 1}',
             "state of extract is damaged",
         ),
     ],
@@ -172,3 +172,45 @@ def test_help_and_version_load_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "ask" in done.stdout
+
+
+def test_programs_are_listed_with_paper_and_cost(run: Run) -> None:
+    code, out, _ = run("programs", "--json")
+    listed = json.loads(out)
+    assert code == 0
+    assert {"auto", "diva", "toc", "verdict", "sixpaq", "rac", "crag", "self-rag", "jpr", "dtv"} < listed.keys()
+    assert listed["toc"]["class"] == "TreeOfClarifications"
+    assert listed["sixpaq"]["needs"] == ["index", "questions"]
+    code, table, _ = run("programs")
+    assert code == 0
+    assert all(name in table for name in listed)
+
+
+def test_set_reaches_the_switches_of_a_program(run: Run) -> None:
+    question = "When did Titanic come out?"
+    code, out, _ = run("ask", question, "--program", "toc", "--set", "depth=1", "--set", "pruning=false", "--json")
+    tree = json.loads(out)["tree"]
+    assert code == 0
+    assert tree["children"]
+    assert all(child["children"] == [] and child["status"] == "valid" for child in tree["children"])
+
+
+def test_ask_draws_the_tree(run: Run) -> None:
+    code, out, _ = run("ask", "When did Titanic come out?", "--program", "toc")
+    assert code == 0
+    assert "├── " in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--set", "depth"], "NAME=VALUE"),
+        (["--set", "=2"], "NAME=VALUE"),
+        (["--program", "toc", "--set", "depth=0"], "depth must be at least 1"),
+        (["--program", "toc", "--set", "bark=oak"], "bark"),
+    ],
+)
+def test_settings_that_do_not_fit_are_explained(run: Run, words: list[str], told: str) -> None:
+    code, _, error = run("ask", "Who?", *words)
+    assert code == 2
+    assert told in error

@@ -165,7 +165,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--program", "oracle"], "closed-book, rac, diva"),
+        (["--program", "oracle"], "closed-book, query-refinement, rac"),
         (["--questions", "missing.json"], "missing.json"),
         (["--questions", "homonyms/nowhere"], "train, dev, test"),
         (["--format", "xml"], "no format 'xml'"),
