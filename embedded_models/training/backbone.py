@@ -1,0 +1,116 @@
+"""Where training starts from, and how a trained model is written down."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..loading import without_progress_bars
+from ..minilm import minilm_path
+from .errors import TrainingError
+
+EMBEDDED_BACKBONE = "all-MiniLM-L6-v2"
+_LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, below, the plain one
+
+
+def backbone_path(name: str) -> str:
+    """Return what `transformers` loads for a name: the embedded encoder's folder, a path or a hub name."""
+    return str(minilm_path()) if name == EMBEDDED_BACKBONE else name
+
+
+def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> Any:
+    """Load a model in float32 with position-shared dropout.
+
+    Parameters
+    ----------
+    kind
+        A model class of `transformers`.
+    dropout
+        Share of hidden features that is dropped; see `share_dropout`.
+    """
+    from transformers.utils import logging
+
+    shown = logging.get_verbosity()
+    logging.set_verbosity_error()  # a report of the head that is new, which is the point
+    try:
+        with without_progress_bars():
+            model = kind.from_pretrained(backbone_path(name), attn_implementation="eager", **more)
+    finally:
+        logging.set_verbosity(shown)
+    model.float()
+    share_dropout(model, dropout)
+    return model
+
+
+def share_dropout(model: Any, share: float) -> None:
+    """Put dropout that drops a feature at all positions of a text in place of the usual dropout.
+
+    On a CPU drawing a random number for every activation takes half of a training step; one per text
+    and feature costs nothing. Dropout on attention goes, for the same reason.
+    """
+    import torch
+
+    class SharedDropout(torch.nn.Module):
+        def forward(self, states: Any) -> Any:
+            if not self.training or not share:
+                return states
+            shape = (states.shape[0], *(1,) * (states.dim() - 2), states.shape[-1])
+            kept = torch.empty(shape, dtype=states.dtype, device=states.device).bernoulli_(1 - share)
+            return states * kept.div_(1 - share)
+
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, torch.nn.Dropout):
+                attention = hasattr(module, "attention_head_size") or "SelfAttention" in type(module).__name__
+                setattr(module, name, torch.nn.Dropout(0.0) if attention else SharedDropout())
+
+
+def freeze(model: Any, layers: int) -> None:
+    """Leave the embeddings and so many lower layers as they are: less to compute, little to lose.
+
+    Raises
+    ------
+    TrainingError
+        If the model is not built as BERT is, or has not so many layers.
+    """
+    if not layers:
+        return
+    base = model.base_model
+    encoder = getattr(getattr(base, "encoder", None), "layer", None)
+    if encoder is None or not hasattr(base, "embeddings"):
+        raise TrainingError(
+            f"{type(model).__name__} has no embeddings and encoder.layer to freeze: leave that option out."
+        )
+    if layers > len(encoder):
+        raise TrainingError(f"The model has {len(encoder)} layers, not {layers}: freeze fewer.")
+    for part in (base.embeddings, *encoder[:layers]):
+        part.requires_grad_(False)
+
+
+def fit_attention(model: Any, length: int) -> None:
+    """Take the attention that is faster for texts of this many tokens."""
+    import torch
+
+    if not torch.cuda.is_available():
+        wanted = "eager" if length <= _LONGEST_EAGER else "sdpa"
+        if model.config._attn_implementation != wanted:
+            model.set_attn_implementation(wanted)
+
+
+def write_model(model: Any, tokenizer: Any, target: Path) -> None:
+    """Write weights (float16 safetensors), configuration and tokenizer; the folder is whole or absent."""
+    import copy
+
+    import torch
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        copy.deepcopy(model).to("cpu", torch.float16).save_pretrained(work)
+        tokenizer.save_pretrained(work)
+        for path in [work, *work.iterdir()]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        shutil.rmtree(target, ignore_errors=True)
+        work.rename(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
