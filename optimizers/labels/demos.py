@@ -28,12 +28,13 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     A predictor is known by the fields of its signature:
 
     - ``interpretations`` from passages: the gold readings whose answers stand in the passages, each with
-      the number of its passage;
+      the number of its passage, beside one passage that holds none (five whole prompts as demos would make
+      the prompt six times as long);
     - ``answer`` from passages and interpretations: the reference long answer, beside the passages that the
       readings cite;
     - ``pseudo_interpretations``: the gold readings' questions;
     - ``ambiguity_types`` with ``reason``: where the data set names the type;
-    - ``answerable``: each gold reading, Yes if its answer stands in the passages;
+    - ``answerable``: each gold reading over two passages, Yes if its answer stands in the retrieved ones;
     - ``interpretation`` with ``short_answer`` from one passage: for each reading the passage that answers it,
       and as many of the best passages that answer none, with null;
     - ``short_answer`` with ``source`` and ``settled``: the first gold reading that the passages answer, settled

@@ -8,9 +8,11 @@ from metrics.gold import Question, Reading
 from signatures import Passage
 
 Demo = dict[str, Any]
+Held = tuple[Reading, int, str]
+"""A reading, the number of the passage that answers it, and the alias that stands there."""
 
 
-def held_readings(question: Question, passages: Sequence[Passage]) -> list[tuple[Reading, int, str]]:
+def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:
     """Return the readings that passages answer, with the passage's number and the alias that stands there."""
     texts = [passage.render() for passage in passages]
     found = []
@@ -24,7 +26,27 @@ def held_readings(question: Question, passages: Sequence[Passage]) -> list[tuple
     return found
 
 
-def interpretations(held: Sequence[tuple[Reading, int, str]]) -> list[Mapping[str, str]]:
+def cut(passages: Sequence[Passage], held: Sequence[Held], *, spare: int) -> tuple[list[Passage], list[Held]]:
+    """Return the passages that the readings cite and a few others, and the readings with the new numbers.
+
+    A demo with all the passages of its prompt costs as much as the prompt, and five of them five times as
+    much. What a model learns from, is the passages that are cited, and that some are not.
+
+    Parameters
+    ----------
+    spare
+        How many passages that no reading cites are kept, the best ones.
+    """
+    cited = {number for _, number, _ in held}
+    others = [number for number in range(1, len(passages) + 1) if number not in cited][:spare]
+    kept = sorted([*cited, *others])
+    return (
+        [passages[number - 1] for number in kept],
+        [(reading, kept.index(number) + 1, alias) for reading, number, alias in held],
+    )
+
+
+def interpretations(held: Sequence[Held]) -> list[Mapping[str, str]]:
     """Return held readings as a demo shows them."""
     return [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
 

@@ -7,21 +7,24 @@ from metrics.gold import Question
 from programs.strips import split_sentences
 from signatures import Grade, Passage, render_passages
 
-from .held import Demo, first_empty, held_readings
+from .held import Demo, cut, first_empty, held_readings
 
 
 def verifying(question: Question, passages: Sequence[Passage]) -> list[Demo]:
-    """Return demos of `VerifyInterpretation`: each gold reading."""
-    shown = render_passages(passages)
-    text = "\n".join(shown)
-    return [
-        {
-            "passages": shown,
-            "question": reading.question,
-            "answerable": "Yes" if exact_presence(reading.short_answers, text) else "No",
-        }
-        for reading in question.readings
-    ]
+    """Return demos of `VerifyInterpretation`: each gold reading, over two passages."""
+    held = {reading.question: [one] for one in held_readings(question, passages) for reading in one[:1]}
+    demos: list[Demo] = []
+    for reading in question.readings:
+        own = held.get(reading.question, [])
+        shown, _ = cut(passages, own, spare=2 - len(own))
+        demos.append(
+            {
+                "passages": render_passages(shown),
+                "question": reading.question,
+                "answerable": "Yes" if own else "No",
+            }
+        )
+    return demos
 
 
 def grading(question: Question, passages: Sequence[Passage]) -> list[Demo]:

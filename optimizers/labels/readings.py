@@ -6,7 +6,7 @@ from metrics.exact_presence import exact_presence
 from metrics.gold import Question
 from signatures import Passage, render_passages
 
-from .held import Demo, held_readings, interpretations
+from .held import Demo, cut, held_readings, interpretations
 
 
 def extraction(question: Question, passages: Sequence[Passage]) -> list[Demo]:
@@ -14,9 +14,10 @@ def extraction(question: Question, passages: Sequence[Passage]) -> list[Demo]:
     held = held_readings(question, passages)
     if not held:
         return []
+    shown, held = cut(passages, held, spare=1)
     return [
         {
-            "passages": render_passages(passages),
+            "passages": render_passages(shown),
             "question": question.question,
             "interpretations": interpretations(held),
         }
@@ -28,14 +29,12 @@ def writing(question: Question, passages: Sequence[Passage]) -> list[Demo]:
     held = held_readings(question, passages)
     if not held or not question.long_answers:
         return []
-    # What no reading cites teaches nothing about writing, and five demos of it would be half of the prompt.
-    cited = sorted({number for _, number, _ in held})
-    anew = [(reading, cited.index(number) + 1, alias) for reading, number, alias in held]
+    shown, held = cut(passages, held, spare=0)  # what no reading cites teaches nothing about writing
     return [
         {
-            "passages": render_passages(passages[number - 1] for number in cited),
+            "passages": render_passages(shown),
             "question": question.question,
-            "interpretations": interpretations(anew),
+            "interpretations": interpretations(held),
             "answer": question.long_answers[0],
         }
     ]
@@ -67,10 +66,11 @@ def locating(question: Question, passages: Sequence[Passage]) -> list[Demo]:
     held = held_readings(question, passages)
     if not held:
         return []
+    shown, held = cut(passages, held, spare=1)
     _, number, alias = min(held, key=lambda one: one[1])
     return [
         {
-            "passages": render_passages(passages),
+            "passages": render_passages(shown),
             "question": question.question,
             "short_answer": alias,
             "source": str(number),

@@ -29,6 +29,8 @@ def test_extracted_labels_stand_in_the_passage_that_they_name(rac: dspy.Module, 
     demos = label_demos(rac, train)
     assert demos["extract"]
     for demo in demos["extract"]:
+        cited = {int(reading["pid"]) for reading in demo["interpretations"]}
+        assert len(demo["passages"]) == min(len(cited) + 1, rac.passages)  # one that answers nothing is left to see
         for reading in demo["interpretations"]:
             assert exact_presence([reading["answer"]], demo["passages"][int(reading["pid"]) - 1])
     by_question = {question.question: question for question in train}
@@ -41,6 +43,7 @@ def test_verdicts_say_whether_the_passages_hold_the_answer(diva: dspy.Module, tr
     for demo in label_demos(diva, train)["verify"]:
         held = exact_presence(answers[demo["question"]], "\n".join(demo["passages"]))
         assert demo["answerable"] == ("Yes" if held else "No")
+        assert len(demo["passages"]) == 2
 
 
 def test_a_pool_holds_only_runs_that_the_metric_accepts(
@@ -120,4 +123,4 @@ def test_one_answer_is_located_and_settled_if_there_is_no_other(auto: dspy.Modul
         assert exact_presence([demo["short_answer"]], demo["passages"][int(demo["source"]) - 1])
         text = "\n".join(demo["passages"])
         held = [one for one in readings[demo["question"]] if exact_presence(one.short_answers, text)]
-        assert demo["settled"] == ("Yes" if len(held) == 1 else "No")
+        assert (demo["settled"] == "Yes") == (len(held) == 1)
