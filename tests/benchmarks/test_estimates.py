@@ -197,3 +197,17 @@ def test_comparing_twice_gives_the_same() -> None:
     first, second = told(compare(EM, a, b, seed=1)), told(compare(EM, a, b, seed=2))
     assert first.difference == second.difference
     assert (first.low, first.high) != (second.low, second.high)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("changed", [1, 2])
+def test_a_few_questions_that_differ_prove_nothing(seed: int, changed: int) -> None:
+    random = np.random.default_rng(seed)
+    before = [random.uniform(0.3, 1.0, 54), random.uniform(0.3, 1.0, 54)]
+    after = [scores.copy() for scores in before]
+    for scores in after:
+        scores[:changed] -= 0.2 * random.random(changed)
+    found = compare(COLUMNS["dr"], before, after)
+    assert found is not None
+    assert found.losses == changed
+    assert found.p > (0.9 if changed == 1 else 0.3)
