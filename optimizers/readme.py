@@ -50,7 +50,7 @@ def artifact_readme(card: Card, diff: str) -> str:
             if gains
             else ""
         )
-        + f'```python\nimport polyqa\nprogram = polyqa.load("{card.name}")\n```\n\n'
+        + f'```python\nimport polyqa\n\nprogram = polyqa.load("{card.name}")\n```\n\n'
         f'`polyqa show {card.name}` prints its prompts, `polyqa why "…" --artifact {card.name}` which demos a '
         f"question gets.\n\n## What compiling changed\n\n{diff}"
     )
