@@ -1,12 +1,14 @@
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
+from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine, embedded_lm
 
 Messages = list[tuple[str, str]]
 _QUESTION = re.compile(r"^\[\[ ## question ## \]\]\n(.*)$", re.M)
@@ -87,3 +89,22 @@ def table_lm() -> type[TableLM]:
 @pytest.fixture(scope="session")
 def encoder() -> Encoder:
     return Encoder()
+
+
+@pytest.fixture(scope="session")
+def parts(encoder: Encoder) -> tuple[FusedRetriever, BiEncoderReranker]:
+    """Retriever and reranker over the shipped corpus."""
+    index = ColBERTIndex("homonyms")
+    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
+
+
+@pytest.fixture(scope="session")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture
+def embedded(engine: ExtractiveEngine) -> Iterator[None]:
+    """The embedded engine as the language model of the test."""
+    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
+        yield

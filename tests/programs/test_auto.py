@@ -1,15 +1,12 @@
 """The router: which road a question takes, and what it gives on each."""
 
 import asyncio
-from collections.abc import Iterator
 
 import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
+from colbert_index import BiEncoderReranker, FusedRetriever
 from engines.extractive.prompt import Prompt, parse_passages
 from programs import Auto
 from signatures import Coverage
@@ -18,23 +15,6 @@ QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 FILM = {"question": "When did the film Titanic come out?", "answer": "April 1953"}
 MUSICAL = {"question": "When did the musical Titanic open?", "answer": "23 April 1997"}
-
-
-@pytest.fixture(scope="module")
-def parts(encoder: Encoder) -> Parts:
-    index = ColBERTIndex("homonyms")
-    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
-
-
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
-@pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[None]:
-    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
-        yield
 
 
 class Script:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import dspy
 import pytest
@@ -10,9 +9,8 @@ from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
+from colbert_index import BiEncoderReranker, FusedRetriever
+from engines.extractive import ExtractiveEngine
 from engines.extractive.prompt import Prompt
 from programs import TreeOfClarifications
 from programs.tree import NodeStatus
@@ -26,23 +24,6 @@ CLARIFIED = {
         ("Who directed it?", "Jean Negulesco"),
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def parts(encoder: Encoder) -> tuple[FusedRetriever, BiEncoderReranker]:
-    index = ColBERTIndex("homonyms")
-    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
-
-
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
-@pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[None]:
-    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
-        yield
 
 
 def clarify(prompt: Prompt) -> dict[str, object]:

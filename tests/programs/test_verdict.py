@@ -1,38 +1,19 @@
 """VERDICT and Diversify-then-Verify over the real index."""
 
 import asyncio
-from collections.abc import Iterator
 
 import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from colbert_index import BiEncoderReranker, FusedRetriever
 from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
 from engines.extractive.prompt import Prompt, parse_passages
 from programs import VERDICT, DiversifyThenVerify
 from signatures import Coverage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
-
-
-@pytest.fixture(scope="module")
-def parts(encoder: Encoder) -> Parts:
-    index = ColBERTIndex("homonyms")
-    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
-
-
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
-@pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[None]:
-    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
-        yield
 
 
 def interpret(prompt: Prompt) -> dict[str, object]:
