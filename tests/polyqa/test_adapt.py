@@ -126,7 +126,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
 
     code, _, err = run("adapt", str(corpus), "--program", "closed-book", "--out", str(tmp_path / "x"), "--yes")
     assert (code, err.count("\n")) == (2, 1)
-    assert "only programs that retrieve" in err
+    assert "a program that searches an index only" in err
     few = tmp_path / "few.jsonl"
     few.write_text(corpus.read_text().splitlines()[0] + "\n" + corpus.read_text().splitlines()[4] + "\n")
     code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
