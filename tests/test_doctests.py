@@ -9,6 +9,9 @@ import pytest
 from polyqa._shadowing import PACKAGES
 
 _WITH_EXAMPLES = {
+    "embedded_models.training.scoring",
+    "embedded_models.training.text",
+    "embedded_models.training.twist",
     "metrics.agreement",
     "metrics.alce",
     "metrics.dr",
@@ -20,6 +23,7 @@ _WITH_EXAMPLES = {
     "metrics.recall",
     "metrics.token_f1",
     "optimizers.families",
+    "programs.strips",
     "signatures.lenient",
     "signatures.types",
 }
