@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,11 @@ import pytest
 from colbert_index import ColBERTIndex, build_index
 from embedded_models import Encoder, Reader
 from signatures import Passage
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and the tests of Ctrl-C with them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # The batches are small: where cores are shared, a second thread of torch spends its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
