@@ -18,7 +18,31 @@ from .citation import cite, number_citations
 from .knn import KNNPredict
 
 
-class GroundedProgram(dspy.Module):
+class RetrievingProgram(dspy.Module):
+    """Finds K passages for a question.
+
+    Parameters
+    ----------
+    retriever, reranker, passages, candidates
+        See `GroundedProgram`.
+    """
+
+    def __init__(self, retriever: Retriever, reranker: Reranker, *, passages: int = 5, candidates: int = 200) -> None:
+        super().__init__()
+        if not 1 <= passages <= candidates:
+            raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
+        self.retriever = retriever
+        self.reranker = reranker
+        self.passages = passages
+        self.candidates = candidates
+
+    def retrieve(self, question: str) -> list[Passage]:
+        """Return the K candidates nearest to the question."""
+        candidates = self.retriever.search(question, self.candidates)
+        return rerank(self.reranker, question, candidates, self.passages)
+
+
+class GroundedProgram(RetrievingProgram):
     """Extract the readings from passages (equation 1 of DIVA), then answer from them (equation 2).
 
     Parameters
@@ -44,20 +68,9 @@ class GroundedProgram(dspy.Module):
         passages: int = 5,
         candidates: int = 200,
     ) -> None:
-        super().__init__()
-        if not 1 <= passages <= candidates:
-            raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
-        self.retriever = retriever
-        self.reranker = reranker
-        self.passages = passages
-        self.candidates = candidates
+        super().__init__(retriever, reranker, passages=passages, candidates=candidates)
         self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
         self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
-
-    def retrieve(self, question: str) -> list[Passage]:
-        """Return the K candidates nearest to the question."""
-        candidates = self.retriever.search(question, self.candidates)
-        return rerank(self.reranker, question, candidates, self.passages)
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
         """Return the long-form answer and the cited interpretations."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
+from colbert_index import Reranker, Retriever
 from embedded_models import Encoder
 from signatures import (
     AnswerClosedBook,
@@ -18,12 +18,13 @@ from signatures import (
     Passage,
     Support,
 )
+from signatures.lenient import is_null
 
 from .concurrency import gather_all, run_all
+from .grounded import RetrievingProgram
 from .knn import KNNPredict
 
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
-_NO_SEGMENT = ("", "none", "none.", "n/a", "null")
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Draft:
     usefulness: int = 1
 
 
-class SelfRAG(dspy.Module):
+class SelfRAG(RetrievingProgram):
     """Retrieve on demand, answer from each passage on its own, and let critiques choose what is said.
 
     Algorithm 1 of the paper with prompts in place of reflection tokens:
@@ -92,17 +93,11 @@ class SelfRAG(dspy.Module):
         weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
         margin: float = 0.5,
     ) -> None:
-        super().__init__()
-        if not 1 <= passages <= candidates:
-            raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
+        super().__init__(retriever, reranker, passages=passages, candidates=candidates)
         if len(weights) != 3 or min(weights) < 0:
             raise ValueError(f"weights must be three numbers, none negative, got {weights}")
         if margin < 0:
             raise ValueError(f"margin must be at least 0, got {margin}")
-        self.retriever = retriever
-        self.reranker = reranker
-        self.passages = passages
-        self.candidates = candidates
         self.always_retrieve = always_retrieve
         self.weights = tuple(weights)
         self.margin = margin
@@ -110,11 +105,6 @@ class SelfRAG(dspy.Module):
         self.draft = KNNPredict(DraftSegment, encoder=encoder)
         self.critique = KNNPredict(CritiqueSegment, encoder=encoder)
         self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
-
-    def retrieve(self, question: str) -> list[Passage]:
-        """Return the K candidates nearest to the question."""
-        candidates = self.retriever.search(question, self.candidates)
-        return rerank(self.reranker, question, candidates, self.passages)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""
@@ -163,7 +153,7 @@ class SelfRAG(dspy.Module):
                 tuple(one.model_copy(update={"pid": passage.pid}) for one in reply.readings),
             )
             for passage, reply in zip(passages, replies, strict=True)
-            if reply.relevant == "Yes" and reply.segment.strip().lower() not in _NO_SEGMENT
+            if reply.relevant == "Yes" and not is_null(reply.segment)
         ]
 
     @staticmethod

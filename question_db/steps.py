@@ -8,12 +8,12 @@ import dspy
 from embedded_models import SpanReader
 from metrics.exact_presence import normalize_answer
 from signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
+from signatures.lenient import is_null
 
 from .verification import verified
 
 REVISIONS = 2  # a third changes nothing (SIXPAQ, section 3.3.1)
 _MOST_ANSWERS = 8
-_NO_QUESTION = ("", "none", "n/a", "null")
 
 
 def read_passage(passage: Passage, lm: dspy.LM, reader: SpanReader) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _spans(answers: Sequence[str], passage: Passage) -> list[str]:
 
 def _question(text: str) -> str:
     text = " ".join(str(text).split()).strip("\"'“”")
-    if text.rstrip(".").lower() in _NO_QUESTION:
+    if is_null(text):
         return ""
     return text if text.endswith("?") else f"{text.rstrip('.')}?"
 
