@@ -12,8 +12,16 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, Reranker, Retriever, rerank
-from embedded_models import Encoder
+from colbert_index import (
+    BiEncoderReranker,
+    ColBERTIndex,
+    FusedRetriever,
+    Reranker,
+    Retriever,
+    SpanReaderReranker,
+    rerank,
+)
+from embedded_models import Encoder, Reader
 from metrics import answer_coverage, exact_presence, has_answer, mrecall
 from metrics.answer_match import Match
 from metrics.gold import Question
@@ -92,6 +100,8 @@ def run(
     stage("fused", lambda: fused.search_many(asked, depth))
     stage("ColBERT + rerank", lambda: reranked(reranker, questions, rankings["ColBERT"]))
     stage("fused + rerank", lambda: reranked(reranker, questions, rankings["fused"]))
+    reading = SpanReaderReranker(reranker, Reader(precision="auto", batch_size=32))
+    stage("fused + rerank + reader", lambda: reranked(reading, questions, rankings["fused"]))
     stage("fused + DIVA (5 passages)", lambda: diversified(fused, reranker, encoder, questions))
     return rows
 

@@ -10,7 +10,7 @@ from .corpus import read_corpus
 from .files import IndexFaultError
 from .fused import FusedRetriever
 from .index import ColBERTIndex
-from .rerankers import BiEncoderReranker, CrossEncoderReranker
+from .rerankers import BiEncoderReranker, CrossEncoderReranker, SpanReaderReranker
 from .retriever import Reranker, Retriever, rerank
 from .settings import IndexSettings, SearchSettings
 from .update import add_passages, remove_passages
@@ -26,6 +26,7 @@ __all__ = [
     "Reranker",
     "Retriever",
     "SearchSettings",
+    "SpanReaderReranker",
     "add_passages",
     "build_index",
     "check_index",

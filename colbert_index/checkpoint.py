@@ -9,7 +9,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from embedded_models.minilm import colbert_projection_path, minilm_path
+from embedded_models.compact import read_compact
+from embedded_models.minilm import minilm_path
+from embedded_models.shipped import colbert_weights_path
 from signatures import PolyqaError
 
 from .engine import prepare_colbert, quiet
@@ -62,24 +64,24 @@ def checkpoint_hash(location: str) -> str:
 def embedded_checkpoint() -> Path:
     """Return the folder of the embedded checkpoint; it is made on first use, in about 5 seconds.
 
-    It is all-MiniLM-L6-v2 with the shipped projection to 128 dimensions, a random orthogonal one: made
-    anew it would differ with the number of threads, and the fingerprints of indexes with it. As the model was
-    never trained for late interaction, ``[CLS]`` serves as both markers and queries are padded with
-    ``[PAD]``: its ``[MASK]`` vectors mean nothing and hurt.
+    It is all-MiniLM-L6-v2 with the shipped weights, trained for late interaction, in the place of its own; the
+    folder's name tells the version of those. ``[CLS]`` serves as both markers and queries are padded with
+    ``[PAD]``: trained on few questions, new markers and ``[MASK]`` vectors would mean little.
     """
-    target = checkpoint_home() / EMBEDDED_CHECKPOINT
+    shipped = colbert_weights_path()
+    version = hashlib.sha256(shipped.read_bytes()).hexdigest()[:8]
+    target = checkpoint_home() / f"{EMBEDDED_CHECKPOINT}-{version}"
     if (target / "artifact.metadata").is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.parent / f".{EMBEDDED_CHECKPOINT}.lock"):
+    with FileLock(target.parent / f".{target.name}.lock"):
         if not (target / "artifact.metadata").is_file():
-            _make(target)
+            _make(shipped, target)
     return target
 
 
-def _make(target: Path) -> None:
+def _make(shipped: Path, target: Path) -> None:
     import torch
-    from safetensors.torch import load_file
 
     prepare_colbert()
     from colbert.infra import ColBERTConfig
@@ -90,8 +92,10 @@ def _make(target: Path) -> None:
     )
     with quiet(), torch.random.fork_rng():
         model = BaseColBERT(str(minilm_path()), colbert_config=config)
-        projection = load_file(colbert_projection_path())["linear.weight"]
-        model.linear.weight.data.copy_(projection)
+        trained = read_compact(shipped)
+        unknown = model.model.load_state_dict(trained, strict=False).unexpected_keys
+        if unknown or "linear.weight" not in trained:
+            raise PolyqaError(f"{shipped} is no set of ColBERT weights: install polyqa again.")
         model.raw_tokenizer.mask_token = "[PAD]"
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:

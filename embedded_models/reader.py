@@ -5,17 +5,19 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from .batching import by_padded_length
+from .compact import load_model
 from .loading import without_progress_bars
 from .precision import Precision, resolve_precision
+from .shipped import reader_path
 from .spans import Reading, Window, read_windows
 
 EMBEDDED_READER = "polyqa-minilm-reader"
-_LENGTH_STEP = 32  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
+_LENGTH_STEP = 32
 
 
 class SpanReader(Protocol):
@@ -27,11 +29,6 @@ class SpanReader(Protocol):
 
     def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
         """Return the best spans and the null score of every (question, context) pair, in order."""
-
-
-def reader_path() -> Path:
-    """Return the folder of the shipped reader's weights."""
-    return Path(__file__).parent / "weights" / "reader"
 
 
 class Reader:
@@ -83,8 +80,7 @@ class Reader:
         dtype = getattr(torch, resolve_precision(self.precision))
         with without_progress_bars():
             tokenizer = AutoTokenizer.from_pretrained(path)
-            model = AutoModelForQuestionAnswering.from_pretrained(path, dtype=dtype).eval()
-        return tokenizer, model
+        return tokenizer, load_model(AutoModelForQuestionAnswering, path, dtype=dtype).eval()
 
     def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
         """Read every (question, context) pair.
@@ -165,10 +161,8 @@ class Reader:
         owners = encoded["overflow_to_sample_mapping"]
         ids = encoded["input_ids"]
         windows: list[list[tuple[int, Window]]] = [[] for _ in pairs]
-        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
-        for begin in range(0, len(order), self.batch_size):
-            batch = order[begin : begin + self.batch_size]
-            longest = max(len(ids[index]) for index in batch)
+        lengths = [len(own) for own in ids]
+        for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=self.max_length):
             padded = tokenizer.pad(
                 {
                     name: [encoded[name][index] for index in batch]
@@ -176,7 +170,7 @@ class Reader:
                     if name in encoded
                 },
                 padding="max_length",
-                max_length=min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, self.max_length),
+                max_length=length,
                 return_tensors="pt",
             )
             with torch.inference_mode():
@@ -184,13 +178,13 @@ class Reader:
             starts = output.start_logits.float().cpu().numpy()
             ends = output.end_logits.float().cpu().numpy()
             for row, index in enumerate(batch):
-                length = len(ids[index])
+                real = lengths[index]
                 sequence = encoded.sequence_ids(index)
                 offsets = [
                     (int(start), int(end)) if part == 1 else None
                     for (start, end), part in zip(encoded["offset_mapping"][index], sequence, strict=True)
                 ]
-                window = Window(np.array(starts[row, :length]), np.array(ends[row, :length]), offsets)
+                window = Window(np.array(starts[row, :real]), np.array(ends[row, :real]), offsets)
                 windows[owners[index]].append((index, window))
         return [[window for _, window in sorted(own, key=lambda item: item[0])] for own in windows]
 

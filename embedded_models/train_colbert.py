@@ -2,7 +2,8 @@
 
 Late interaction (MaxSim) with in-batch and mined hard negatives, and distillation: the student's ranking of
 a batch is drawn towards that of the sentence encoder, which was trained on a billion pairs and knows more
-about what is near than a few thousand questions can tell. A run that is killed goes on where it was when the
+about what is near than a few thousand questions can tell, and its ranking of a question's own passages
+towards what a span reader finds in them. A run that is killed goes on where it was when the
 same command is given again.
 """
 
@@ -20,7 +21,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from .compact import COMPACT_FILE
 from .encoder import Encoder
+from .reader import Reader
 from .training.backbone import EMBEDDED_BACKBONE
 from .training.card import colbert_card
 from .training.coverage import make_pools, measure
@@ -32,47 +35,70 @@ from .training.loop import Recipe, train
 from .training.mining import Query, mine_pairs, mine_paragraphs, mine_questions, nearest
 from .training.questions import Asked, read_questions, without_held_out, without_repeats
 from .training.squad import read_squad
+from .training.teaching import Grading, grade
 from .training.text import holds_answer
 
 _TEACHER_SCALE = 20.0  # all-MiniLM-L6-v2 was trained with cosine × 20 in its softmax
 
 
 @dataclass(frozen=True, slots=True)
+class Graded:
+    """Some documents of a batch with their grades for one of its queries."""
+
+    row: int
+    columns: tuple[int, ...]
+    grades: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One batch: queries, documents (query i's positive is document i), and which pairs say nothing."""
+    """One batch: queries, documents (query i's positive is document i), pairs that say nothing, and grades."""
 
     queries: tuple[str, ...]
     documents: tuple[str, ...]
     unsure: tuple[tuple[int, int], ...]
+    graded: tuple[Graded, ...] = ()
 
 
-def epoch_steps(queries: Sequence[Query], batch_size: int, chance: random.Random) -> list[Step]:
+def epoch_steps(queries: Sequence[Query], batch_size: int, chance: random.Random, list_size: int = 8) -> list[Step]:
     """Return the batches of one epoch: per query one positive and one hard negative, drawn anew.
 
-    A document of another query that holds one of a query's answers is neither positive nor negative: such
-    pairs are left out of the loss.
+    A graded query brings ``list_size`` of its documents, so fewer of them share a batch. A document of another
+    query that holds one of a query's answers is neither positive nor negative: such pairs are left out of
+    the loss.
     """
     steps = []
-    for source in sorted({query.source for query in queries}):
-        own = [query for query in queries if query.source == source]
+    for source, graded in sorted({(query.source, bool(query.grades)) for query in queries}):
+        own = [query for query in queries if (query.source, bool(query.grades)) == (source, graded)]
+        size = max(2, 2 * batch_size // list_size) if graded else batch_size
         chance.shuffle(own)
-        for begin in range(0, len(own) - len(own) % batch_size or len(own), batch_size):
-            steps.append(_step(own[begin : begin + batch_size], chance))
+        for begin in range(0, len(own) - len(own) % size or len(own), size):
+            steps.append(_step(own[begin : begin + size], chance, list_size))
     chance.shuffle(steps)
     return steps
 
 
-def _step(queries: Sequence[Query], chance: random.Random) -> Step:
-    positives = [_early(query.positives, chance) for query in queries]
-    negatives = [_early(query.negatives, chance) for query in queries if query.negatives]
-    documents = (*positives, *negatives)
+def _step(queries: Sequence[Query], chance: random.Random, list_size: int) -> Step:
+    first = [_early(query.positives, chance) for query in queries]
+    documents = list(first)
+    graded = []
+    for row, query in enumerate(queries):
+        texts = (*query.positives, *query.negatives)
+        if not query.grades:
+            documents += [_early(query.negatives, chance)] if query.negatives else []
+            continue
+        others = [place for place, text in enumerate(texts) if text != first[row]]
+        chosen = chance.sample(others, min(len(others), list_size - 1))
+        columns = (row, *range(len(documents), len(documents) + len(chosen)))
+        documents += [texts[place] for place in chosen]
+        graded.append(Graded(row, columns, tuple(query.grades[p] for p in (texts.index(first[row]), *chosen))))
     unsure = tuple(
         (row, column)
         for row, query in enumerate(queries)
         for column, text in enumerate(documents)
-        if column != row and (text == positives[row] or text in query.positives or holds_answer(query.answers, text))
+        if column != row and (text == first[row] or text in query.positives or holds_answer(query.answers, text))
     )
-    return Step(tuple(query.question for query in queries), documents, unsure)
+    return Step(tuple(query.question for query in queries), tuple(documents), unsure, tuple(graded))
 
 
 def _early(texts: Sequence[str], chance: random.Random) -> str:
@@ -104,7 +130,10 @@ class Teacher:
 
 
 def step_loss(model: LateInteraction, step: Step, teacher: Teacher, distill: float) -> Any:
-    """Return cross entropy over the batch's documents plus the divergence from the teacher's ranking."""
+    """Return cross entropy over the batch's documents plus the divergences from the teachers' rankings.
+
+    The encoder ranks all documents of the batch, weighted by ``distill``; grades rank each query's own.
+    """
     import torch
 
     queries = model.vectors(model.query_tokens(step.queries))
@@ -125,6 +154,10 @@ def step_loss(model: LateInteraction, step: Step, teacher: Teacher, distill: flo
             loss = loss + distill * torch.nn.functional.kl_div(
                 torch.log_softmax(scores, dim=1), target, reduction="batchmean"
             )
+        for one in step.graded:
+            own = torch.log_softmax(scores[one.row, list(one.columns)], dim=0)
+            target = torch.softmax(torch.tensor(one.grades, device=scores.device), dim=0)
+            loss = loss + torch.nn.functional.kl_div(own, target, reduction="sum") / len(step.graded)
     return loss
 
 
@@ -166,6 +199,9 @@ def run(
     tune_items: int = 150,
     paragraphs: int | None = None,
     pairs: int | None = None,
+    most_questions: int | None = None,
+    reader: str | None = None,
+    list_size: int = 8,
     save_every: int = 100,
 ) -> dict[str, Any]:
     """Train and measure on held-out training questions; return the report, also in ``report.json``.
@@ -173,14 +209,16 @@ def run(
     Parameters
     ----------
     out
-        Takes the state, the log, the report, the checkpoint (``checkpoint``) and what was trained of it
-        (``trained.safetensors``).
+        Takes the state, the log, the report, the checkpoint for colbert-ai (``checkpoint``) and what was
+        trained of it as int8, with card and curve (``shipped``).
     held_out_files
         Questions that no training question may share words with.
     tune_source, tune_items
         So many items of that source are not trained on; the report is over them.
-    paragraphs, pairs
+    paragraphs, pairs, most_questions
         At most so many queries of these kinds, drawn.
+    reader
+        Grades the passages of the questions (see `training.teaching`); ``None`` leaves them ungraded.
 
     The other parameters are the command's options.
     """
@@ -195,6 +233,10 @@ def run(
     training = [place for place, one in enumerate(asked) if one.root not in tuning]
     queries = mine_questions([asked[place] for place in training], passages, near[training])
     chance = random.Random(recipe.seed)
+    if most_questions is not None:
+        queries = chance.sample(queries, min(len(queries), most_questions))
+    if reader is not None:
+        queries = grade(queries, encoder, Reader(reader, precision="auto"), Grading(), out / "grades.json")
     if paragraph_files:
         mined = mine_paragraphs(example for path in paragraph_files for example in read_squad(path))
         queries += chance.sample(mined, min(len(mined), paragraphs or len(mined)))
@@ -212,6 +254,7 @@ def run(
     settings = {
         "init": init, "augment": augment, "frozen_layers": frozen_layers, "batch_size": batch_size, "distill": distill,
         "dropout": dropout, "tune_items": tune_items, "paragraphs": paragraphs, "pairs": pairs,
+        "most_questions": most_questions, "reader": Path(reader).name if reader else None, "list_size": list_size,
     }  # fmt: skip
     identity = hashlib.sha256(json.dumps([settings, [asdict(query) for query in queries]]).encode()).hexdigest()[:16]
 
@@ -222,15 +265,17 @@ def run(
     teacher = Teacher(encoder, passages, vectors)
     train(
         model.module,
-        lambda epoch: epoch_steps(queries, batch_size, random.Random(f"{recipe.seed} {epoch}")),
+        lambda epoch: epoch_steps(queries, batch_size, random.Random(f"{recipe.seed} {epoch}"), list_size),
         lambda step: step_loss(model, step, teacher, distill),
         recipe,
         out,
         identity=identity,
         save_every=save_every,
     )
+    after = measure(model, pools)
+    model.write_trained(out / "shipped" / COMPACT_FILE)
+    model.round_trained()
     model.write(out / "checkpoint")
-    model.write_trained(out / "trained.safetensors")
     report = {
         "recipe": asdict(recipe),
         "settings": settings,
@@ -238,14 +283,15 @@ def run(
             source: sum(query.source == source for query in queries) for source in sorted({q.source for q in queries})
         },
         "before": asdict(before),
-        "after": asdict(measure(model, pools)),
+        "after": asdict(after),
+        "after_int8": asdict(measure(model, pools)),
     }
     write_text(out / "report.json", json.dumps(report, indent=2) + "\n")
     return report
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Folder for state, log, report and checkpoint.")],
+    out: Annotated[Path, typer.Option(help="Folder for state, log, report, checkpoint/ and shipped/.")],
     corpus: Annotated[Path, typer.Option(help="corpus.jsonl: id, title, text.")],
     questions: Annotated[list[Path], typer.Option(help="ASQA or AmbigNQ training file; repeat for more.")],
     held_out: Annotated[list[Path], typer.Option(help="Questions that are measured on; repeat for more.")],
@@ -262,11 +308,16 @@ def main(
     epochs: Annotated[int, typer.Option(help="Passes over the queries.")] = 2,
     rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 5e-5,
     batch_size: Annotated[int, typer.Option(help="Queries per step; each brings two documents.")] = 24,
-    distill: Annotated[float, typer.Option(help="Weight of the divergence from the sentence encoder.")] = 1.0,
+    distill: Annotated[float, typer.Option(help="Weight of the divergence from the sentence encoder's ranking.")] = 1.0,
     dropout: Annotated[float, typer.Option(help="Share of hidden features that is dropped.")] = 0.05,
     tune_items: Annotated[int, typer.Option(help="Training items kept out, to report on.")] = 150,
     most_paragraphs: Annotated[int | None, typer.Option(help="At most so many paragraph queries.")] = None,
     most_pairs: Annotated[int | None, typer.Option(help="At most so many pair queries.")] = None,
+    most_questions: Annotated[int | None, typer.Option(help="At most so many questions and readings.")] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="Span reader that grades the questions' passages, by name or path.")
+    ] = None,
+    list_size: Annotated[int, typer.Option(min=2, help="Documents per graded question in a batch.")] = 8,
     threads: Annotated[int | None, typer.Option(help="CPU threads; by default PyTorch's own choice.")] = None,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
@@ -283,14 +334,15 @@ def main(
             question_files=questions, held_out_files=held_out, paragraph_files=paragraphs or (),
             pair_files=pairs or (), corpus_vectors=corpus_vectors, init=init, augment=augment,
             frozen_layers=frozen_layers, batch_size=batch_size, distill=distill, dropout=dropout,
-            tune_items=tune_items, paragraphs=most_paragraphs, pairs=most_pairs, save_every=save_every,
+            tune_items=tune_items, paragraphs=most_paragraphs, pairs=most_pairs, most_questions=most_questions,
+            reader=reader, list_size=list_size, save_every=save_every,
         )  # fmt: skip
     except TrainingError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
     command = ["python", "-m", "embedded_models.train_colbert", *sys.argv[1:]]
-    write_text(out / "README.md", colbert_card(report, out / "trained.safetensors", command))
-    draw_curve(out / "training.jsonl", out / "curve.svg", "ColBERT")
+    write_text(out / "shipped" / "README.md", colbert_card(report, out / "shipped" / COMPACT_FILE, command))
+    draw_curve(out / "training.jsonl", out / "shipped" / "curve.svg", "ColBERT")
     typer.echo(json.dumps(report, indent=2))
 
 

@@ -119,7 +119,8 @@ def run(
     train_files, eval_files
         Files of SQuAD 2.0's format. Nothing is chosen on the latter.
     out
-        Takes the training state, the log, the report, and the reader itself in ``model``.
+        Takes the training state, the log, the report, and the reader: ``model`` (float16, for `transformers`)
+        and ``shipped`` (int8, with card and curve).
     calibration
         Share of the training questions, by article, that the null threshold is chosen on and that is not
         trained on.
@@ -163,24 +164,43 @@ def run(
     if torch.cuda.is_available():
         model.cuda()
     train(model, batches, loss, recipe, out, identity=identity, save_every=save_every)
+    report = {"recipe": asdict(recipe), "settings": settings} | write_and_measure(
+        model, tokenizer, out, held, evaluated
+    )
+    write_text(out / "report.json", json.dumps(report, indent=2) + "\n")
+    return report
+
+
+def write_and_measure(
+    model: Any, tokenizer: Any, out: Path, held: Sequence[Example], evaluated: Sequence[Example]
+) -> dict[str, Any]:
+    """Write a reader in both forms, choose its null threshold on ``held``, and measure both on ``evaluated``.
+
+    Returns
+    -------
+    dict
+        ``null_threshold``; ``calibration``, ``evaluation`` (int8) and ``evaluation_float16`` where there are
+        questions for them.
+    """
     write_model(model, tokenizer, out / "model")
-    report: dict[str, Any] = {"recipe": asdict(recipe), "settings": settings}
+    write_model(model, tokenizer, out / "shipped", small=True)
+    report: dict[str, Any] = {}
     threshold = 0.0
     if held:
-        scores, _ = measure(out / "model", held, None)
+        scores, _ = measure(out / "shipped", held, None)
         threshold = scores.threshold
         report["calibration"] = asdict(scores)
     report["null_threshold"] = threshold
     if evaluated:
-        scores, seconds = measure(out / "model", evaluated, threshold)
-        report["evaluation"] = asdict(scores) | {"seconds_per_1000_pairs": seconds}
-    write_text(out / "report.json", json.dumps(report, indent=2) + "\n")
+        for key, folder in (("evaluation", out / "shipped"), ("evaluation_float16", out / "model")):
+            scores, seconds = measure(folder, evaluated, threshold)
+            report[key] = asdict(scores) | {"seconds_per_1000_pairs": seconds}
     return report
 
 
 def main(
     train_files: Annotated[list[Path], typer.Option("--train", help="SQuAD 2.0 file to train on; repeat for more.")],
-    out: Annotated[Path, typer.Option(help="Folder for the state, the log, the report and the reader (model/).")],
+    out: Annotated[Path, typer.Option(help="Folder for state, log, report and reader (model/, shipped/).")],
     eval_files: Annotated[
         list[Path] | None, typer.Option("--eval", help="SQuAD 2.0 file to report on; repeat for more.")
     ] = None,
@@ -228,8 +248,8 @@ def main(
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
     command = ["python", "-m", "embedded_models.train_reader", *sys.argv[1:]]
-    write_text(out / "model" / "README.md", reader_card(report, out / "model" / "model.safetensors", command))
-    draw_curve(out / "training.jsonl", out / "model" / "curve.svg", "Span reader")
+    write_text(out / "shipped" / "README.md", reader_card(report, out, command))
+    draw_curve(out / "training.jsonl", out / "shipped" / "curve.svg", "Span reader")
     typer.echo(json.dumps(report, indent=2))
 
 

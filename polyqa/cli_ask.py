@@ -22,7 +22,9 @@ def ask_command(
     ] = "polyqa/extractive",
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
     demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program: demos and instructions.")] = None,
-    reranker: Annotated[str | None, typer.Option(help="A cross-encoder in place of the bi-encoder.")] = None,
+    reranker: Annotated[
+        str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
+    ] = None,
     passages: Annotated[
         int | None, typer.Option("-k", min=1, max=50, help="Passages shown to the language model (5).")
     ] = None,

@@ -39,7 +39,9 @@ def evaluate_command(
     lm: Annotated[str, typer.Option(help="Language model, as for polyqa ask.")] = "polyqa/extractive",
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
     demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program.")] = None,
-    reranker: Annotated[str | None, typer.Option(help="A cross-encoder in place of the bi-encoder.")] = None,
+    reranker: Annotated[
+        str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
+    ] = None,
     passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")

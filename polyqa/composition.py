@@ -110,7 +110,7 @@ def load(
     encoder
         The sentence encoder for reranking and kNN demos.
     reranker
-        A cross-encoder by name; the encoder reranks if none is given.
+        ``reader`` or a cross-encoder by name, see `programs.assembly.make_reranker`; else the encoder reranks.
     questions
         Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
     strict

@@ -5,12 +5,21 @@ from typing import Any
 
 import dspy
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, CrossEncoderReranker, FusedRetriever, Reranker
-from embedded_models import Encoder
+from colbert_index import (
+    BiEncoderReranker,
+    ColBERTIndex,
+    CrossEncoderReranker,
+    FusedRetriever,
+    Reranker,
+    SpanReaderReranker,
+)
+from embedded_models import Encoder, Reader
 from question_db import QuestionDatabase, QuestionRetriever, questions_path
 from signatures import PolyqaError
 
 from .registry import program_class, registered
+
+READER_RERANKER = "reader"
 
 
 def assemble(
@@ -33,7 +42,7 @@ def assemble(
     encoder
         For reranking and kNN demos.
     reranker
-        A cross-encoder by name; the encoder reranks if none is given.
+        See `make_reranker`.
     questions
         Folder of the database of questions, for programs that need one; by default ``questions`` in the
         index's folder.
@@ -49,8 +58,7 @@ def assemble(
     parts: list[Any] = []
     if retrieves(program):
         opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
-        ranker: Reranker = CrossEncoderReranker(reranker) if reranker else BiEncoderReranker(encoder, opened)
-        parts = [FusedRetriever([opened, opened.bm25]), ranker]
+        parts = [FusedRetriever([opened, opened.bm25]), make_reranker(reranker, encoder, opened)]
         if "questions" in registered(program).needs:
             database = QuestionDatabase.open(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
@@ -58,6 +66,23 @@ def assemble(
         return chosen(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
+
+
+def make_reranker(name: str | None, encoder: Encoder, index: ColBERTIndex) -> Reranker:
+    """Return the reranker of a name.
+
+    Parameters
+    ----------
+    name
+        ``None``: the encoder's cosine. ``reader``: that and what the embedded span reader finds. Else a
+        cross-encoder, a path or a hub name.
+    """
+    similar = BiEncoderReranker(encoder, index)
+    if name is None:
+        return similar
+    if name == READER_RERANKER:
+        return SpanReaderReranker(similar, Reader(precision="auto", batch_size=32))
+    return CrossEncoderReranker(name)
 
 
 def retrieves(program: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from polyqa._shadowing import PACKAGES
 
 _WITH_EXAMPLES = {
+    "embedded_models.batching",
     "embedded_models.training.scoring",
     "embedded_models.training.text",
     "embedded_models.training.twist",

@@ -5,8 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..loading import without_progress_bars
+from ..compact import COMPACT_FILE, load_model, write_compact
 from ..minilm import minilm_path
+from ..reader import EMBEDDED_READER
+from ..shipped import reader_path
 from .errors import TrainingError
 
 EMBEDDED_BACKBONE = "all-MiniLM-L6-v2"
@@ -14,8 +16,9 @@ _LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, b
 
 
 def backbone_path(name: str) -> str:
-    """Return what `transformers` loads for a name: the embedded encoder's folder, a path or a hub name."""
-    return str(minilm_path()) if name == EMBEDDED_BACKBONE else name
+    """Return what `load_model` loads for a name: an embedded model's folder, a path or a hub name."""
+    embedded = {EMBEDDED_BACKBONE: minilm_path, EMBEDDED_READER: reader_path}
+    return str(embedded[name]()) if name in embedded else name
 
 
 def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> Any:
@@ -33,8 +36,7 @@ def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> A
     shown = logging.get_verbosity()
     logging.set_verbosity_error()  # a report of the head that is new, which is the point
     try:
-        with without_progress_bars():
-            model = kind.from_pretrained(backbone_path(name), attn_implementation="eager", **more)
+        model = load_model(kind, backbone_path(name), attn_implementation="eager", **more)
     finally:
         logging.set_verbosity(shown)
     model.float()
@@ -97,8 +99,14 @@ def fit_attention(model: Any, length: int) -> None:
             model.set_attn_implementation(wanted)
 
 
-def write_model(model: Any, tokenizer: Any, target: Path) -> None:
-    """Write weights (float16 safetensors), configuration and tokenizer; the folder is whole or absent."""
+def write_model(model: Any, tokenizer: Any, target: Path, *, small: bool = False) -> None:
+    """Write weights, configuration and tokenizer; the folder is whole or absent.
+
+    Parameters
+    ----------
+    small
+        As int8 (see `compact`), which `load_model` reads, else as float16 safetensors, which `transformers` does.
+    """
     import copy
 
     import torch
@@ -106,7 +114,12 @@ def write_model(model: Any, tokenizer: Any, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        copy.deepcopy(model).to("cpu", torch.float16).save_pretrained(work)
+        half = copy.deepcopy(model).to("cpu", torch.float16)
+        half.save_pretrained(work)
+        if small:
+            for path in work.glob("*.safetensors"):
+                path.unlink()
+            write_compact(half.state_dict(), work / COMPACT_FILE)
         tokenizer.save_pretrained(work)
         for path in [work, *work.iterdir()]:
             path.chmod(0o755 if path.is_dir() else 0o644)

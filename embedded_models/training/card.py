@@ -5,25 +5,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..compact import COMPACT_FILE
+
 _LICENCE = (
     "Licence of the encoder: Apache-2.0. Training text: SQuAD, ASQA, AmbigNQ and Wikipedia, CC BY-SA; none of it is in "
     "the weights' folder."
 )
 
 
-def reader_card(report: dict[str, Any], weights: Path, command: Sequence[str]) -> str:
-    """Return the card of a span reader from the report of its training."""
+def reader_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> str:
+    """Return the card of a span reader from the report of its training and the folder that it filled."""
+    small, half = out / "shipped" / COMPACT_FILE, out / "model" / "model.safetensors"
     lines = [
         "# Span reader with a null answer",
         "",
-        f"Fine-tuned from `{Path(report['settings']['init']).name}` by `embedded_models.train_reader`; float16 "
-        f"safetensors, {_megabytes(weights)} MB. The answer is empty iff null score − best span score > threshold.",
+        f"Fine-tuned from `{Path(report['settings']['init']).name}` by `embedded_models.train_reader`; matrices in "
+        f"int8 with a scale per row, {_megabytes(small)} MB (float16: {_megabytes(half)} MB). The answer is empty iff "
+        "null score − best span score > threshold.",
         "",
         *_table(
             ("questions", "without answer", "threshold", *_READER_COLUMNS.values()),
             [
                 (name, *_reader_row(report[key]))
-                for name, key in (("calibration", "calibration"), ("evaluation", "evaluation"))
+                for name, key in (
+                    ("calibration", "calibration"),
+                    ("evaluation", "evaluation"),
+                    ("evaluation, float16", "evaluation_float16"),
+                )
                 if key in report
             ],
         ),
@@ -41,14 +49,18 @@ def colbert_card(report: dict[str, Any], weights: Path, command: Sequence[str]) 
     """Return the card of a ColBERT checkpoint from the report of its training."""
     rows = [
         (name, str(report[key]["questions"]), f"{report[key]['ac_at_5']:.1f}", f"{report[key]['mrecall_at_5']:.1f}")
-        for name, key in (("before training", "before"), ("after training", "after"))
+        for name, key in (
+            ("before training", "before"),
+            ("after training, float32", "after"),
+            ("after training, int8", "after_int8"),
+        )
     ]
     queries = ", ".join(f"{count} {source}" for source, count in report["queries"].items())
     lines = [
         "# ColBERT checkpoint",
         "",
         f"Late interaction from `{Path(report['settings']['init']).name}` by `embedded_models.train_colbert`. What was "
-        f"trained of it is {_megabytes(weights)} MB in float16; all else is in the encoder's own package.",
+        f"trained is {_megabytes(weights)} MB in int8, a scale per row; the rest is in the encoder's own package.",
         "",
         *_table(("questions", "AC@5", "MRecall@5"), rows),
         "",

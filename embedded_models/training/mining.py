@@ -22,6 +22,8 @@ class Query:
         Aliases of all its answers: a text of another question that holds one is no negative.
     source
         Queries of one source share batches.
+    grades
+        How good each positive, then each negative is, as logits; empty if nobody graded them.
     """
 
     question: str
@@ -29,6 +31,7 @@ class Query:
     negatives: tuple[str, ...]
     answers: tuple[str, ...]
     source: str
+    grades: tuple[float, ...] = ()
 
 
 def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32], k: int) -> NDArray[np.int64]:

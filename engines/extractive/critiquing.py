@@ -14,7 +14,7 @@ from .text import content_words, holds, sentences
 from .thresholds import best_cut
 from .verifying import best_support
 
-_RELEVANT = 0.2
+_RELEVANT = 0.15
 # A sentence is supported if at least this share of its content words stands in the passage.
 _SAID = 0.8
 # Support of the best answer that the segment gives, from mark 1 to 5.

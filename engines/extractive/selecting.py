@@ -7,7 +7,7 @@ from .text import answer_kind, fits_kind, holds, normalize
 
 _SPANS = 3
 # A new answer is worth a passage if its support is at least this part of the best one's.
-_RELATIVE_SUPPORT = 0.5
+_RELATIVE_SUPPORT = 0.35
 
 
 def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:

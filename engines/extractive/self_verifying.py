@@ -7,7 +7,7 @@ from .text import answer_kind, fits_kind, holds
 
 _SPANS = 3
 # A candidate is fitting if its support is at least this part of the passage's best span's.
-_RELATIVE_SUPPORT = 0.5
+_RELATIVE_SUPPORT = 0.35
 _LEAST_SUPPORT = 0.05
 
 

@@ -11,11 +11,12 @@ from colbert_index import (
     ColBERTIndex,
     CrossEncoderReranker,
     Reranker,
+    SpanReaderReranker,
     add_passages,
     build_index,
     rerank,
 )
-from embedded_models import Encoder
+from embedded_models import Encoder, Reader
 from embedded_models.minilm import minilm_path
 from signatures import Passage
 
@@ -109,10 +110,43 @@ def test_an_index_without_vectors_will_do(encoder: Encoder, tmp_path: Path) -> N
 def test_nothing_to_score(
     encoder: Encoder, index: ColBERTIndex, passages: list[Passage], queries: int, count: int
 ) -> None:
-    for reranker in (BiEncoderReranker(encoder), BiEncoderReranker(encoder, index), CrossEncoderReranker("none")):
+    similar = BiEncoderReranker(encoder)
+    plain = (similar, BiEncoderReranker(encoder, index), CrossEncoderReranker("none"))
+    for reranker in (*plain, SpanReaderReranker(similar, Reader())):
         scores = reranker.score(QUERIES[:queries], passages[:count])
         assert scores.shape == (queries, count)
         assert scores.dtype == np.float32
+
+
+def test_the_reader_lifts_what_holds_an_answer(encoder: Encoder) -> None:
+    question = "Who built the mill by the river?"
+    talk = Passage(pid="talk", text="People often ask who built the mill by the river, and nobody there can say.")
+    fact = Passage(pid="fact", text="The mill was built by Piet Harlan in the autumn of 1840, with oak from Ost.")
+    other = Passage(pid="other", text="Herring is salted within a day.")
+    similar = BiEncoderReranker(encoder)
+    assert [p.pid for p in rerank(similar, question, [other, talk, fact], 3)] == ["talk", "fact", "other"]
+    reader = Reader()
+    reading = SpanReaderReranker(similar, reader, weight=0.1)
+    assert isinstance(reading, Reranker)
+    assert [p.pid for p in rerank(reading, question, [other, talk, fact], 3)] == ["fact", "talk", "other"]
+    scores = reading.score([question, "What is salted?"], [other, talk, fact])
+    spans = [reader.read([(question, p.text)])[0].spans[0].score for p in (other, talk, fact)]
+    assert scores[0] == pytest.approx(
+        similar.score([question], [other, talk, fact])[0] + 0.1 * np.array(spans), abs=1e-3
+    )
+    assert scores.dtype == np.float32
+
+
+def test_what_is_not_read_stays_behind_what_is(encoder: Encoder, passages: list[Passage]) -> None:
+    similar = BiEncoderReranker(encoder)
+    first = [p.pid for p in rerank(similar, QUERIES[0], passages, 4)]
+    found = [p.pid for p in rerank(SpanReaderReranker(similar, Reader(), depth=4), QUERIES[0], passages, 40)]
+    assert set(found[:4]) >= set(first[:3])
+    assert [pid for pid in found if pid not in first] == [
+        p.pid for p in rerank(similar, QUERIES[0], passages, 40) if p.pid not in first
+    ]
+    with pytest.raises(ValueError, match="depth must be at least 1"):
+        SpanReaderReranker(similar, Reader(), depth=0)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,8 @@ def test_an_empty_home_is_filled_by_the_first_build(
     assert index_names() == ["tea"]
     assert check_index("tea").fingerprint == ColBERTIndex("tea").fingerprint == built.fingerprint
     made = sorted(path.name for path in checkpoint_home().iterdir() if not path.name.endswith(".lock"))
-    assert made == ["polyqa-minilm-colbert"]
+    assert made == [embedded_checkpoint().name]
+    assert re.fullmatch(r"polyqa-minilm-colbert-[0-9a-f]{8}", made[0])
     for file in embedded_checkpoint().iterdir():
         if file.suffix != ".safetensors":
             assert os.fsencode(tmp_path) not in file.read_bytes()

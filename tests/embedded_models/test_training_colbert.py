@@ -9,6 +9,7 @@ import torch
 from colbert_index.engine import load_checkpoint
 from colbert_index.settings import IndexSettings
 from embedded_models import Encoder
+from embedded_models.compact import COMPACT_FILE, read_compact
 from embedded_models.train_colbert import Step, Teacher, epoch_steps, held_out_items, run, step_loss
 from embedded_models.training import TrainingError
 from embedded_models.training.coverage import Pool, measure, rank
@@ -74,18 +75,22 @@ def test_maxsim_is_its_formula() -> None:
             assert float(found[q, d]) == pytest.approx(expected, abs=1e-5)
 
 
-def test_only_what_is_trained_is_shipped(model: LateInteraction, tmp_path: Path) -> None:
+def test_only_what_is_trained_is_shipped(tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
-    model.write_trained(tmp_path / "trained.safetensors")
+    model = LateInteraction(frozen_layers=5)
+    for weight in model.module["bert"].encoder.layer[5].parameters():
+        torch.nn.init.normal_(weight, std=0.1)
+    model.write_trained(tmp_path / COMPACT_FILE)
+    model.round_trained()
     model.write(tmp_path / "checkpoint")
-    trained = load_file(tmp_path / "trained.safetensors")
+    assert load_file(tmp_path / COMPACT_FILE)["linear.weight"].dtype == torch.int8
+    trained = read_compact(tmp_path / COMPACT_FILE)
     whole = load_file(tmp_path / "checkpoint" / "model.safetensors")
-    assert {tensor.dtype for tensor in trained.values()} == {torch.float16}
     assert "linear.weight" in trained
     assert {name.split(".layer.")[1][0] for name in trained if ".layer." in name} == {"5"}
     for name, tensor in trained.items():
-        assert torch.equal(tensor.float(), whole[name])
+        assert torch.equal(tensor, whole[name])
 
 
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:
@@ -216,7 +221,7 @@ def test_a_checkpoint_is_trained_and_a_killed_run_ends_the_same(
 
     report = train_once("whole")
     assert report["queries"] == {"paragraphs": 4, "questions": 5}  # one shares its words with a held-out question
-    assert set(report) == {"recipe", "settings", "queries", "before", "after"}
+    assert set(report) == {"recipe", "settings", "queries", "before", "after", "after_int8"}
     from embedded_models import train_colbert
 
     done: list[int] = []

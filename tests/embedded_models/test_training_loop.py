@@ -235,8 +235,10 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
     assert report["evaluation"]["questions"] == 9
     assert report["evaluation"]["threshold"] == report["null_threshold"]
     assert report["evaluation"]["seconds_per_1000_pairs"] > 0
-    found = Reader(str(out / "model")).read([("What colour is the boat?", "The boat is green.")])[0]
-    assert found.spans
+    assert report["evaluation_float16"].keys() == report["evaluation"].keys()
+    for folder in ("model", "shipped"):
+        assert Reader(str(out / folder)).read([("What colour is the boat?", "The boat is green.")])[0].spans
+    assert not list((out / "shipped").glob("model*"))
     weights = torch.nn.Module.state_dict(AutoModelForQuestionAnswering.from_pretrained(out / "model", dtype="auto"))
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
     before = (out / "model" / "model.safetensors").read_bytes()
@@ -284,7 +286,9 @@ def test_the_curve_is_the_same_file_for_the_same_log(tmp_path: Path) -> None:
 
 
 def test_the_card_names_figures_and_command_and_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "w").write_bytes(b"0" * 2_500_000)
+    for name, size in (("shipped/weights.int8.safetensors", 1_200_000), ("model/model.safetensors", 2_500_000)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"0" * size)
     scores = score(small_examples()[:3], [reading("red", 3.0), reading("blue", -1.0), reading("x", -2.0)], 0.5)
     report = {
         "recipe": {"epochs": 2, "peak": 1e-4, "warmup": 0.1, "seed": 0},
@@ -292,14 +296,17 @@ def test_the_card_names_figures_and_command_and_no_folder(tmp_path: Path) -> Non
         "null_threshold": 0.5,
         "evaluation": asdict(scores) | {"seconds_per_1000_pairs": 12.34},
     }
-    card = reader_card(report, tmp_path / "w", ["python", "-m", "x", "--train", "/somewhere/secret/train.json"])
+    card = reader_card(report, tmp_path, ["python", "-m", "x", "--train", "/somewhere/secret/train.json"])
     assert "| evaluation | 3 | 1 | 0.50 | 50.0 | 50.0 |" in card
-    assert "2.5 MB" in card
+    assert "1.2 MB (float16: 2.5 MB)" in card
     assert "12.3 s" in card
     assert "python -m x --train train.json" in card
     assert "secret" not in card
     report |= {"before": {"questions": 9, "ac_at_5": 50, "mrecall_at_5": 25}, "queries": {"pairs": 7}}
     report["after"] = report["before"] | {"ac_at_5": 61.25}
-    card = colbert_card(report, tmp_path / "w", ["python"])
-    assert "| after training | 9 | 61.2 | 25.0 |" in card
+    report["after_int8"] = report["after"] | {"ac_at_5": 60.75}
+    card = colbert_card(report, tmp_path / "shipped" / "weights.int8.safetensors", ["python"])
+    assert "| after training, float32 | 9 | 61.2 | 25.0 |" in card
+    assert "| after training, int8 | 9 | 60.8 | 25.0 |" in card
+    assert "1.2 MB" in card
     assert "7 pairs" in card
