@@ -148,7 +148,9 @@ def test_unknown_ids_are_refused(scorer: Scorer) -> None:
 
 
 def test_a_missing_answer_counts_as_a_failed_one(scorer: Scorer) -> None:
-    passages = (Passage(pid="p", text="It may be blue or green."),)
+    passages = (
+        Passage(pid="p", text="In sense 0 the colour of q0 and of q2 is blue, in sense 1 their colour is green."),
+    )
     given = Output("It may be blue or green.", BLUE, passages)
     records = score_outputs({"q0": given, "q2": given}, questions(3), scorer)
     assert [one.id for one in records] == ["q0", "q1", "q2"]
