@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-QUESTION ?= When did Georgia declare independence?
+QUESTION ?= When did Titanic come out?
 
 .PHONY: ask test lint setup clean
 

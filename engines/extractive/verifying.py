@@ -7,7 +7,9 @@ from .prompt import Prompt, parse_passages
 from .reading import gather
 from .thresholds import best_cut
 
-DEFAULT_THRESHOLD = 0.2
+# On 150 ASQA training questions DIVA's DR is 27.3 with 0.2, 28.1 with 0.1 and 28.2 with 0.05: a reading that is
+# lost here is lost, while extraction drops the weak ones anyway.
+DEFAULT_THRESHOLD = 0.1
 
 
 def verify(prompt: Prompt, models: Models) -> dict[str, object]:
