@@ -1,7 +1,5 @@
 """Where training starts from, and how a trained model is written down."""
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ from ..minilm import minilm_path
 from ..reader import EMBEDDED_READER
 from ..shipped import reader_path
 from .errors import TrainingError
+from .files import whole_folder
 
 EMBEDDED_BACKBONE = "all-MiniLM-L6-v2"
 _LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, below, the plain one
@@ -111,19 +110,12 @@ def write_model(model: Any, tokenizer: Any, target: Path, *, small: bool = False
 
     import torch
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with whole_folder(target) as work:
         half = copy.deepcopy(model).to("cpu", torch.float16)
-        half.save_pretrained(work)
         if small:
-            for path in work.glob("*.safetensors"):
-                path.unlink()
+            half.config.architectures = [type(half).__name__]
+            half.config.save_pretrained(work)
             write_compact(half.state_dict(), work / COMPACT_FILE)
+        else:
+            half.save_pretrained(work)
         tokenizer.save_pretrained(work)
-        for path in [work, *work.iterdir()]:
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        shutil.rmtree(target, ignore_errors=True)
-        work.rename(target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)

@@ -1,7 +1,10 @@
 """Files that are whole or absent: written beside, then renamed."""
 
+import contextlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,21 @@ def write_text(path: Path, text: str) -> None:
         work.replace(path)
     finally:
         work.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Give an empty folder to fill, which then takes the target's place; after an error the target is as before."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield work
+        for path in [work, *work.iterdir()]:  # what tempfile and safetensors make, nobody else may read
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        shutil.rmtree(target, ignore_errors=True)
+        work.rename(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def read_lines(path: Path, *keys: str) -> Iterator[dict[str, Any]]:

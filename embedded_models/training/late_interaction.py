@@ -6,9 +6,7 @@ documents. A test holds this against colbert-ai's own. What is written loads in 
 """
 
 import json
-import shutil
 import string
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 from ..compact import compact, restore, write_compact
 from .backbone import EMBEDDED_BACKBONE, backbone_path, load_for_training
 from .errors import TrainingError
+from .files import whole_folder
 
 _LENGTH_STEP = 16  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
 
@@ -171,9 +170,7 @@ class LateInteraction:
         """Write a checkpoint that colbert-ai loads (float32, as it loads them); whole or absent."""
         from safetensors.torch import save_file
 
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
+        with whole_folder(target) as work:
             bert, linear = self.module["bert"], self.module["linear"]
             bert.config.save_pretrained(work)
             config = json.loads((work / "config.json").read_text(encoding="utf-8")) | {"architectures": ["HF_ColBERT"]}
@@ -185,12 +182,6 @@ class LateInteraction:
             self.tokenizer.save_pretrained(work)
             metadata = json.dumps(self.markers.metadata(), indent=2) + "\n"
             (work / "artifact.metadata").write_text(metadata, encoding="utf-8")
-            for path in [work, *work.iterdir()]:
-                path.chmod(0o755 if path.is_dir() else 0o644)
-            shutil.rmtree(target, ignore_errors=True)
-            work.rename(target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
     def write_trained(self, path: Path) -> None:
         """Write what was trained, and only that, as int8: all else is in the encoder's own wheel."""
