@@ -54,8 +54,8 @@ def main(
     """Average two readers, write and measure the result."""
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-    models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
     try:
+        models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
         models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
         every = [example for path in train_files or () for example in read_squad(path)]
         evaluated = [example for path in eval_files or () for example in read_squad(path)]

@@ -142,8 +142,8 @@ def run(
         "calibration": calibration, "limit": limit,
     }  # fmt: skip
     identity = _identity([*train_files, *([corpus] if corpus else [])], settings)
-    tokenizer = AutoTokenizer.from_pretrained(backbone_path(init))
     model = load_for_training(AutoModelForQuestionAnswering, init, dropout=dropout)
+    tokenizer = AutoTokenizer.from_pretrained(backbone_path(init))
     freeze(model, frozen_layers)
     miner = NegativeMiner(examples, _contexts(corpus) if corpus else ())
 

@@ -29,6 +29,11 @@ def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> A
         A model class of `transformers`.
     dropout
         Share of hidden features that is dropped; see `share_dropout`.
+
+    Raises
+    ------
+    TrainingError
+        If there is no such model.
     """
     from transformers.utils import logging
 
@@ -36,6 +41,8 @@ def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> A
     logging.set_verbosity_error()  # a report of the head that is new, which is the point
     try:
         model = load_model(kind, backbone_path(name), attn_implementation="eager", **more)
+    except OSError as error:
+        raise TrainingError(f"There is no model {name}: give a folder, or a hub name that can be reached.") from error
     finally:
         logging.set_verbosity(shown)
     model.float()

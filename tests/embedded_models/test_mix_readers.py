@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
 from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering
 
 from embedded_models.compact import COMPACT_FILE, read_compact
@@ -40,3 +41,10 @@ def test_readers_of_another_build_are_refused() -> None:
     for one, other in ((weights, small), (small, small)):
         with pytest.raises(TrainingError, match="the same layers"):
             mixed(one, other, 0.5)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        main(str(tmp_path / "no"), str(tmp_path / "no"), tmp_path / "out", 0.5)
+    assert f"There is no model {tmp_path / 'no'}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
