@@ -1,7 +1,7 @@
 """What two models that read better than a ColBERT say of a question's own passages: targets for distillation.
 
 The sentence encoder knows what is near, the span reader whether an answer stands there. Their weighted sum ranks
-better than either (see ``benchmarks/README.md``), but the reader has to see every pair, which a search cannot
+better than either (see the ColBERT checkpoint's card), but the reader has to see every pair, which a search cannot
 afford; a ColBERT that is drawn towards the sum keeps some of that.
 """
 
