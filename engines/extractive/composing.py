@@ -8,9 +8,11 @@ from signatures import Interpretation
 from signatures.lenient import parse_interpretations
 
 from .models import Models
+from .naming import stands_for_title
 from .prompt import Prompt, PromptPassage, parse_passages
 from .rewriting import split_title
 from .text import Sentence, content_words, holds, normalize, sentences
+from .tidying import tidy
 
 _USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
 _PRONOUN = re.compile(
@@ -27,7 +29,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     mean length of the demos' answers, or 75 words.
     """
     question = prompt.inputs["question"]
-    passages = parse_passages(prompt.inputs.get("passages", ""))
+    passages = [tidy(passage) for passage in parse_passages(prompt.inputs.get("passages", ""))]
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
     budget = _usual_length(prompt)
     chosen: list[tuple[PromptPassage | None, str]] = []
@@ -85,6 +87,7 @@ def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named:
     title = passage.title if passage else ""
     name, qualifier = split_title(title)
     pronoun = _PRONOUN.match(text)
+    pronoun = pronoun if pronoun and passage and stands_for_title(pronoun[0], passage) else None
     full = title if named else name
     if name and pronoun and not holds(text, name):
         text = full + text[pronoun.end() :]

@@ -12,6 +12,7 @@ from .prompt import Demo, Prompt, parse_passages
 from .rewriting import settle
 from .text import content_words, holds, sentences
 from .thresholds import best_cut
+from .tidying import tidy
 from .verifying import best_support
 
 _RELEVANT = 0.15
@@ -34,7 +35,7 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     answers.
     """
     question, shown = prompt.inputs["question"], prompt.inputs.get("passage", "")
-    passages = parse_passages(shown)
+    passages = [tidy(passage) for passage in parse_passages(shown)]
     if not passages or best_support(question, shown, models) < _threshold(prompt, models):
         return {"relevant": "No", "readings": [], "segment": "None"}
     readings = _readings(prompt, models)
