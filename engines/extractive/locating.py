@@ -16,7 +16,7 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``short_answer``, ``source`` and ``settled``.
 
     Answers that hold one another are one. The best supported is told, as its best supported passage words it.
-    Of questions whose answers the first passages hold, the threshold for its share settles 57% of the plain and 10%
+    Of questions whose answers the first passages hold, the threshold for its share settles 57% of the plain and 12%
     of the ambiguous ones of homonyms train; a threshold for the next best answer's support, 43% and 12%.
     """
     question = prompt.inputs["question"]

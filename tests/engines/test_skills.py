@@ -8,8 +8,6 @@ import pytest
 from dspy.lm15 import InvalidRequestError, Message, Request
 
 from engines.extractive import AsyncExtractiveEngine, ExtractiveEngine, embedded_lm
-from engines.extractive.prompt import parse_passages
-from engines.extractive.reading import gather
 from signatures import (
     AmbiguityType,
     AnswerClosedBook,
@@ -161,13 +159,6 @@ def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_a
     assert "Dune sold it" not in compose([reading], [passage])
     refused = Interpretation(question="What was Dune?", answer="long refused", pid="1")
     assert "Dune was long refused." in compose([refused], [passage])
-
-
-def test_a_day_of_a_year_counts_where_a_time_is_asked_for(engine: ExtractiveEngine) -> None:
-    passage = "Halden Bridge | Halden Bridge opened in 1931 and, rebuilt, opened again on 4 May 1931."
-    found = gather("When did Halden Bridge open?", parse_passages(f"[1] «{passage}»"), engine.models, keep=3)
-    dated = {evidence.span.text: evidence.features.date for evidence in found}
-    assert (dated["1931"], dated["4 May 1931"]) == (0.0, 1.0)
 
 
 def test_the_long_answer_takes_its_length_from_demos() -> None:
