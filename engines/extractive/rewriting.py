@@ -30,9 +30,9 @@ def insertions(question: str, rewritten: str) -> list[Insertion]:
 
 
 def is_general(added: str, question: str) -> bool:
-    """Return whether added words fit other questions: short, no names, not just words of the demo."""
+    """Return whether added words fit other questions: short, no names or figures, not just words of the demo."""
     parts = added.split()
-    named = any(part[:1].isupper() for part in parts if part not in ("I",))
+    named = any(part[:1].isupper() or re.search(r"\d", part) for part in parts if part != "I")
     return 0 < len(parts) <= 4 and not named and bool(set(content_words(added)) - set(content_words(question)))
 
 

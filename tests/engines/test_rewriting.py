@@ -112,6 +112,7 @@ def test_a_demo_can_be_applied_to_its_own_question(demo: str, rewritten: str) ->
         ("first", "Who scored?", True),
         ("in the men's tournament", "Who won?", True),
         ("in France", "Who won?", False),
+        ("the 1933 film", "When did it open?", False),
         ("that I like", "Who won?", True),
         ("in the tournament of men", "Who won?", False),
         ("", "Who won?", False),
