@@ -66,8 +66,9 @@ def _choose(question: str, found: Sequence[Evidence]) -> list[Evidence]:
         chosen.append(evidence)
     if not chosen and found:
         chosen = [found[0]]
-    # In the passages' order, which is their relevance: the likeliest reading comes first.
-    return sorted(chosen, key=lambda evidence: (evidence.passage.number, evidence.span.start))
+    # The best supported first, as they were found: on ASQA train the first is right for 51% of 500 questions, in the
+    # passages' order for 39%; on the plain questions of homonyms train (28) 82% and 50%.
+    return chosen
 
 
 def _same_answer(left: str, right: str) -> bool:

@@ -62,6 +62,15 @@ def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
     assert (reading.question, reading.answer, reading.pid) == (question, "Andrei Tarkovsky", "1")
 
 
+def test_the_best_supported_reading_comes_first_wherever_its_passage_stands() -> None:
+    extract_from = dspy.Predict(ExtractInterpretations)
+    for passages in (PASSAGES, PASSAGES[::-1]):
+        found = extract_from(
+            passages=passages, question="Who directed Solaris in 1972, the Soviet film?"
+        ).interpretations
+        assert found[0].answer == "Andrei Tarkovsky"
+
+
 def test_demos_limit_the_length_of_answers_and_not_the_number_of_readings() -> None:
     demos = [
         dspy.Example(
