@@ -91,9 +91,9 @@ def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named:
     full = title if named else name
     if name and pronoun and not holds(text, name):
         text = full + text[pronoun.end() :]
-    elif named and qualifier and name in text and not set(content_words(qualifier)) & set(content_words(text)):
+    elif named and qualifier and name in text and not set(content_words(qualifier)) <= set(content_words(text)):
         text = text.replace(name, title, 1)
-    elif title and named and not set(content_words(title)) & set(content_words(text)):
+    elif name and named and not set(content_words(name)) & set(content_words(text)):
         text = f"{title}: {text}"
     return _end(text)
 

@@ -170,6 +170,20 @@ def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_a
     assert "Dune was long refused." in compose([refused], [passage])
 
 
+def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
+    passages = [
+        "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",
+        "Dune (2021 film) | Of the films of 2021 this Dune won most awards. It opened in Venice on 3 September 2021.",
+    ]
+    readings = [
+        Interpretation(question="Where did Dune open in 1984?", answer="Eisenhower Center", pid="1"),
+        Interpretation(question="Which film won most awards?", answer="most awards", pid="2"),
+    ]
+    answer = compose(readings, passages)
+    assert "Dune (1984 film): Its premiere" in answer
+    assert "this Dune (2021 film) won" in answer
+
+
 def test_the_long_answer_takes_its_length_from_demos() -> None:
     def demo(words: int) -> dspy.Example:
         return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
