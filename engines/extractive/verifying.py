@@ -5,7 +5,7 @@ from signatures.lenient import parse_yes_no
 from .models import Models
 from .prompt import Prompt, parse_passages
 from .reading import gather
-from .thresholds import best_cut
+from .thresholds import clearly_better_cut
 
 # On 150 ASQA training questions DIVA's DR is 27.3 with 0.2, 28.1 with 0.1 and 28.2 with 0.05: a reading that is
 # lost here is lost, while extraction drops the weak ones anyway.
@@ -15,8 +15,7 @@ DEFAULT_THRESHOLD = 0.1
 def verify(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answerable``: Yes iff the best supported answer reaches the threshold.
 
-    Demos that show passages, a question and a verdict move the threshold: of all thresholds that
-    separate them with the fewest errors, the one nearest to the default is taken.
+    Demos that show passages, a question and a verdict move the threshold, if they clearly ask for another one.
     """
     passages = parse_passages(prompt.inputs.get("passages", ""))
     support = best_support(prompt.inputs["question"], prompt.inputs.get("passages", ""), models) if passages else 0.0
@@ -38,4 +37,4 @@ def _threshold(prompt: Prompt, models: Models) -> float:
         for demo in prompt.demos
         if {"question", "passages"} <= demo.inputs.keys() and "answerable" in demo.outputs
     ]
-    return best_cut(labelled, DEFAULT_THRESHOLD)
+    return clearly_better_cut(labelled, DEFAULT_THRESHOLD)

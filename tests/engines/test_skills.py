@@ -95,13 +95,17 @@ def test_verification_by_answerability() -> None:
     assert verify("What is the boiling point of tungsten?") == "No"
 
 
-def test_verification_demos_move_the_threshold() -> None:
+def test_verification_demos_move_the_threshold_if_two_of_them_say_so() -> None:
     strict = [
         dspy.Example(passages=PASSAGES, question="Who directed the 1972 film Solaris?", answerable="No"),
         dspy.Example(passages=PASSAGES, question="When was the novel Solaris published in Poland?", answerable="No"),
     ]
     assert verify("Who directed the 1972 film Solaris?", demos=strict) == "No"
-    lenient = [dspy.Example(passages=PASSAGES, question="What is the boiling point of tungsten?", answerable="Yes")]
+    assert verify("Who directed the 1972 film Solaris?", demos=strict[:1]) == "Yes"
+    lenient = [
+        dspy.Example(passages=PASSAGES, question="What is the boiling point of tungsten?", answerable="Yes"),
+        dspy.Example(passages=PASSAGES, question="How many bones has a hand?", answerable="Yes"),
+    ]
     assert verify("What is the boiling point of tungsten?", demos=lenient) == "Yes"
 
 
