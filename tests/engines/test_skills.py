@@ -8,6 +8,8 @@ import pytest
 from dspy.lm15 import InvalidRequestError, Message, Request
 
 from engines.extractive import AsyncExtractiveEngine, ExtractiveEngine, embedded_lm
+from engines.extractive.prompt import parse_passages
+from engines.extractive.reading import gather
 from signatures import (
     AmbiguityType,
     AnswerClosedBook,
@@ -62,13 +64,15 @@ def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
     assert (reading.question, reading.answer, reading.pid) == (question, "Andrei Tarkovsky", "1")
 
 
-def test_the_best_supported_reading_comes_first_wherever_its_passage_stands() -> None:
-    extract_from = dspy.Predict(ExtractInterpretations)
-    for passages in (PASSAGES, PASSAGES[::-1]):
-        found = extract_from(
-            passages=passages, question="Who directed Solaris in 1972, the Soviet film?"
-        ).interpretations
-        assert found[0].answer == "Andrei Tarkovsky"
+@pytest.mark.parametrize("order", [1, -1])
+def test_readings_stand_in_the_order_of_their_support(engine: ExtractiveEngine, order: int) -> None:
+    shown = PASSAGES[::order]
+    found = dspy.Predict(ExtractInterpretations)(passages=shown, question=QUESTION).interpretations
+    rendered = "\n".join(f"[{number}] «{passage}»" for number, passage in enumerate(shown, 1))
+    ranked = [evidence.span.text for evidence in gather(QUESTION, parse_passages(rendered), engine.models, keep=3)]
+    places = [ranked.index(reading.answer) for reading in found]
+    assert len(places) > 1
+    assert places == sorted(places)
 
 
 def test_demos_limit_the_length_of_answers_and_not_the_number_of_readings() -> None:
