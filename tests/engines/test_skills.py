@@ -197,8 +197,18 @@ def test_the_long_answer_takes_its_length_from_demos() -> None:
         return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
 
     readings = extract()
+    bare = compose(readings)
     short, long = compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
-    assert len(short.split()) < len(long.split())
+    assert len(short.split()) < len(bare.split()) < len(long.split())
+
+
+@pytest.mark.parametrize(("demos", "shortened"), [(1, False), (5, False), (16, True)])
+def test_demos_of_nearly_the_usual_length_change_nothing_unless_they_are_many(demos: int, shortened: bool) -> None:
+    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 60)] * demos
+    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. " + "It is a long film. " * 20]
+    readings = [Interpretation(question="Who directed Solaris?", answer="Andrei Tarkovsky", pid="1")]
+    bare, taught = compose(readings, passages), compose(readings, passages, demos=shown)
+    assert (len(taught.split()) < len(bare.split())) == shortened
 
 
 def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
