@@ -29,8 +29,9 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         One of
 
         - JSON lines with an ``id`` and an ``answer`` (also ``long_answer``, ``prediction``,
-          ``output``), and if there are any ``interpretations`` (question and answer each) and
-          ``passages`` (texts, or title and text); polyqa's predictions.jsonl is of this kind;
+          ``output``), and if there are any ``interpretations`` (question and answer each),
+          ``passages`` (texts, or title and text) and ``universe`` (all passages that were retrieved, if
+          these are not the same); polyqa's predictions.jsonl is of this kind;
         - a JSON list of such objects;
         - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
           list of rewritten questions with answers (AmbigQA's script).
@@ -104,7 +105,9 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         readings = _interpretations(value.get("interpretations"))
         if answer is None and value.get("interpretations") is None:
             raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
-        return str(own), Output(answer, readings, _passages(value.get("passages")))
+        return str(own), Output(
+            answer, readings, _passages(value.get("passages"), "passages"), _passages(value.get("universe"), "universe")
+        )
     if key is None:
         raise ValueError("expected an object")
     if value is None:
@@ -130,14 +133,14 @@ def _interpretations(value: Any) -> tuple[Interpretation, ...]:
 _INTERPRETATIONS = TypeAdapter(tuple[Interpretation, ...])
 
 
-def _passages(value: Any) -> tuple[Passage, ...]:
+def _passages(value: Any, name: str) -> tuple[Passage, ...]:
     if not isinstance(value, list | None):
-        raise ValueError("passages must be a list")
+        raise ValueError(f"{name} must be a list")
     passages = []
     for number, one in enumerate(value or (), 1):
         record = {"text": one} if isinstance(one, str) else one
         if not isinstance(record, Mapping) or not isinstance(record.get("text"), str):
-            raise ValueError(f"passage {number} has no text")
+            raise ValueError(f"{name}: passage {number} has no text")
         pid = _first(record, ("pid", "id"))
         passages.append(
             Passage(pid=str(number if pid is None else pid), title=str(record.get("title") or ""), text=record["text"])
@@ -176,6 +179,7 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             answer=output.answer,
             interpretations=tuple(output.interpretations),
             passages=tuple(output.passages),
+            universe=tuple(output.universe),
             scores=scores,
             error=None if question.id in outputs else Failure(kind="Missing", message="there is no output for it"),
         )

@@ -34,6 +34,8 @@ class Record(BaseModel):
         Its ambiguity type, if known, and how many readings it has: for breakdowns.
     answer, interpretations, passages
         The output; empty after a failure. The answer is ``None`` for systems of short answers only.
+    universe
+        All passages that were retrieved, if these are not the ones above.
     extra
         What else the program reported.
     scores
@@ -53,6 +55,7 @@ class Record(BaseModel):
     answer: str | None = ""
     interpretations: tuple[Interpretation, ...] = ()
     passages: tuple[Passage, ...] = ()
+    universe: tuple[Passage, ...] = ()
     extra: dict[str, Any] = Field(default_factory=dict)
     scores: dict[str, float] = Field(default_factory=dict)
     calls: int = 0
@@ -75,7 +78,7 @@ class Record(BaseModel):
     @property
     def output(self) -> Output:
         """What is scored."""
-        return Output(self.answer, self.interpretations, self.passages)
+        return Output(self.answer, self.interpretations, self.passages, self.universe)
 
     def value(self, name: str) -> float:
         """Return a score, or a cost, by name; NaN if the question has none."""

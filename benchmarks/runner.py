@@ -223,6 +223,7 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
         answer=output.answer,
         interpretations=tuple(output.interpretations),
         passages=tuple(output.passages),
+        universe=tuple(output.universe),
         extra=extra,
         scores=scores,
         calls=len(recorder.calls),
@@ -249,6 +250,7 @@ def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
         interpretations=_INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ()),
         passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
+        universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
     )
     return output, {name: _json_data(value) for name, value in fields.items()}
 

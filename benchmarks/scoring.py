@@ -23,11 +23,15 @@ SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
 
 @dataclass(frozen=True)
 class Output:
-    """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only."""
+    """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only.
+
+    ``universe`` are all passages that it retrieved, where it gives fewer, or shorter ones, with its answer.
+    """
 
     answer: str | None
     interpretations: Sequence[Interpretation] = field(default_factory=tuple)
     passages: Sequence[Passage] = field(default_factory=tuple)
+    universe: Sequence[Passage] = field(default_factory=tuple)
 
 
 class JudgeError(PolyqaError):
@@ -67,8 +71,8 @@ class Scorer:
             reference answers; ``f1_answer``, ``answer_f1``, ``readings`` from the interpretations;
             ``edit_f1`` if every annotator has several readings; ``exact_match`` (of the first
             interpretation's answer, or of the answer if there is none) if the question is plain;
-            ``mrecall@5`` and ``answer_coverage@5`` by STR-EM's match; parts and wholes of the grounded
-            ratios, ``sufficient``.
+            ``mrecall@5`` and ``answer_coverage@5`` of the given passages by STR-EM's match, 0 for a system that
+            retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``.
 
         Raises
         ------
@@ -92,10 +96,10 @@ class Scorer:
         return score_long_answers(texts, [question for question, _ in given], self.reader)
 
     def _grounded(self, question: Question, output: Output) -> dict[str, float]:
-        if self.judge is None or not output.passages:
+        if self.judge is None or not (output.passages or output.universe):
             return {}
         try:
-            judgement = judge_readings(question, output.interpretations, output.passages, self.judge)
+            judgement = judge_readings(question, output.interpretations, output.passages, self.judge, output.universe)
         except Exception as error:  # a server's, a parser's: what a language model as the judge can raise
             raise JudgeError(f"The judge {self.judge.name} failed on question {question.id!r}: {error}") from error
         scores: dict[str, float] = {"sufficient": judgement.distinct >= SUFFICIENT}
@@ -137,9 +141,9 @@ def _short_form(question: Question, output: Output) -> dict[str, float]:
 
 
 def _retrieval(question: Question, output: Output) -> dict[str, float]:
-    texts = [passage.render() for passage in output.passages]
-    if not texts:
+    if not (output.passages or output.universe):
         return {}
+    texts = [passage.render() for passage in output.passages]
     return {
         "mrecall@5": mrecall(question.answers, texts, 5, match=exact_presence),
         "answer_coverage@5": answer_coverage(question.answers, texts, 5, match=exact_presence),

@@ -22,6 +22,9 @@ class Judgement:
         Per gold reading: a passage that the system cites answers it, V(q̃, p̂). Shape (n,).
     distinct
         How many generated interpretations are left without near-duplicates.
+    repeated
+        Per generated interpretation: it is one of the *groundable* gold readings, so that both are one member of
+        the grounded gold set. Shape (m,); without it every gold reading is taken to be groundable.
     """
 
     grounded: tuple[bool, ...]
@@ -30,10 +33,13 @@ class Judgement:
     groundable: tuple[bool, ...]
     supported: tuple[bool, ...]
     distinct: int
+    repeated: tuple[bool, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(self.grounded) != len(self.matched):
             raise ValueError(f"{len(self.grounded)} grounded but {len(self.matched)} matched decisions")
+        if self.repeated is not None and len(self.repeated) != len(self.grounded):
+            raise ValueError(f"{len(self.grounded)} grounded but {len(self.repeated)} repeated decisions")
         if not len(self.found) == len(self.groundable) == len(self.supported):
             raise ValueError("found, groundable and supported must have one decision per gold reading")
 
@@ -41,6 +47,12 @@ class Judgement:
     def additional(self) -> int:
         """How many generated interpretations are grounded but not among the gold readings."""
         return sum(good and not known for good, known in zip(self.grounded, self.matched, strict=True))
+
+    @property
+    def verified(self) -> int:
+        """How many generated interpretations are grounded and say no groundable gold reading again."""
+        known = self.matched if self.repeated is None else self.repeated
+        return sum(good and not told for good, told in zip(self.grounded, known, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +95,14 @@ def grounded_recall(judgement: Judgement) -> Ratio:
         G-R = |{q̄ ∈ Q̄ : V(q̄, p̂)}| / |Q̄|,
         Q̄ = {q̃ ∈ Q̃ : V(q̃, U_q)} ∪ {q̂ ∈ Q̂ : V(q̂, p̂)}
 
-    The grounded gold set Q̄ holds the gold readings that the retrieved passages answer, and the
-    verified interpretations that no gold reading says already. A member counts as recalled when a
-    passage that the system cites answers it. If neither exists the ratio is 0 of 0 and the question is
-    left out; a question without interpretations recalls nothing.
+    The grounded gold set Q̄ holds the gold readings that the retrieved passages U_q answer, and the
+    verified interpretations that none of these says already. A member counts as recalled when a
+    passage that the system cites answers it. U_q is all that was retrieved, not what a system chose to
+    cite of it: a system cannot gain by citing little. If Q̄ is empty the ratio is 0 of 0 and the question
+    is left out; a question without interpretations recalls nothing.
     """
     recalled = [good and cited for good, cited in zip(judgement.groundable, judgement.supported, strict=True)]
-    return Ratio(sum(recalled) + judgement.additional, sum(judgement.groundable) + judgement.additional)
+    return Ratio(sum(recalled) + judgement.verified, sum(judgement.groundable) + judgement.verified)
 
 
 def released_grounded_recall(judgement: Judgement) -> Ratio:

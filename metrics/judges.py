@@ -36,7 +36,11 @@ class Judge(Protocol):
 
 
 def judge_readings(
-    question: Question, interpretations: Sequence[Interpretation], passages: Sequence[Passage], judge: Judge
+    question: Question,
+    interpretations: Sequence[Interpretation],
+    passages: Sequence[Passage],
+    judge: Judge,
+    universe: Sequence[Passage] = (),
 ) -> Judgement:
     """Have a judge decide everything that the grounded metrics count for one question.
 
@@ -48,26 +52,47 @@ def judge_readings(
         What a system found, Q̂; ``pid`` names the passage p̂ that it gives for a reading. A reading
         without one is held against all passages (appendix A).
     passages
-        The passages that the system was shown, U_q.
+        The passages that the system gives with its answer; one that it shortened counts as it gives it.
     judge
         Its name belongs beside every figure.
+    universe
+        All passages that were retrieved for the question, U_q; by default those that the system gives.
     """
     found = [Claim(one.question, (one.answer,) if one.answer.strip() else ()) for one in interpretations]
     wanted = [Claim(one.question, one.short_answers) for one in question.readings]
     by_pid = {passage.pid: passage for passage in passages}
     cited = [[by_pid[one.pid]] if one.pid in by_pid else list(passages) for one in interpretations]
-    shown = {passage.pid for own in cited for passage in own}
+    shown = {(passage.pid, passage.text) for own in cited for passage in own}
+    everything = {(passage.pid, passage.text): passage for passage in (*(universe or passages), *passages)}
+    retrieved = {(passage.pid, passage.text) for passage in universe or passages}
 
     pairs = [(claim, passage) for claim, own in zip(found, cited, strict=True) for passage in own]
-    pairs += [(claim, passage) for claim in wanted for passage in passages]
+    pairs += [(claim, passage) for claim in wanted for passage in everything.values()]
     verdicts = iter(judge.supported(pairs))
     grounded = tuple(map(any, [[next(verdicts) for _ in own] for own in cited]))
-    answered = [[passage.pid for passage in passages if next(verdicts)] for _ in wanted]
+    answered = [{key for key in everything if next(verdicts)} for _ in wanted]
+    groundable = tuple(not retrieved.isdisjoint(keys) for keys in answered)
+    matched = tuple(judge.covered(question.question, wanted, found)) if found else ()
     return Judgement(
         grounded=grounded,
-        matched=tuple(judge.covered(question.question, wanted, found)) if found else (),
+        matched=matched,
         found=tuple(judge.covered(question.question, found, wanted)) if found else (False,) * len(wanted),
-        groundable=tuple(bool(pids) for pids in answered),
-        supported=tuple(not shown.isdisjoint(pids) for pids in answered),
+        groundable=groundable,
+        supported=tuple(not keys.isdisjoint(shown) for keys in answered),
         distinct=sum(judge.distinct(question.question, found)) if found else 0,
+        repeated=_repeated(question, found, wanted, groundable, matched, judge),
     )
+
+
+def _repeated(
+    question: Question,
+    found: Sequence[Claim],
+    wanted: Sequence[Claim],
+    groundable: Sequence[bool],
+    matched: tuple[bool, ...],
+    judge: Judge,
+) -> tuple[bool, ...]:
+    if all(groundable) or not any(matched):
+        return matched
+    kept = [claim for claim, good in zip(wanted, groundable, strict=True) if good]
+    return tuple(judge.covered(question.question, kept, found)) if kept else (False,) * len(found)

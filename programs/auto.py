@@ -33,7 +33,8 @@ class Auto(DIVA):
     language model's memory because no pseudo-interpretation is answered, the located answer is told.
 
     Its prediction has DIVA's fields (``pseudo_interpretations`` and ``verdicts`` are empty on the short
-    road, where ``coverage`` is that of the one question), ``ambiguous`` (whether more than one answer was
+    road, where ``coverage`` is that of the one question), ``universe`` (on the long road: all passages that
+    were read), ``ambiguous`` (whether more than one answer was
     given) and ``answers`` (the distinct short answers, the likeliest first: the short form for SituatedQA
     or NQ).
 
@@ -85,7 +86,7 @@ class Auto(DIVA):
             written = self.write(**writing_inputs(question, found, near))
             return self._short(typed, written.answer, found, near)
         pseudo = self._usable(question, self.infer(question=question, reason=typed.reason).pseudo_interpretations)
-        passages = self.diversify(question, pseudo)
+        passages = diversified = self.diversify(question, pseudo)
         verdicts = self._verdicts(pseudo, run_all(self._verifications(self.verify, pseudo, passages)))
         if self._useful(verdicts):
             readings = self.extract(passages=render_passages(passages), question=question).interpretations
@@ -96,7 +97,9 @@ class Auto(DIVA):
             answer = self.write(**writing_inputs(question, readings, passages)).answer
         else:
             answer = self.recall(question=question).answer
-        return self._long(typed, pseudo, passages, verdicts, answer, readings)
+        prediction = self._long(typed, pseudo, passages, verdicts, answer, readings)
+        prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
+        return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
@@ -114,7 +117,7 @@ class Auto(DIVA):
             return self._short(typed, written.answer, found, near)
         inferred = await self.infer.acall(question=question, reason=typed.reason)
         pseudo = self._usable(question, inferred.pseudo_interpretations)
-        passages = await asyncio.to_thread(self.diversify, question, pseudo)
+        passages = diversified = await asyncio.to_thread(self.diversify, question, pseudo)
         checks = self._verifications(self.verify.acall, pseudo, passages)
         verdicts = self._verdicts(pseudo, await gather_all(checks))
         if self._useful(verdicts):
@@ -126,7 +129,9 @@ class Auto(DIVA):
             answer = (await self.write.acall(**writing_inputs(question, readings, passages))).answer
         else:
             answer = (await self.recall.acall(question=question)).answer
-        return self._long(typed, pseudo, passages, verdicts, answer, readings)
+        prediction = self._long(typed, pseudo, passages, verdicts, answer, readings)
+        prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
+        return prediction
 
     def _plain(self, typed: dspy.Prediction, located: dspy.Prediction) -> bool:
         one_meaning = AmbiguityType.NONE in typed.ambiguity_types

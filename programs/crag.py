@@ -32,8 +32,9 @@ class CRAG(GroundedProgram):
     must come from the user's passages. With nothing found anywhere, the answer is written from no passage.
 
     Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the refined ones under their
-    own ids, as the language model saw them), ``action`` (`Grade`), ``graded`` (ids of the K passages that
-    were graded), ``grades`` (one `Grade` each) and ``search_query`` (of the second search, else empty).
+    own ids, as the language model saw them), ``universe`` (all that were retrieved, whole), ``action``
+    (`Grade`), ``graded`` (ids of the K passages that were graded), ``grades`` (one `Grade` each) and
+    ``search_query`` (of the second search, else empty).
 
     Parameters
     ----------
@@ -93,15 +94,17 @@ class CRAG(GroundedProgram):
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
         knowledge = [] if action is Grade.INCORRECT else self.refine(question, graded)
-        query = ""
+        query, found = "", list[Passage]()
         if action is not Grade.CORRECT:
             query = self._query(question, self.rewrite(question=question).search_query)
-            knowledge += self.refine(question, self.search_again(query, graded))
+            found = self.search_again(query, graded)
+            knowledge += self.refine(question, found)
         answer, interpretations = self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,
             interpretations=interpretations,
             passages=knowledge,
+            universe=[*graded, *found],
             action=action,
             graded=[passage.pid for passage in graded],
             grades=grades,
@@ -115,7 +118,7 @@ class CRAG(GroundedProgram):
         grades = [Grade(reply.grade) for reply in await gather_all(calls)]
         action = Grade.of_all(grades)
         knowledge = [] if action is Grade.INCORRECT else await asyncio.to_thread(self.refine, question, graded)
-        query = ""
+        query, found = "", list[Passage]()
         if action is not Grade.CORRECT:
             query = self._query(question, (await self.rewrite.acall(question=question)).search_query)
             found = await asyncio.to_thread(self.search_again, query, graded)
@@ -125,6 +128,7 @@ class CRAG(GroundedProgram):
             answer=answer,
             interpretations=interpretations,
             passages=knowledge,
+            universe=[*graded, *found],
             action=action,
             graded=[passage.pid for passage in graded],
             grades=grades,

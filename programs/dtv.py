@@ -22,9 +22,9 @@ class DiversifyThenVerify(DIVA):
     the answer is written from the others (equation 4). If none is left the answer comes from the language
     model alone, as in DIVA.
 
-    Its prediction has DIVA's fields; ``passages`` are those that passed, or all that were verified if none
-    did, and ``verdicts`` say which pseudo-interpretations any passage answers. For the parameters see
-    `diva.DIVA`.
+    Its prediction has DIVA's fields and ``universe``, the passages that were verified; ``passages`` are those
+    that passed, or all if none did, and ``verdicts`` say which pseudo-interpretations any passage answers.
+    For the parameters see `diva.DIVA`.
     """
 
     def forward(self, question: str) -> dspy.Prediction:
@@ -38,7 +38,9 @@ class DiversifyThenVerify(DIVA):
             answer, readings = self.answer_from(question, kept)
         else:
             answer, readings = self.recall(question=question).answer, list[Interpretation]()
-        return self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
+        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
+        prediction.universe = passages
+        return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
@@ -52,7 +54,9 @@ class DiversifyThenVerify(DIVA):
             answer, readings = await self.aanswer_from(question, kept)
         else:
             answer, readings = (await self.recall.acall(question=question)).answer, list[Interpretation]()
-        return self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
+        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
+        prediction.universe = passages
+        return prediction
 
     @staticmethod
     def _pairs(pseudo: Sequence[str], passages: Sequence[Passage]) -> list[dict[str, object]]:

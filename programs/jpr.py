@@ -27,7 +27,8 @@ class JPR(GroundedProgram):
     are no more than K candidates.
 
     Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the K, nearest to the
-    question first) and ``selected`` (the ids of those that the language model chose itself, in its order).
+    question first), ``universe`` (the candidates) and ``selected`` (the ids of those that the language
+    model chose itself, in its order).
 
     Parameters
     ----------
@@ -66,7 +67,9 @@ class JPR(GroundedProgram):
             numbers = self.select(passages=render_passages(shortlist), question=question, count=self.passages).selected
         selected, passages = self._choose(shortlist, numbers)
         answer, interpretations = self.answer_from(question, passages)
-        return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages, selected=selected)
+        return dspy.Prediction(
+            answer=answer, interpretations=interpretations, passages=passages, universe=shortlist, selected=selected
+        )
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
@@ -77,7 +80,9 @@ class JPR(GroundedProgram):
             numbers = reply.selected
         selected, passages = self._choose(shortlist, numbers)
         answer, interpretations = await self.aanswer_from(question, passages)
-        return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages, selected=selected)
+        return dspy.Prediction(
+            answer=answer, interpretations=interpretations, passages=passages, universe=shortlist, selected=selected
+        )
 
     def _choose(self, shortlist: Sequence[Passage], numbers: Sequence[int]) -> tuple[list[str], list[Passage]]:
         """Return the ids that the numbers name, and the K passages."""

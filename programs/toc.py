@@ -34,7 +34,7 @@ class TreeOfClarifications(GroundedProgram):
     the answers they hold. Here the paper holds. DIVA runs it without pruning.
 
     Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (those that the answer was
-    written from) and ``tree`` (`tree.ClarificationNode`).
+    written from), ``universe`` (all that were read) and ``tree`` (`tree.ClarificationNode`).
 
     Parameters
     ----------
@@ -87,8 +87,10 @@ class TreeOfClarifications(GroundedProgram):
         """Answer a question."""
         candidates = self.retriever.search(question, self.candidates)
         tree = self._plant(question)
+        read: dict[str, Passage] = {}
         while batch := tree.to_expand(self.at_once):
             near = [self._nearest(node, candidates) for _, node in batch]
+            read |= {passage.pid: passage for own in near for passage in own}
             expand = [
                 partial(self.extract, passages=render_passages(passages), question=node)
                 for (_, node), passages in zip(batch, near, strict=True)
@@ -98,14 +100,16 @@ class TreeOfClarifications(GroundedProgram):
             tree.settle(fresh, self._verdicts(run_all(checks), fresh))
         readings, passages = self._select(tree, question, candidates)
         written = self.write(**writing_inputs(question, readings, passages))
-        return dspy.Prediction(answer=written.answer, interpretations=readings, passages=passages, tree=tree.frozen())
+        return self._prediction(written.answer, readings, passages, read, tree)
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
         candidates = await asyncio.to_thread(self.retriever.search, question, self.candidates)
         tree = self._plant(question)
+        read: dict[str, Passage] = {}
         while batch := tree.to_expand(self.at_once):
             near = [await asyncio.to_thread(self._nearest, node, candidates) for _, node in batch]
+            read |= {passage.pid: passage for own in near for passage in own}
             expand = [
                 partial(self.extract.acall, passages=render_passages(passages), question=node)
                 for (_, node), passages in zip(batch, near, strict=True)
@@ -116,7 +120,20 @@ class TreeOfClarifications(GroundedProgram):
             tree.settle(fresh, self._verdicts(await gather_all(checks), fresh))
         readings, passages = await asyncio.to_thread(self._select, tree, question, candidates)
         written = await self.write.acall(**writing_inputs(question, readings, passages))
-        return dspy.Prediction(answer=written.answer, interpretations=readings, passages=passages, tree=tree.frozen())
+        return self._prediction(written.answer, readings, passages, read, tree)
+
+    @staticmethod
+    def _prediction(
+        answer: str,
+        readings: list[Interpretation],
+        passages: list[Passage],
+        read: dict[str, Passage],
+        tree: GrowingTree,
+    ) -> dspy.Prediction:
+        universe = list((read | {passage.pid: passage for passage in passages}).values())
+        return dspy.Prediction(
+            answer=answer, interpretations=readings, passages=passages, universe=universe, tree=tree.frozen()
+        )
 
     def _plant(self, question: str) -> GrowingTree:
         return GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES)

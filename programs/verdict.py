@@ -27,9 +27,9 @@ class VERDICT(dspy.Module):
     the application is the long answer: it is written from the kept readings and their passages.
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was derived from),
-    ``passages`` (those of the readings, in their order), ``supports`` (for each reading the ids of all
-    passages of its cluster), ``outliers`` (readings that consolidation dropped), ``abstained`` (how many
-    passages gave none) and ``relaxed_query``.
+    ``passages`` (those of the readings, in their order), ``universe`` (all that were asked), ``supports``
+    (for each reading the ids of all passages of its cluster), ``outliers`` (readings that consolidation
+    dropped), ``abstained`` (how many passages gave none) and ``relaxed_query``.
 
     Parameters
     ----------
@@ -156,6 +156,7 @@ class VERDICT(dspy.Module):
             answer=answer,
             interpretations=list(readings),
             passages=list(passages),
+            universe=list(universe),
             supports=supports,
             outliers=[found[index] for index in clusters.outliers if id(found[index]) not in told],
             abstained=len(universe) - len(found),

@@ -63,6 +63,16 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
                 )
             },
         ),
+        (
+            '{"id": "a", "answer": "x", "passages": ["t"], "universe": ["t", "u"]}',
+            {
+                "a": Output(
+                    "x",
+                    passages=(Passage(pid="1", text="t"),),
+                    universe=(Passage(pid="1", text="t"), Passage(pid="2", text="u")),
+                )
+            },
+        ),
         ("\ufeff" + '{"a": "grün\u2028"}', {"a": Output("grün\u2028")}),
     ],
 )
@@ -89,6 +99,7 @@ def test_every_documented_format_is_read(content: str, outputs: dict[str, Output
         ('{"id": 1, "answer": "x"}\n{"id": "1", "answer": "x"}', "line 2: a second output for question '1'"),
         ('[{"id": "a", "answer": "x", "passages": "text"}]', "passages must be a list"),
         ('[{"id": "a", "answer": "x", "passages": {"text": "t"}}]', "passages must be a list"),
+        ('[{"id": "a", "answer": "x", "universe": "text"}]', "universe must be a list"),
         ('[{"id": "a", "answer": "x", "passages": [{"title": "t"}]}]', "passage 1 has no text"),
         ('[{"id": "a", "answer": "x", "passages": ["t", 5]}]', "passage 2 has no text"),
         ('[{"id": "a", "answer": "x", "interpretations": "none of them"}]', "no interpretation found"),

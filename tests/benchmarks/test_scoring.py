@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from harness import question
@@ -97,6 +98,25 @@ def test_the_grounded_scores_are_parts_and_wholes(scorer: Scorer) -> None:
     assert scores(scorer, BOTH, many)["sufficient"] == 1.0
     nothing = scores(scorer, BOTH, Output("", (), PASSAGES))
     assert (nothing["g_precision_whole"], nothing["gold_recall_part"], nothing["gold_recall_whole"]) == (0.0, 0.0, 2.0)
+
+
+def test_grounded_recall_is_held_against_all_that_was_retrieved(reader: Reader) -> None:
+    class ByPassage(Yes):
+        def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+            return [claim.answers[0] in passage.text for claim, passage in pairs]
+
+    grey = Passage(pid="g", title="Sky", text="In the evening it is grey.")
+    few = Output(TEXT, ANSWERS, PASSAGES)
+    narrow = scores(Scorer(reader, ByPassage()), BOTH, few)
+    wide = scores(Scorer(reader, ByPassage()), BOTH, replace(few, universe=(*PASSAGES, grey)))
+    assert (narrow["g_recall_part"], narrow["g_recall_whole"]) == (1.0, 1.0)
+    assert (wide["g_recall_part"], wide["g_recall_whole"]) == (1.0, 2.0)
+
+
+def test_retrieving_and_giving_no_passage_covers_nothing_and_is_not_left_out(scorer: Scorer) -> None:
+    found = scores(scorer, BOTH, Output(TEXT, (), (), PASSAGES))
+    assert found["mrecall@5"] == found["answer_coverage@5"] == 0.0
+    assert (found["g_recall_part"], found["g_recall_whole"]) == (0.0, 2.0)
 
 
 def test_exact_match_takes_the_first_reading_and_else_the_answer(scorer: Scorer) -> None:

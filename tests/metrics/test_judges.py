@@ -9,6 +9,7 @@ from embedded_models import Encoder, Reader
 from metrics.embedded_judge import EmbeddedJudge
 from metrics.gold import Question
 from metrics.gold import Reading as GoldReading
+from metrics.grounded import Ratio, grounded_recall
 from metrics.judges import Claim, judge_readings
 from signatures import Interpretation, Passage
 
@@ -70,6 +71,45 @@ def test_a_cited_reading_is_held_against_its_passage_only() -> None:
     assert result.groundable == (True, False)
     assert result.supported == (False, False)
     assert (Claim("Who first?", ("x",)), "a") not in judge.asked
+
+
+def test_a_system_does_not_gain_recall_by_giving_few_of_the_passages_that_it_retrieved() -> None:
+    judge = TableJudge({("Who first?", "a"), ("Who last?", "c")})
+    result = judge_readings(GOLD, [reading("Who first?", "a")], TEXTS[:1], judge, universe=TEXTS)
+    assert result.groundable == (True, True)
+    assert result.supported == (True, False)
+    assert grounded_recall(result).value == 0.5
+
+
+def test_a_shortened_passage_supports_what_is_left_of_it() -> None:
+    class Texts(TableJudge):
+        def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+            return ["whole" in passage.text for _, passage in pairs]
+
+    shortened = [Passage(pid="a", text="cut")]
+    whole = [Passage(pid="a", text="the whole text")]
+    result = judge_readings(GOLD, [reading("Who first?", "a")], shortened, Texts(), universe=whole)
+    assert result.grounded == (False,)
+    assert result.groundable == (True, True)
+    assert result.supported == (False, False)
+
+
+def test_a_grounded_reading_that_repeats_an_ungroundable_gold_one_belongs_to_the_grounded_gold_set() -> None:
+    class Generous(TableJudge):
+        def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+            return [claim.answers == ("x",) for claim, _ in pairs]  # the generated ones, not the gold ones
+
+    result = judge_readings(GOLD, [reading("Who first?", "a")], TEXTS, Generous())
+    assert (result.grounded, result.matched, result.groundable) == ((True,), (True,), (False, False))
+    assert result.repeated == (False,)
+    assert grounded_recall(result) == Ratio(1, 1)
+
+
+def test_a_grounded_reading_that_repeats_a_groundable_gold_one_is_counted_once() -> None:
+    judge = TableJudge({("Who first?", "a")})
+    result = judge_readings(GOLD, [reading("Who first?", "a")], TEXTS, judge)
+    assert result.groundable == (True, False)
+    assert grounded_recall(result) == Ratio(1, 1)
 
 
 @pytest.mark.parametrize("pid", [None, "elsewhere"])

@@ -91,6 +91,9 @@ def test_the_located_answer_stands_in_for_memory(parts: Parts) -> None:
     assert result.coverage is Coverage.USELESS
     assert result.answers == ["April 1953"]
     assert engine.asked("interpretations") == []
+    (verified,) = {prompt.inputs["passages"] for prompt in engine.asked("answerable")}
+    texts = [passage.text for passage in result.universe]
+    assert all(passage.text in texts for passage in (*result.passages, *parse_passages(verified)))
     assert [prompt.input_fields for prompt in engine.asked("answer")] == [("passages", "question", "interpretations")]
 
 

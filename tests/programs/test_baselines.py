@@ -200,6 +200,7 @@ def test_numbers_choose_and_the_best_of_the_rest_fill_up(written: str, chosen: l
     rest = [number for number in range(1, 21) if number not in chosen]
     assert [passage.pid for passage in result.passages] == [shortlist[n - 1] for n in sorted([*chosen, *rest][:5])]
     assert result.selected == [shortlist[number - 1] for number in chosen]
+    assert [passage.pid for passage in result.universe] == shortlist
     assert len(server.requests) == 3
 
 
@@ -255,6 +256,7 @@ def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> No
     assert result.action is Grade.CORRECT
     assert result.grades[:2] == [Grade.INCORRECT, Grade.CORRECT]
     assert result.graded == [passage.pid for passage in first]
+    assert list(result.universe) == first
     assert result.search_query == ""
     assert len(server.requests) == 5 + 2
     texts = {passage.pid: passage.text for passage in first}
@@ -280,6 +282,8 @@ def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> No
     assert result.search_query == "Titanic ocean liner launch"
     assert result.passages
     assert not pids(result.passages) & first
+    assert first | pids(result.passages) <= pids(result.universe)
+    assert len(result.universe) == 10
     assert len(server.requests) == 5 + 1 + 2
 
 

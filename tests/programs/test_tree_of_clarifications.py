@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import dspy
 import pytest
@@ -45,8 +46,10 @@ def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(
     parts: tuple[FusedRetriever, BiEncoderReranker],
 ) -> None:
     engine = ScriptedEngine(clarify)
-    scripted(TreeOfClarifications(*parts), engine)
+    result = scripted(TreeOfClarifications(*parts), engine)
     expansions = engine.asked("interpretations")
+    read = {title for prompt in expansions for title in re.findall(r"«(.*?) \|", prompt.inputs["passages"])}
+    assert read == {passage.title for passage in result.universe}
     assert expansions[0].inputs["question"] == QUESTION
     assert {prompt.inputs["question"] for prompt in expansions} == {QUESTION, FILM, MUSICAL}
     first = {prompt.inputs["question"]: prompt.inputs["passages"] for prompt in expansions}

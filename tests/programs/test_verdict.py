@@ -91,7 +91,7 @@ def test_when_all_passages_abstain_the_answer_is_written_from_nothing(parts: Par
 
     result = ask(VERDICT(*parts, encoder=encoder), ScriptedEngine(abstain))
     assert list(result.interpretations) == list(result.passages) == list(result.supports) == []
-    assert result.abstained == 20
+    assert result.abstained == len(result.universe) == 20
 
 
 def test_verdict_with_the_embedded_engine_grounds_every_reading(parts: Parts, encoder: Encoder, embedded: None) -> None:
@@ -138,6 +138,7 @@ def test_every_pair_is_verified_and_passages_that_nothing_needs_are_dropped(part
     assert result.verdicts == [True, False]
     assert result.coverage is Coverage.PARTIAL_USEFUL
     assert [passage.pid for passage in result.passages] == ["titanic-musical"]
+    assert len(result.universe) == 5
     (extracted,) = engine.asked("interpretations")
     assert len(parse_passages(extracted.inputs["passages"])) == 1
     assert [one.pid for one in result.interpretations] == ["titanic-musical"]
