@@ -104,6 +104,7 @@ def _passage_number(value: Any) -> str | None:
 
 _QUESTION_KEYS = ("question", "disambiguated_question", "interpretation", "dq")
 _ANSWER_KEYS = ("answer", "short_answer", "disambiguated_answer", "short_answers", "answers", "da")
+_LIST_KEYS = ("interpretations", "readings", "disambiguations", "refinements")
 _PID_KEYS = ("pid", "passage", "source", "citation")
 
 
@@ -111,7 +112,8 @@ def _first(mapping: dict[str, Any], keys: Iterable[str]) -> Any:
     return next((mapping[key] for key in keys if mapping.get(key) not in (None, "", [])), None)
 
 
-def _interpretation(value: Any) -> Interpretation:
+def _interpretation(value: Any) -> Interpretation | None:
+    """Return the reading, ``None`` if its answer is said to be nothing."""
     if isinstance(value, Interpretation):
         return value
     if isinstance(value, (list, tuple)) and len(value) == 2:
@@ -121,12 +123,14 @@ def _interpretation(value: Any) -> Interpretation:
         question, answer = _first(fields, _QUESTION_KEYS), _first(fields, _ANSWER_KEYS)
         if isinstance(answer, (list, tuple)):
             answer = "; ".join(map(str, answer))
-        if question is not None and answer is not None:
+        if question is not None and answer is not None and not (isinstance(answer, str) and is_null(answer)):
             return Interpretation(
                 question=str(question).strip(),
                 answer=str(answer).strip(),
                 pid=_passage_number(_first(fields, _PID_KEYS)),
             )
+        if question is not None and fields.keys() & set(_ANSWER_KEYS):
+            return None
     raise ValueError(f"not an interpretation with a question and an answer: {value!r:.200}")
 
 
@@ -137,16 +141,17 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
     ----------
     value
         A list of mappings or pairs, one mapping, a mapping that wraps the list, or text: JSON or
-        ``DQ n: … / DA n: …`` lines. Empty text, ``None`` and ``N/A`` mean that there is none.
+        ``DQ n: … / DA n: …`` lines. Empty text, ``None`` and ``N/A`` mean that there is none; a question
+        whose answer is empty, null or "none" is left out, as one that the passages do not answer.
 
     Raises
     ------
     ValueError
-        If text holds no pair of question and answer.
+        If text holds no pair of question and answer, or an item has no place for one of them.
     """
     if isinstance(value, str):
         value = _decode(value)
-    if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "n/a", "[]")):
+    if value is None or (isinstance(value, str) and is_null(value)):
         return []
     if isinstance(value, str):
         pairs = parse_interpretation_lines(value)
@@ -156,15 +161,16 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
     if isinstance(value, Interpretation):
         return [value]
     if isinstance(value, dict):
-        inner = [item for item in value.values() if isinstance(item, list)]
-        keys = {str(key).strip().lower() for key in value}
-        if len(inner) == 1 and not keys & set(_QUESTION_KEYS):
-            return parse_interpretations(inner[0])
-        return [_interpretation(value)]
+        fields = {str(key).strip().lower(): item for key, item in value.items()}
+        inner = [item for item in fields.values() if isinstance(item, list)]
+        wrapped = next((fields[key] for key in _LIST_KEYS if isinstance(fields.get(key), list)), None)
+        if wrapped is None and len(inner) == 1 and not fields.keys() & set(_QUESTION_KEYS):
+            (wrapped,) = inner
+        return parse_interpretations(wrapped if wrapped is not None else [value])
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(item, str) for item in value):
             return parse_interpretations("\n".join(value))
-        return [_interpretation(item) for item in value]
+        return [reading for item in value if (reading := _interpretation(item)) is not None]
     raise ValueError(f"not a list of interpretations: {value!r:.200}")
 
 

@@ -20,6 +20,7 @@ from signatures import (
     VerifyInterpretation,
 )
 from signatures.lenient import (
+    is_null,
     parse_ambiguity_types,
     parse_interpretation_lines,
     parse_interpretations,
@@ -263,9 +264,28 @@ def test_an_interpretation_with_its_passage(parse: Callable[[str], list[Interpre
 
 
 @interpretations_ways
-@pytest.mark.parametrize("text", ["", "N/A", "none", "None", "[]", '{"interpretations": []}'])
+@pytest.mark.parametrize("text", ["", "N/A", "none", "None", "None.", "[]", '{"interpretations": []}'])
 def test_no_interpretations(parse: Callable[[str], list[Interpretation]], text: str) -> None:
     assert parse(text) == []
+
+
+@interpretations_ways
+@pytest.mark.parametrize("nothing", ["null", '""', '"N/A"', '"None."', "[]"])
+def test_a_question_that_nothing_answers_is_left_out_and_the_others_stay(
+    parse: Callable[[str], list[Interpretation]], nothing: str
+) -> None:
+    unanswered = f'{{"question": "Who hosted in 1994?", "answer": {nothing}}}'
+    told = '{"question": "Who hosted in 1998?", "answer": "Nagano"}'
+    assert parse(f"[{told}, {unanswered}]") == [HOSTS[0]]
+    assert parse(f"[{unanswered}]") == []
+
+
+@interpretations_ways
+@pytest.mark.parametrize("more", ['"notes": []', '"passages": ["1", "2"]', '"reasoning": "Two games."'])
+def test_the_list_is_found_among_other_fields(parse: Callable[[str], list[Interpretation]], more: str) -> None:
+    assert parse(f'{{"interpretations": [{{"question": "Who hosted in 1998?", "answer": "Nagano"}}], {more}}}') == [
+        HOSTS[0]
+    ]
 
 
 def test_interpretations_that_are_values_already() -> None:
@@ -292,7 +312,7 @@ def test_the_answer_zero_is_an_answer() -> None:
         ("DA 1: Nagano\nDQ 1: Who hosted?", "no interpretation found in: 'DA 1: Nagano"),
         ("DQ 1: Who hosted in 1998?", "no interpretation found in: 'DQ 1: Who hosted in 1998?'"),
         (
-            '{"question": "Who hosted in 1998?", "answer": null}',
+            '{"question": "Who hosted in 1998?"}',
             "not an interpretation with a question and an answer: {'question': 'Who hosted in 1998?'",
         ),
         (
@@ -344,7 +364,8 @@ PLAIN_INTERPRETATIONS = st.lists(
     st.builds(Interpretation, question=QUESTION, answer=PLAIN_ANSWER, pid=PID), min_size=1, max_size=5
 )
 STRIPPED = st.text(min_size=1, max_size=40).map(str.strip).filter(bool)
-ANY_INTERPRETATIONS = st.lists(st.builds(Interpretation, question=STRIPPED, answer=STRIPPED, pid=PID), max_size=4)
+TOLD = STRIPPED.filter(lambda text: not is_null(text))
+ANY_INTERPRETATIONS = st.lists(st.builds(Interpretation, question=STRIPPED, answer=TOLD, pid=PID), max_size=4)
 
 
 @given(ANY_INTERPRETATIONS)
