@@ -67,7 +67,8 @@ def build_index(
     encoder
         If given, its vectors of the passages are stored too, so that rerankers need not encode them.
     overwrite
-        Replace an index that is there.
+        Replace an index that is there. What others keep in its folder (folders and hidden files, such as a
+        database of questions made from it) stays.
     progress
         Show a progress bar on standard error.
 
@@ -112,7 +113,19 @@ def build_index(
                 colbert_ai=version("colbert-ai"),
             ),
         )
+        _carry_over(target, work)
     return ColBERTIndex(target)
+
+
+def _carry_over(old: Path, new: Path) -> None:
+    """Copy what is not the index's own: made from it at a price, and still good if the corpus is the same."""
+    for entry in old.iterdir() if old.is_dir() else ():
+        if (new / entry.name).exists():
+            continue
+        if entry.is_dir():
+            shutil.copytree(entry, new / entry.name, symlinks=True)
+        elif entry.name.startswith(".") and entry.suffix != ".lock":
+            shutil.copy2(entry, new / entry.name)
 
 
 @contextmanager

@@ -24,7 +24,9 @@ def build_command(
     ] = "polyqa-minilm-colbert",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Longest passage in tokens.")] = 180,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an index of that name.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an index of that name; its database of questions stays.")
+    ] = False,
 ) -> None:
     """Build an index of a corpus."""
     from colbert_index import IndexSettings, build_index

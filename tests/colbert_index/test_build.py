@@ -150,6 +150,18 @@ def test_an_index_is_overwritten_only_on_demand(copy_index: Callable[[], Path]) 
     assert leftovers(path.parent) == []
 
 
+def test_what_others_keep_in_an_index_survives_its_replacement(copy_index: Callable[[], Path]) -> None:
+    path = copy_index()
+    (path / "questions").mkdir()
+    (path / "questions" / "table").write_text("paid for")
+    (path / ".questions.journal.jsonl").write_text("paid for, too")
+    (path / "7.codes.pt").write_bytes(b"of a larger index")
+    build_index(["A marmot whistles."], path, overwrite=True, progress=False)
+    assert (path / "questions" / "table").read_text() == "paid for"
+    assert (path / ".questions.journal.jsonl").read_text() == "paid for, too"
+    assert not (path / "7.codes.pt").exists()
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("kind", ["folder", "empty folder", "file"])
 def test_a_foreign_place_is_left_alone(tmp_path: Path, kind: str, overwrite: bool) -> None:

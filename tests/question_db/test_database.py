@@ -2,6 +2,7 @@ import copy
 import json
 import os
 import pickle
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 from harness import fields, scripted
 
-from colbert_index import ColBERTIndex, remove_passages
+from colbert_index import ColBERTIndex, build_index, remove_passages
 from embedded_models import Encoder, Reader
 from question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
 from question_db.build import chosen_passages, journal_path
 from question_db.manifest import MANIFEST
-from signatures import PolyqaError
+from signatures import Passage, PolyqaError
 
 
 def content(path: Path) -> list[tuple[object, ...]]:
@@ -172,6 +173,17 @@ def test_a_database_is_not_replaced_unasked(
     with pytest.raises(PolyqaError, match="no database of questions; it is left alone"):
         build_questions(corpus_index, generate, encoder=encoder, out=tmp_path)
     assert len(content(copy_database)) == len(generation.questions)
+
+
+def test_questions_stay_when_their_index_is_built_anew_from_the_same_corpus(
+    corpus: list[Passage], database: QuestionDatabase, encoder: Encoder, tmp_path: Path
+) -> None:
+    place = tmp_path / "index"
+    build_index(corpus, place, encoder=encoder, progress=False)
+    shutil.copytree(database.path, place / "questions")
+    rebuilt = build_index(corpus, place, encoder=encoder, overwrite=True, progress=False)
+    kept = QuestionDatabase.open(questions_path(rebuilt), encoder=encoder, index=rebuilt)
+    assert kept.search("Where does it stand?", 3) == database.search("Where does it stand?", 3)
 
 
 def test_a_corpus_without_questions_is_said_to_have_none(
