@@ -243,12 +243,13 @@ class Recall(_AtK):
 class Grounded(Module):
     """VERDICT's metrics from a judge's decisions (`grounded.Judgement`, as mappings); macro and micro.
 
-    ``released=True`` takes G-recall as the released code has it.
+    ``repeated`` may be ``None``; ``released=True`` takes G-recall as the released code has it.
     """
 
     inputs: ClassVar = {
         "predictions": {
             **{name: List(Value("bool")) for name in ("grounded", "matched", "found", "groundable", "supported")},
+            "repeated": List(Value("bool")),
             "distinct": Value("int64"),
         }
     }
@@ -267,6 +268,7 @@ class Grounded(Module):
                 groundable=tuple(one["groundable"]),
                 supported=tuple(one["supported"]),
                 distinct=one["distinct"],
+                repeated=None if one["repeated"] is None else tuple(one["repeated"]),
             )
             for one in predictions
         ]

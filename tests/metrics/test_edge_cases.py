@@ -281,6 +281,6 @@ def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:
 
     where = str(tmp_path)
     empty = {"grounded": [], "matched": [], "found": [False], "groundable": [False], "supported": [False]}
-    scores = modules.Grounded(cache_dir=where).compute(predictions=[{**empty, "distinct": 0}])
+    scores = modules.Grounded(cache_dir=where).compute(predictions=[{**empty, "distinct": 0, "repeated": None}])
     assert set(scores.values()) == {0.0}
     assert modules.AnswerF1(cache_dir=where).compute(predictions=[[]], references=[[["x"]]]) == {"answer_f1": 0.0}

@@ -63,7 +63,7 @@ ANNOTATIONS = [
 ASKED = ["Who hosted?"] * 3
 JUDGED = [
     Judgement((True, False), (True, False), (True, False), (True, True), (True, False), distinct=2),
-    Judgement((True, True, True), (True, False, False), (True,), (False,), (False,), distinct=3),
+    Judgement((True, True, True), (True, False, False), (True,), (False,), (False,), distinct=3, repeated=(False,) * 3),
     Judgement((), (), (False,), (True,), (False,), distinct=0),
 ]
 
