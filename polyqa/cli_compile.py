@@ -1,7 +1,7 @@
 """`polyqa compile`, `polyqa show`, `polyqa diff`, `polyqa why`: make compiled programs and look inside."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,7 +30,9 @@ def compile_command(
     predictors: Annotated[
         str | None, typer.Option(help="Which predictors get demos, with commas between; all if not given.")
     ] = None,
-    passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
+    passages: Annotated[
+        int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
     max_calls: Annotated[
@@ -55,6 +57,7 @@ def compile_command(
     from signatures import PolyqaError
 
     from .compiling import compile
+    from .settings import program_settings
 
     if measure not in ("dr", "disambig_f1"):
         raise PolyqaError(f"--measure is dr or disambig_f1, not {measure!r}.")
@@ -63,7 +66,6 @@ def compile_command(
         typer.echo(f"at most {estimated}", err=True)
         return yes or typer.confirm("Start?", err=True)
 
-    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
     made = compile(
         program,
         recipe=recipe,
@@ -84,7 +86,7 @@ def compile_command(
         confirm=confirm,
         max_calls=max_calls,
         progress=Bar,
-        **settings,
+        **program_settings(program, passages, ()),
     )
     if made is None:
         typer.echo("not started", err=True)

@@ -42,7 +42,9 @@ def evaluate_command(
     reranker: Annotated[
         str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
     ] = None,
-    passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
+    passages: Annotated[
+        int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")
+    ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
     ] = None,

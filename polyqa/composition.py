@@ -116,7 +116,8 @@ def load(
     strict
         For compiled programs, see `programs.artifact.load`.
     settings
-        More for the program's constructor, such as ``passages=5``; a compiled program has its own.
+        More for the program's constructor, such as ``passages=5``, see `programs.settings.checked_settings`; a
+        compiled program has its own.
 
     Returns
     -------
@@ -126,7 +127,8 @@ def load(
     Raises
     ------
     PolyqaError
-        If the program, the index or the demos are not there or do not fit.
+        If the program, the index or the demos are not there or do not fit, or a setting is not one of the program's
+        or not of its type.
     """
     own_encoder = shared_encoder(encoder)
     if program not in PROGRAMS and find_artifact(program) is not None:
