@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,11 @@ from metrics.embedded_judge import EmbeddedJudge
 from metrics.gold import Question
 from metrics.judges import Judge
 from metrics.llm_judge import LLMJudge
+from programs.identity import described_program
+from programs.registry import PROGRAMS
+from programs.settings import checked_settings, setting_types
 from programs.state import program_hash
+from signatures import PolyqaError
 
 from .composition import DEFAULT_PROGRAM, index_of, language_model, load, shared_encoder, warm_up
 
@@ -88,7 +92,7 @@ def evaluate(
     Parameters
     ----------
     program, index, demos, settings
-        See `polyqa.load`; or a program from it.
+        See `polyqa.load`; or a program from it, which has its index, demos and settings.
     questions, format, split, limit, seed
         See `benchmarks.loading.load_questions`; or questions.
     lm, api_base
@@ -101,7 +105,15 @@ def evaluate(
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     retry_failed, progress
         See `benchmarks.runner.evaluate`.
+
+    Raises
+    ------
+    PolyqaError
+        If something given is missing or does not fit, or the run's folder holds a run of something else: another
+        program, other settings, another index, model, reader or judge, other questions.
     """
+    if isinstance(program, dspy.Module):
+        _refuse({"index": index, "demos": demos, **settings})
     if isinstance(questions, (str, Path)):
         file = Path(questions)
         called = file.stem if file.suffix else str(questions)
@@ -113,14 +125,18 @@ def evaluate(
     # A reply from DSPy's cache reports no tokens and no time; the run's folder is the cache.
     model = (language_model(lm, api_base=api_base) if isinstance(lm, str) else lm).copy(cache=False)
     scorer = scorer or make_scorer()
-    ready = program if isinstance(program, dspy.Module) else load(program, index=index, demos=demos, **settings)
+    if isinstance(program, dspy.Module):
+        ready, made_of = program, described_program(program)
+    else:
+        ready = load(program, index=index, demos=demos, **settings)
+        made_of = _named_settings(program, settings)
     label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
     opened = index_of(ready)
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
     made = RunSettings(
         program=label,
-        program_state=_state_hash(ready, settings),
+        program_state=_state_hash(ready, made_of),
         lm=model.model,
         lm_settings=_sampling(model),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
@@ -143,10 +159,25 @@ def evaluate(
     )
 
 
-def _state_hash(program: dspy.Module, settings: dict[str, Any]) -> str:
-    return hashlib.sha256(
-        json.dumps([program_hash(program), settings], sort_keys=True, default=str).encode()
-    ).hexdigest()[:16]
+def _refuse(given: Mapping[str, Any]) -> None:
+    """Refuse what only a program's name can be given with."""
+    if names := [name for name, value in given.items() if value is not None]:
+        raise PolyqaError(
+            f"The program is made already: {', '.join(names)} cannot be given. Hand its name to evaluate, or make it "
+            f"with polyqa.load(…, {names[0]}=…)."
+        )
+
+
+def _named_settings(program: str | Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a program by name was given: numbers as they came, a text as what the program takes it for."""
+    types = setting_types(str(program)) if program in PROGRAMS else {}
+    texts = {name: value for name, value in settings.items() if name in types and isinstance(value, str)}
+    return {**settings, **checked_settings(str(program), texts)} if texts else dict(settings)
+
+
+def _state_hash(program: dspy.Module, made_of: Mapping[str, Any]) -> str:
+    text = json.dumps([program_hash(program), made_of], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sampling(lm: dspy.LM) -> dict[str, Any]:
