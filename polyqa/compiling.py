@@ -205,7 +205,7 @@ def compile(
         test_gain=test_gain,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60))
+    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60), out)
     return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
 
 
