@@ -8,6 +8,7 @@ import typer
 _Lm = Annotated[str, typer.Option(help="Language model that runs the program, as for polyqa ask.")]
 _ApiBase = Annotated[str | None, typer.Option(help="Address of the language model's server.")]
 _Artifact = Annotated[str, typer.Argument(help="Name or folder of a compiled program, or a plain program's name.")]
+_Reader = Annotated[str, typer.Option(help="Reader of Disambig-F1: embedded, a path, or a hub name.")]
 _Index = Annotated[str | None, typer.Option(help="Name or path of the index; by default the program's own.")]
 
 
@@ -23,7 +24,7 @@ def compile_command(
     prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
     api_base: _ApiBase = None,
     measure: Annotated[str, typer.Option(help="What to optimize: dr or disambig_f1.")] = "dr",
-    reader: Annotated[str, typer.Option(help="Reader of Disambig-F1.")] = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="From which score on a run becomes a demo.")
     ] = None,
@@ -217,7 +218,7 @@ def curve_command(
     lm: _Lm = "polyqa/extractive",
     prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
     api_base: _ApiBase = None,
-    reader: Annotated[str, typer.Option(help="Reader of Disambig-F1.")] = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     work: Annotated[Path, typer.Option(help="Folder of the compilations; kept, so that it can go on.")] = Path(
         "runs/curve"
     ),

@@ -16,7 +16,7 @@ from benchmarks.progress import Progress, silent
 from benchmarks.runner import evaluate as run_program
 from benchmarks.runs import Run, RunSettings
 from benchmarks.scoring import Scorer
-from embedded_models import EMBEDDED_READER, Reader
+from embedded_models import EMBEDDED_READER, Reader, reader_name
 from engines.extractive import MODEL_NAME
 from metrics.embedded_judge import EmbeddedJudge
 from metrics.gold import Question
@@ -34,10 +34,21 @@ DEFAULT_RUNS = "runs"
 _PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
 
 
-@lru_cache(maxsize=2)
 def shared_reader(name: str) -> Reader:
     """Return the reader of a name, one for all who use it."""
+    return _reader(reader_name(name))
+
+
+@lru_cache(maxsize=2)
+def _reader(name: str) -> Reader:
     return Reader(name)
+
+
+def ready_reader(name: str) -> Reader:
+    """Return `shared_reader` loaded: one that cannot be loaded should cost no call of a language model."""
+    reader = shared_reader(name)
+    reader.read([("warm up?", "warm up")])
+    return reader
 
 
 def make_scorer(
@@ -58,7 +69,12 @@ def make_scorer(
     api_base
         Address of the judge's server.
     """
-    own_reader = shared_reader(EMBEDDED_READER if reader == "embedded" else reader)
+    if api_base and judge in (None, "embedded"):
+        raise PolyqaError(
+            f"--judge {judge or 'none'} asks no server, so it takes no --judge-api-base; name the server's model "
+            "with --judge provider/model."
+        )
+    own_reader = shared_reader(reader)
     made: Judge | None = None
     if judge == "embedded":
         made = EmbeddedJudge(own_reader, shared_encoder())

@@ -132,7 +132,7 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
     more = tmp_path / "more.tsv"
     more.write_text("chisel\tA chisel is struck with a mallet to cut joints.\tChisel\n")
     place = str(tmp_path / "indexes" / "tools")
-    assert run("index", "build", str(corpus), "--name", place)[0] == 0
+    assert run("index", "build", str(corpus), "--name", place, "--checkpoint", "embedded")[0] == 0
     assert run("index", "build", str(corpus), "--name", place)[0] == 2
     assert "added 1 passages" in run("index", "add", place, str(more))[1]
     assert "Chisel" in run("index", "search", place, "struck with a mallet", "-k", "1")[1]
@@ -141,6 +141,7 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
     assert {passage["pid"] for passage in found} == {"plane", "chisel"}
     info = json.loads(run("index", "info", place, "--json")[1])
     assert info["passages"] == 2
+    assert info["checkpoint"] == "polyqa-minilm-colbert"
     assert "is whole" in run("index", "check", place)[1]
 
 
