@@ -131,7 +131,9 @@ def score_command(
         out.mkdir(parents=True, exist_ok=True)
         write_atomically(out / PREDICTIONS, "".join(map(line_of, records)))
         write_summary(out, None, records)
-    _show([Run(path, None, records)], as_json)
+    run = Run(path, None, records)
+    _show([run], as_json)
+    typer.echo(f"{run.name}: {len(run.records)} questions, {run.failed} failed", err=True)
 
 
 def compare_command(
