@@ -28,7 +28,7 @@ from programs.settings import checked_settings, setting_types
 from programs.state import program_hash
 from signatures import PolyqaError
 
-from .composition import DEFAULT_PROGRAM, index_of, language_model, load, shared_encoder, warm_up
+from .composition import DEFAULT_PROGRAM, index_of, judge_model, language_model, load, shared_encoder, warm_up
 
 DEFAULT_RUNS = "runs"
 _PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
@@ -68,6 +68,11 @@ def make_scorer(
         Score what ALCE scores.
     api_base
         Address of the judge's server.
+
+    Raises
+    ------
+    PolyqaError
+        If the judge is no language model and an address is given, or it needs a key and there is none.
     """
     if api_base and judge in (None, "embedded"):
         raise PolyqaError(
@@ -79,7 +84,7 @@ def make_scorer(
     if judge == "embedded":
         made = EmbeddedJudge(own_reader, shared_encoder())
     elif judge is not None:
-        made = LLMJudge(language_model(judge, api_base=api_base, temperature=0.0))
+        made = LLMJudge(judge_model(judge, api_base=api_base))
     return Scorer(own_reader, made, alce=alce)
 
 
