@@ -14,7 +14,8 @@ from signatures.lenient import parse_interpretations
 
 from .loading.record import excerpt
 from .records import Failure, Record
-from .scoring import Output, Scorer
+from .runner import FIRST_FAILURES
+from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
 _ID_KEYS = ("id", "sample_id", "example_id", "question_id")
@@ -156,14 +157,15 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
     outputs
         By question id.
     questions
-        A question without an output is recorded as failed.
+        A question without an output is recorded as failed, and so is one on which the judge fails; both score
+        as an empty answer.
     scorer
         See `scoring.Scorer`.
 
     Raises
     ------
     PolyqaError
-        If an output belongs to none of the questions.
+        If an output belongs to none of the questions, or the judge fails on the first outputs, one and all.
     """
     strange = sorted(outputs.keys() - {question.id for question in questions})
     if strange:
@@ -173,18 +175,41 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
         )
     short = all(output.answer is None for output in outputs.values())
     given = [_given(outputs.get(question.id), short) for question in questions]
-    return [
-        Record.of(
-            question,
-            answer=output.answer,
-            interpretations=tuple(output.interpretations),
-            passages=tuple(output.passages),
-            universe=tuple(output.universe),
-            scores=scores,
-            error=None if question.id in outputs else Failure(kind="Missing", message="there is no output for it"),
+    records: list[Record] = []
+    judged: list[Scored] = []
+    for question, output, scores in zip(questions, given, scorer.score_each(questions, given), strict=True):
+        if output.passages or output.universe:  # only these are shown to the judge
+            judged.append(scores)
+            _give_up_early(judged)
+        if isinstance(scores, JudgeError):
+            nothing = _given(None, short)
+            records.append(_record(question, nothing, scorer.score([question], [nothing])[0], Failure.of(scores)))
+        else:
+            missing = Failure(kind="Missing", message="there is no output for it")
+            records.append(_record(question, output, scores, None if question.id in outputs else missing))
+    return records
+
+
+def _record(question: Question, output: Output, scores: dict[str, float], error: Failure | None) -> Record:
+    return Record.of(
+        question,
+        answer=output.answer,
+        interpretations=tuple(output.interpretations),
+        passages=tuple(output.passages),
+        universe=tuple(output.universe),
+        scores=scores,
+        error=error,
+    )
+
+
+def _give_up_early(judged: Sequence[Scored]) -> None:
+    errors = [one for one in judged if isinstance(one, JudgeError)]
+    if len(errors) == len(judged) == FIRST_FAILURES:
+        last = Failure.of(errors[-1]).message
+        raise PolyqaError(
+            f"The judge failed on the first {FIRST_FAILURES} outputs that it was shown, at last: {last} "
+            "Mend the cause, or score without a judge (--judge none)."
         )
-        for question, output, scores in zip(questions, given, scorer.score(questions, given), strict=True)
-    ]
 
 
 def _given(output: Output | None, short: bool) -> Output:

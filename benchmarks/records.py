@@ -22,6 +22,14 @@ class Failure(BaseModel):
     message: str
     reply: str = ""
 
+    @classmethod
+    def of(cls, error: Exception, last_reply: str = "") -> "Failure":
+        """Return what is kept of an error; a reply that it or its cause carries is kept, else the last one."""
+        message = " ".join(str(error).split())[:2_000]
+        replies = [getattr(one, "lm_response", None) for one in (error, error.__cause__)]
+        reply = next((str(one) for one in replies if one is not None), last_reply)
+        return cls(kind=type(error).__name__, message=message, reply=reply)
+
 
 class Record(BaseModel):
     """What a program gave for one question.

@@ -211,11 +211,11 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
             prediction = program(question=question.question)
         output, extra = _output(prediction)
     except Exception as error:
-        failure = _failure(error, recorder.calls[-1].reply if recorder.calls else "")
+        failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
     try:
         scores = scorer.score([question], [output])[0]
     except JudgeError as error:
-        failure = _failure(error, str(getattr(error.__cause__, "lm_response", "")))
+        failure = Failure.of(error)
         output, extra = _NOTHING
         scores = scorer.score([question], [output])[0]
     return Record.of(
@@ -232,11 +232,6 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
         seconds=round(recorder.seconds, 3),
         error=failure,
     )
-
-
-def _failure(error: Exception, last_reply: str) -> Failure:
-    message = " ".join(str(error).split())[:2_000]
-    return Failure(kind=type(error).__name__, message=message, reply=str(getattr(error, "lm_response", last_reply)))
 
 
 _INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])

@@ -31,7 +31,8 @@ class RunSettings(BaseModel):
     Attributes
     ----------
     program, program_state
-        The program's name, and a hash of its instructions, demos and constructor settings.
+        The program's name, and a hash of its instructions, demos, constructor settings and, where a program was
+        given that was made already, what it searches with.
     lm, lm_settings, adapter
         The language model, its temperature and the like, and DSPy's adapter.
     reader, judge

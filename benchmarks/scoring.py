@@ -1,6 +1,6 @@
 """Scores one answer, or many, with every metric that its question allows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from embedded_models import SpanReader
@@ -36,6 +36,9 @@ class Output:
 
 class JudgeError(PolyqaError):
     """The judge gave no verdict on a question; the cause is the error that it raised."""
+
+
+Scored = dict[str, float] | JudgeError  # scores by name, or why there are none
 
 
 class Scorer:
@@ -79,14 +82,24 @@ class Scorer:
         JudgeError
             If the judge fails.
         """
+        every = []
+        for scores in self.score_each(questions, outputs):
+            if isinstance(scores, JudgeError):
+                raise scores
+            every.append(scores)
+        return every
+
+    def score_each(self, questions: Sequence[Question], outputs: Sequence[Output]) -> Iterator[Scored]:
+        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores."""
         long_form = iter(self._long_form(questions, outputs))
-        return [
-            (_by_name(next(long_form)) if output.answer is not None else {})
-            | _short_form(question, output)
-            | _retrieval(question, output)
-            | self._grounded(question, output)
-            for question, output in zip(questions, outputs, strict=True)
-        ]
+        for question, output in zip(questions, outputs, strict=True):
+            scores = _by_name(next(long_form)) if output.answer is not None else {}
+            try:
+                grounded_scores = self._grounded(question, output)
+            except JudgeError as error:
+                yield error
+            else:
+                yield scores | _short_form(question, output) | _retrieval(question, output) | grounded_scores
 
     def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[LongFormScore]:
         given = [

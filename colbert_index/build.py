@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from embedded_models import Encoder
 from signatures import Passage, PolyqaError
 
-from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
+from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
 from .files import (
@@ -61,7 +61,7 @@ def build_index(
     index
         A name (the folder is made in `store.index_home`) or a path.
     checkpoint
-        ``polyqa-minilm-colbert`` (embedded), a path, or a hub name such as ``colbert-ir/colbertv2.0``.
+        ``polyqa-minilm-colbert`` or ``embedded``, a path, or a hub name such as ``colbert-ir/colbertv2.0``.
     settings
         How to build; the default is ColBERTv2's 2 bits.
     encoder
@@ -105,7 +105,7 @@ def build_index(
             Manifest(
                 passages=len(passages),
                 tokens=tokens,
-                checkpoint=checkpoint,
+                checkpoint=checkpoint_name(checkpoint),
                 checkpoint_hash=hashed,
                 settings=asdict(settings),
                 fingerprint=fingerprint(passages, hashed, settings),

@@ -21,6 +21,11 @@ EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
 _DIMENSIONS = 128
 
 
+def checkpoint_name(name: str) -> str:
+    """Return the name that an index keeps of its checkpoint: ``embedded`` is short for the embedded one's."""
+    return EMBEDDED_CHECKPOINT if name == "embedded" else name
+
+
 def resolve_checkpoint(name: str) -> str:
     """Return the path or hub name that colbert-ai loads for ``name``; makes the embedded one if need be.
 
@@ -29,7 +34,7 @@ def resolve_checkpoint(name: str) -> str:
     PolyqaError
         If ``name`` looks like a path and there is no checkpoint.
     """
-    if name == EMBEDDED_CHECKPOINT:
+    if checkpoint_name(name) == EMBEDDED_CHECKPOINT:
         return str(embedded_checkpoint())
     path = Path(name).expanduser()
     if path.is_dir():

@@ -4,7 +4,7 @@ Importing this package loads no model; a model is read when it is first used.
 """
 
 from .encoder import EMBEDDED_ENCODER, Encoder
-from .reader import EMBEDDED_READER, Reader, SpanReader
+from .reader import EMBEDDED_READER, Reader, SpanReader, reader_name
 from .spans import Reading, Span
 
-__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span", "SpanReader"]
+__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span", "SpanReader", "reader_name"]

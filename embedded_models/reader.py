@@ -20,6 +20,11 @@ EMBEDDED_READER = "polyqa-minilm-reader"
 _LENGTH_STEP = 32
 
 
+def reader_name(name: str) -> str:
+    """Return the name that figures of a reader carry: ``embedded`` is short for the shipped one's."""
+    return EMBEDDED_READER if name == "embedded" else name
+
+
 class SpanReader(Protocol):
     """Reads short answers out of contexts; every figure made with one carries its name."""
 
@@ -39,7 +44,7 @@ class Reader:
     Parameters
     ----------
     name
-        ``polyqa-minilm-reader`` (the default, shipped: no network), a path, or a hub name such as
+        ``polyqa-minilm-reader`` or ``embedded`` (the default, shipped: no network), a path, or a hub name such as
         ``deepset/roberta-large-squad2``.
     precision
         ``float32`` for figures, ``auto`` (bfloat16 where the CPU has it) for speed.
@@ -61,7 +66,7 @@ class Reader:
         batch_size: int = 16,
         memory: int = 50_000,
     ) -> None:
-        self.name = name
+        self.name = reader_name(name)
         self.precision = precision
         self.max_length = max_length
         self.stride = stride

@@ -1,11 +1,17 @@
 """The card of an artifact for people."""
 
+import json
+from pathlib import Path
+from shlex import quote
+
+from programs import PROGRAMS
+from programs.artifact import compiled_home
 from programs.card import Card, Figure, Gain
 
 _LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1"}
 
 
-def artifact_readme(card: Card, diff: str) -> str:
+def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
     """Return the README.md of an artifact.
 
     Parameters
@@ -14,7 +20,10 @@ def artifact_readme(card: Card, diff: str) -> str:
         What it is.
     diff
         The prompt diff before / after, Markdown.
+    folder
+        Of the artifact, as it was given: it is loaded by that, unless it lies where names are looked up.
     """
+    handle = _handle(Path(folder))
     index = (
         f"`{card.index.name}` ({card.index.passages:,} passages, `{card.index.fingerprint}`)" if card.index else "none"
     )
@@ -50,10 +59,18 @@ def artifact_readme(card: Card, diff: str) -> str:
             if gains
             else ""
         )
-        + f'```python\nimport polyqa\n\nprogram = polyqa.load("{card.name}")\n```\n\n'
-        f'`polyqa show {card.name}` prints its prompts, `polyqa why "…" --artifact {card.name}` which demos a '
+        + f"```python\nimport polyqa\n\nprogram = polyqa.load({json.dumps(handle, ensure_ascii=False)})\n```\n\n"
+        f'`polyqa show {quote(handle)}` prints its prompts, `polyqa why "…" --artifact {quote(handle)}` which demos a '
         f"question gets.\n\n## What compiling changed\n\n{diff}"
     )
+
+
+def _handle(folder: Path) -> str:
+    """Return what a program is loaded by: a name only where names are found and no program has it."""
+    place = folder.resolve()
+    if place.parent == compiled_home() and place.name not in PROGRAMS:
+        return place.name
+    return f"./{folder}" if str(folder) in PROGRAMS else str(folder)
 
 
 def _gain(title: str, gain: Gain) -> str:

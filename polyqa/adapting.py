@@ -29,7 +29,7 @@ from signatures import Passage, PolyqaError
 
 from .compiling import Made, compile
 from .composition import language_model, load, shared_encoder
-from .evaluating import evaluate, make_scorer, shared_reader
+from .evaluating import evaluate, make_scorer, ready_reader, shared_reader
 
 QUESTIONS, JOURNAL = "questions.json", "generated.jsonl"
 _DEV = 0.25  # of the train part: what a recipe picks by
@@ -136,6 +136,7 @@ def adapt(
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
     workers = threads or (2 if model.model == MODEL_NAME else 8)
     given = load_questions(questions) if questions is not None else None
+    ready_reader(reader)
     index = ready_index(passages, out.name, progress=index_progress)
     with kept_calls(out / ".work", max_calls):
         counts: Counts | None = None

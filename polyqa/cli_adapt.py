@@ -25,8 +25,8 @@ def adapt_command(
     prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
     reader: Annotated[
-        str, typer.Option(help="Verifies questions, and reads for Disambig-F1.")
-    ] = "polyqa-minilm-reader",
+        str, typer.Option(help="Verifies questions, reads for Disambig-F1: embedded, a path, or a hub name.")
+    ] = "embedded",
     limit_passages: Annotated[
         int | None, typer.Option(min=1, help="Make questions from so many passages at most.")
     ] = None,

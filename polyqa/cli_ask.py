@@ -26,7 +26,10 @@ def ask_command(
         str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
     ] = None,
     passages: Annotated[
-        int | None, typer.Option("-k", min=1, max=50, help="Passages shown to the language model (5).")
+        int | None,
+        typer.Option(
+            "-k", min=1, max=50, help="Passages shown to the language model (5), where a program has that setting."
+        ),
     ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")

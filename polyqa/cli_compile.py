@@ -1,13 +1,14 @@
 """`polyqa compile`, `polyqa show`, `polyqa diff`, `polyqa why`: make compiled programs and look inside."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 _Lm = Annotated[str, typer.Option(help="Language model that runs the program, as for polyqa ask.")]
 _ApiBase = Annotated[str | None, typer.Option(help="Address of the language model's server.")]
 _Artifact = Annotated[str, typer.Argument(help="Name or folder of a compiled program, or a plain program's name.")]
+_Reader = Annotated[str, typer.Option(help="Reader of Disambig-F1: embedded, a path, or a hub name.")]
 _Index = Annotated[str | None, typer.Option(help="Name or path of the index; by default the program's own.")]
 
 
@@ -23,14 +24,16 @@ def compile_command(
     prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
     api_base: _ApiBase = None,
     measure: Annotated[str, typer.Option(help="What to optimize: dr or disambig_f1.")] = "dr",
-    reader: Annotated[str, typer.Option(help="Reader of Disambig-F1.")] = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="From which score on a run becomes a demo.")
     ] = None,
     predictors: Annotated[
         str | None, typer.Option(help="Which predictors get demos, with commas between; all if not given.")
     ] = None,
-    passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
+    passages: Annotated[
+        int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
     max_calls: Annotated[
@@ -55,6 +58,7 @@ def compile_command(
     from signatures import PolyqaError
 
     from .compiling import compile
+    from .settings import program_settings
 
     if measure not in ("dr", "disambig_f1"):
         raise PolyqaError(f"--measure is dr or disambig_f1, not {measure!r}.")
@@ -63,7 +67,6 @@ def compile_command(
         typer.echo(f"at most {estimated}", err=True)
         return yes or typer.confirm("Start?", err=True)
 
-    settings: dict[str, Any] = {} if passages is None or program == "closed-book" else {"passages": passages}
     made = compile(
         program,
         recipe=recipe,
@@ -84,7 +87,7 @@ def compile_command(
         confirm=confirm,
         max_calls=max_calls,
         progress=Bar,
-        **settings,
+        **program_settings(program, passages, ()),
     )
     if made is None:
         typer.echo("not started", err=True)
@@ -215,7 +218,7 @@ def curve_command(
     lm: _Lm = "polyqa/extractive",
     prompt_lm: Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")] = None,
     api_base: _ApiBase = None,
-    reader: Annotated[str, typer.Option(help="Reader of Disambig-F1.")] = "polyqa-minilm-reader",
+    reader: _Reader = "embedded",
     work: Annotated[Path, typer.Option(help="Folder of the compilations; kept, so that it can go on.")] = Path(
         "runs/curve"
     ),

@@ -24,6 +24,7 @@ _Reader = Annotated[
     str, typer.Option(help="Reader of Disambig-F1: embedded, a path, or a hub name (deepset/roberta-large-squad2).")
 ]
 _Judge = Annotated[str, typer.Option(help="Judge of the grounded metrics: embedded, none, or a language model.")]
+_JudgeApiBase = Annotated[str | None, typer.Option(help="Address of the judge's server.")]
 _Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first line only, citations stripped.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -42,7 +43,9 @@ def evaluate_command(
     reranker: Annotated[
         str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
     ] = None,
-    passages: Annotated[int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5).")] = None,
+    passages: Annotated[
+        int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")
+    ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
     ] = None,
@@ -54,6 +57,7 @@ def evaluate_command(
     seed: _Seed = 0,
     reader: _Reader = "embedded",
     judge: _Judge = "embedded",
+    judge_api_base: _JudgeApiBase = None,
     alce: _Alce = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask failed questions again.")] = False,
@@ -83,7 +87,7 @@ def evaluate_command(
         split=split,
         limit=limit,
         seed=seed,
-        scorer=make_scorer(reader, _judge(judge), alce=alce),
+        scorer=make_scorer(reader, _judge(judge), alce=alce, api_base=judge_api_base),
         threads=threads,
         retry_failed=retry_failed,
         progress=Bar,
@@ -101,6 +105,7 @@ def score_command(
     split: _Split = None,
     reader: _Reader = "embedded",
     judge: _Judge = "embedded",
+    judge_api_base: _JudgeApiBase = None,
     alce: _Alce = False,
     out: Annotated[
         Path | None, typer.Option(help="Keep the scores as a run in this folder, for compare and table.")
@@ -123,13 +128,16 @@ def score_command(
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
     found = read_outputs(outputs)
     asked = load_questions(questions, format=format, split=split)
-    records = score_outputs(found, asked, make_scorer(reader, _judge(judge), alce=alce))
+    scorer = make_scorer(reader, _judge(judge), alce=alce, api_base=judge_api_base)
+    records = score_outputs(found, asked, scorer)
     path = out or outputs.with_suffix("")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         write_atomically(out / PREDICTIONS, "".join(map(line_of, records)))
         write_summary(out, None, records)
-    _show([Run(path, None, records)], as_json)
+    run = Run(path, None, records)
+    _show([run], as_json)
+    typer.echo(f"{run.name}: {len(run.records)} questions, {run.failed} failed", err=True)
 
 
 def compare_command(

@@ -19,9 +19,7 @@ _Name = Annotated[str, typer.Argument(help="Name or path of the index.")]
 def build_command(
     corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file: id, title, text.")],
     name: Annotated[str | None, typer.Option(help="Name or path; by default the file's name.")] = None,
-    checkpoint: Annotated[
-        str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")
-    ] = "polyqa-minilm-colbert",
+    checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Longest passage in tokens.")] = 180,
     overwrite: Annotated[

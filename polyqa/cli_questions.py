@@ -24,7 +24,7 @@ def build_command(
         str, typer.Option(help="Language model: polyqa/extractive (embedded), openai/…, ollama_chat/…, …")
     ] = "polyqa/extractive",
     api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
-    reader: Annotated[str, typer.Option(help="Verifies the questions.")] = "polyqa-minilm-reader",
+    reader: Annotated[str, typer.Option(help="Verifies the questions: embedded, a path, or a hub name.")] = "embedded",
     threads: Annotated[int | None, typer.Option(min=1, help="Passages at once: 8, embedded engine 2.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,

@@ -36,7 +36,7 @@ from programs.state import signature_fingerprints
 from signatures import PolyqaError
 
 from .composition import index_of, language_model, load, warm_up
-from .evaluating import evaluate, make_scorer, shared_reader
+from .evaluating import evaluate, make_scorer, ready_reader
 
 Confirm = Callable[[Estimate], bool]
 
@@ -95,7 +95,7 @@ def compile(
     lm, prompt_lm, api_base
         What runs the program, and what writes instructions (``lm`` if not given).
     measure, reader, threshold
-        The metric; the recipe's threshold if none is given.
+        The metric and its reader, see `make_scorer`; the recipe's threshold if none is given.
     predictors
         Which predictors get demos from labels or runs; the recipe's choice if not given.
     seed, threads
@@ -132,6 +132,7 @@ def compile(
     out = Path(out)
     student = load(program, index=index, **settings)
     warm_up(student, model)
+    reads = ready_reader(reader)
     work = out / ".work"
     with kept_calls(work, max_calls):
         estimated = estimate(
@@ -150,7 +151,7 @@ def compile(
             )
         if not confirm(estimated):
             return None
-        metric = AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold)
+        metric = AnswerMetric(reads, measure=measure, threshold=chosen.threshold)
         workers = threads or (2 if model.model == MODEL_NAME else 8)
         compiled = compile_program(
             student,
@@ -192,7 +193,7 @@ def compile(
         recipe={**chosen.model_dump(mode="json"), "seed": seed},
         measure=measure,
         threshold=chosen.threshold,
-        reader=reader,
+        reader=reads.name,
         train=_data(*sets["train"]),
         dev=_data(*sets["dev"]),
         lm=str(model.model),
@@ -205,7 +206,7 @@ def compile(
         test_gain=test_gain,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60))
+    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60), out)
     return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
 
 
@@ -292,7 +293,7 @@ def draw_curve(
         _questions(dev)[1],
         chosen,
         sizes=sizes,
-        metric=AnswerMetric(shared_reader(reader), measure=measure, threshold=chosen.threshold),
+        metric=AnswerMetric(ready_reader(reader), measure=measure, threshold=chosen.threshold),
         lm=model,
         prompt_lm=_writer(prompt_lm, model, api_base),
         work=work,

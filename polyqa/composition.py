@@ -51,20 +51,30 @@ def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **set
     PolyqaError
         If the name has no provider, or an address is given for the embedded engine.
     """
+    return _language_model(name, api_base, settings, "--api-base")
+
+
+def judge_model(name: str, *, api_base: str | None = None) -> dspy.LM:
+    """Return the language model that judges, at temperature 0; see `language_model`."""
+    return _language_model(name, api_base, {"temperature": 0.0}, "--judge-api-base")
+
+
+def _language_model(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> dspy.LM:
+    """Make a language model; ``option`` is where the command line takes its server's address."""
     if name == MODEL_NAME:
         if api_base:
-            raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no --api-base. Name the server's model.")
+            raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no {option}. Name the server's model.")
         return embedded_lm(_embedded_engine(), **settings)
     if "/" not in name:
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
         )
-    _require_key(name, api_base, settings)
+    _require_key(name, api_base, settings, option)
     connection = {"api_base": api_base} if api_base else {}
     return dspy.LM(name, **{**DEFAULT_SAMPLING, **connection, **settings})
 
 
-def _require_key(name: str, api_base: str | None, settings: dict[str, Any]) -> None:
+def _require_key(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> None:
     """Give a local server without a key the placeholder that clients want; else ask for the key."""
     provider = name.split("/", 1)[0]
     variables = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
@@ -75,7 +85,7 @@ def _require_key(name: str, api_base: str | None, settings: dict[str, Any]) -> N
         settings["api_key"] = "none"
         return
     raise PolyqaError(
-        f"{name} needs a key: set the environment variable {variable}, or name a local server with --api-base."
+        f"{name} needs a key: set the environment variable {variable}, or name a local server with {option}."
     )
 
 
@@ -116,7 +126,8 @@ def load(
     strict
         For compiled programs, see `programs.artifact.load`.
     settings
-        More for the program's constructor, such as ``passages=5``; a compiled program has its own.
+        More for the program's constructor, such as ``passages=5``, see `programs.settings.checked_settings`; a
+        compiled program has its own.
 
     Returns
     -------
@@ -126,7 +137,8 @@ def load(
     Raises
     ------
     PolyqaError
-        If the program, the index or the demos are not there or do not fit.
+        If the program, the index or the demos are not there or do not fit, or a setting is not one of the program's
+        or not of its type.
     """
     own_encoder = shared_encoder(encoder)
     if program not in PROGRAMS and find_artifact(program) is not None:

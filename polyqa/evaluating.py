@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,24 +16,39 @@ from benchmarks.progress import Progress, silent
 from benchmarks.runner import evaluate as run_program
 from benchmarks.runs import Run, RunSettings
 from benchmarks.scoring import Scorer
-from embedded_models import EMBEDDED_READER, Reader
+from embedded_models import EMBEDDED_READER, Reader, reader_name
 from engines.extractive import MODEL_NAME
 from metrics.embedded_judge import EmbeddedJudge
 from metrics.gold import Question
 from metrics.judges import Judge
 from metrics.llm_judge import LLMJudge
+from programs.identity import described_program
+from programs.registry import PROGRAMS
+from programs.settings import checked_settings, setting_types
 from programs.state import program_hash
+from signatures import PolyqaError
 
-from .composition import DEFAULT_PROGRAM, index_of, language_model, load, shared_encoder, warm_up
+from .composition import DEFAULT_PROGRAM, index_of, judge_model, language_model, load, shared_encoder, warm_up
 
 DEFAULT_RUNS = "runs"
 _PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
 
 
-@lru_cache(maxsize=2)
 def shared_reader(name: str) -> Reader:
     """Return the reader of a name, one for all who use it."""
+    return _reader(reader_name(name))
+
+
+@lru_cache(maxsize=2)
+def _reader(name: str) -> Reader:
     return Reader(name)
+
+
+def ready_reader(name: str) -> Reader:
+    """Return `shared_reader` loaded: one that cannot be loaded should cost no call of a language model."""
+    reader = shared_reader(name)
+    reader.read([("warm up?", "warm up")])
+    return reader
 
 
 def make_scorer(
@@ -53,13 +68,23 @@ def make_scorer(
         Score what ALCE scores.
     api_base
         Address of the judge's server.
+
+    Raises
+    ------
+    PolyqaError
+        If the judge is no language model and an address is given, or it needs a key and there is none.
     """
-    own_reader = shared_reader(EMBEDDED_READER if reader == "embedded" else reader)
+    if api_base and judge in (None, "embedded"):
+        raise PolyqaError(
+            f"--judge {judge or 'none'} asks no server, so it takes no --judge-api-base; name the server's model "
+            "with --judge provider/model."
+        )
+    own_reader = shared_reader(reader)
     made: Judge | None = None
     if judge == "embedded":
         made = EmbeddedJudge(own_reader, shared_encoder())
     elif judge is not None:
-        made = LLMJudge(language_model(judge, api_base=api_base, temperature=0.0))
+        made = LLMJudge(judge_model(judge, api_base=api_base))
     return Scorer(own_reader, made, alce=alce)
 
 
@@ -88,7 +113,7 @@ def evaluate(
     Parameters
     ----------
     program, index, demos, settings
-        See `polyqa.load`; or a program from it.
+        See `polyqa.load`; or a program from it, which has its index, demos and settings.
     questions, format, split, limit, seed
         See `benchmarks.loading.load_questions`; or questions.
     lm, api_base
@@ -101,7 +126,15 @@ def evaluate(
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     retry_failed, progress
         See `benchmarks.runner.evaluate`.
+
+    Raises
+    ------
+    PolyqaError
+        If something given is missing or does not fit, or the run's folder holds a run of something else: another
+        program, other settings, another index, model, reader or judge, other questions.
     """
+    if isinstance(program, dspy.Module):
+        _refuse({"index": index, "demos": demos, **settings})
     if isinstance(questions, (str, Path)):
         file = Path(questions)
         called = file.stem if file.suffix else str(questions)
@@ -113,14 +146,18 @@ def evaluate(
     # A reply from DSPy's cache reports no tokens and no time; the run's folder is the cache.
     model = (language_model(lm, api_base=api_base) if isinstance(lm, str) else lm).copy(cache=False)
     scorer = scorer or make_scorer()
-    ready = program if isinstance(program, dspy.Module) else load(program, index=index, demos=demos, **settings)
+    if isinstance(program, dspy.Module):
+        ready, made_of = program, described_program(program)
+    else:
+        ready = load(program, index=index, demos=demos, **settings)
+        made_of = _named_settings(program, settings)
     label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
     opened = index_of(ready)
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
     made = RunSettings(
         program=label,
-        program_state=_state_hash(ready, settings),
+        program_state=_state_hash(ready, made_of),
         lm=model.model,
         lm_settings=_sampling(model),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
@@ -143,10 +180,25 @@ def evaluate(
     )
 
 
-def _state_hash(program: dspy.Module, settings: dict[str, Any]) -> str:
-    return hashlib.sha256(
-        json.dumps([program_hash(program), settings], sort_keys=True, default=str).encode()
-    ).hexdigest()[:16]
+def _refuse(given: Mapping[str, Any]) -> None:
+    """Refuse what only a program's name can be given with."""
+    if names := [name for name, value in given.items() if value is not None]:
+        raise PolyqaError(
+            f"The program is made already: {', '.join(names)} cannot be given. Hand its name to evaluate, or make it "
+            f"with polyqa.load(…, {names[0]}=…)."
+        )
+
+
+def _named_settings(program: str | Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a program by name was given: numbers as they came, a text as what the program takes it for."""
+    types = setting_types(str(program)) if program in PROGRAMS else {}
+    texts = {name: value for name, value in settings.items() if name in types and isinstance(value, str)}
+    return {**settings, **checked_settings(str(program), texts)} if texts else dict(settings)
+
+
+def _state_hash(program: dspy.Module, made_of: Mapping[str, Any]) -> str:
+    text = json.dumps([program_hash(program), made_of], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sampling(lm: dspy.LM) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from question_db.build import chosen_passages, free_place
 from signatures import PolyqaError
 
 from .composition import language_model, open_index, shared_encoder
-from .evaluating import shared_reader
+from .evaluating import ready_reader, shared_reader
 
 Where = Literal["local", "ray"]
 Steps = Callable[[int], AbstractContextManager[Callable[[], None]]]
@@ -82,7 +82,7 @@ def build(
         )
     else:
         model = language_model(lm, api_base=api_base)
-        generate = locally(model, shared_reader(reader), threads or (2 if embedded else 8))
+        generate = locally(model, ready_reader(reader), threads or (2 if embedded else 8))
     with steps(len(chosen_passages(opened, limit, seed))) as step:
         return build_questions(
             opened,

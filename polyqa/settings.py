@@ -11,31 +11,47 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str]) -
     Parameters
     ----------
     program
-        Its name. ``passages`` is left out for programs that do not retrieve, so that one command line can
-        run all programs.
+        Its name. ``passages`` is left out for programs whose constructor has no such setting, so that one
+        command line can run all programs.
     passages
         Of ``-k``.
     pairs
         ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such, else as text.
 
+    Returns
+    -------
+    dict
+        The values as they were given: a run is known by them, and loading turns them into their types.
+
     Raises
     ------
     PolyqaError
-        If a pair has no name or no value.
+        If a pair has no name or no value, is no setting of the program, or is not of its type.
     """
     from programs.registry import REGISTRY
+    from programs.settings import checked_settings, setting_types
     from signatures import PolyqaError
 
-    settings: dict[str, Any] = {}
-    entry = REGISTRY.get(program)
-    if passages is not None and (entry is None or "index" in entry.needs):
-        settings["passages"] = passages
+    given: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip().isidentifier():
             raise PolyqaError(f"--set {pair}: write NAME=VALUE, such as --set depth=2.")
-        try:
-            settings[name.strip()] = json.loads(value)
-        except ValueError:
-            settings[name.strip()] = value.strip()
-    return settings
+        given[name.strip()] = _value(value.strip())
+    registered = program in REGISTRY
+    if given and not registered:
+        raise PolyqaError(
+            f"{program} takes no --set: the settings of a compiled program are fixed; others have "
+            f"{', '.join(REGISTRY)}."
+        )
+    if registered:
+        checked_settings(program, given)
+    shown = passages is not None and (not registered or "passages" in setting_types(program))
+    return {"passages": passages, **given} if shown else given
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

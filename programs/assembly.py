@@ -18,6 +18,7 @@ from question_db import QuestionDatabase, QuestionRetriever, questions_path
 from signatures import PolyqaError
 
 from .registry import program_class, registered
+from .settings import checked_settings
 
 READER_RERANKER = "reader"
 
@@ -47,14 +48,14 @@ def assemble(
         Folder of the database of questions, for programs that need one; by default ``questions`` in the
         index's folder.
     settings
-        More for the program's constructor, such as ``passages=5``.
+        More for the program's constructor, such as ``passages=5``, see `settings.checked_settings`.
 
     Raises
     ------
     PolyqaError
-        If the program or the index is not there, or the program does not take a setting.
+        If the program or the index is not there, or a setting is not one of the program's or not of its type.
     """
-    chosen = program_class(program)
+    chosen, settings = program_class(program), checked_settings(program, settings)
     parts: list[Any] = []
     if retrieves(program):
         opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)

@@ -4,16 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import FAILURE, question, questions, record
+from harness import FAILURE, fields, question, questions, record, scripted
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.outputs import read_outputs, score_outputs
 from benchmarks.records import Record
+from benchmarks.runner import FIRST_FAILURES
 from benchmarks.runs import line_of, summarize
 from benchmarks.scoring import Output, Scorer
 from embedded_models import Encoder, Reader
 from metrics.embedded_judge import EmbeddedJudge
+from metrics.llm_judge import LLMJudge
 from signatures import Interpretation, Passage, PolyqaError
 
 BLUE = (Interpretation(question="Which?", answer="blue"),)
@@ -215,6 +217,40 @@ def test_a_failed_record_of_ours_stays_failed(tmp_path: Path) -> None:
     assert read(tmp_path, "".join(map(line_of, records))).keys() == {"a"}
     foreign = '{"id": "a", "answer": "x", "error": "slow"}'
     assert read(tmp_path, foreign) == {"a": Output("x")}
+
+
+def judged(at: int) -> Output:
+    return Output(f"q{at} may be blue, or green.", passages=(Passage(pid="p", text=f"q{at} is blue."),))
+
+
+def test_a_judge_that_fails_on_one_question_leaves_the_others_their_scores(reader: Reader) -> None:
+    with scripted(lambda prompt: "???" if "q1" in prompt else fields(supported="Yes")) as (lm, _):
+        scorer = Scorer(reader, LLMJudge(lm, threads=1))
+        records = score_outputs({f"q{at}": judged(at) for at in range(3)}, questions(4), scorer)
+    assert [one.error and one.error.kind for one in records] == [None, "JudgeError", None, "Missing"]
+    bad = records[1]
+    assert bad.error is not None
+    assert bad.error.message.startswith("The judge openai/scripted failed on question 'q1': ")
+    assert bad.error.reply == "???"
+    assert (bad.answer, bad.passages) == ("", ()), "it counts as an empty answer"
+    assert [one.scores["str_em"] for one in records] == [1.0, 0.0, 1.0, 0.0]
+    assert [one.scores.get("g_recall_whole") for one in records] == [2.0, None, 2.0, None]
+    assert summarize(records)["failed"].value == 50.0
+
+
+@pytest.mark.parametrize("good", [False, True])
+def test_a_judge_that_fails_from_the_first_on_is_not_asked_about_all(good: bool, reader: Reader) -> None:
+    asked = questions(FIRST_FAILURES + 4)
+    given = {one.id: judged(at) for at, one in enumerate(asked)} | {"q0": Output("Nobody was shown a passage.")}
+    reply = fields(supported="Yes")
+    with scripted(lambda prompt: reply if good and "q2 " in prompt else "???") as (lm, server):
+        scorer = Scorer(reader, LLMJudge(lm, threads=1))
+        if good:
+            assert sum(one.error is not None for one in score_outputs(given, asked, scorer)) == FIRST_FAILURES + 2
+            return
+        with pytest.raises(PolyqaError, match=r"failed on the first 8 .* on question 'q8': .*--judge none"):
+            score_outputs(given, asked, scorer)
+        assert not any("q9" in str(request["messages"][-1]) for request in server.requests)
 
 
 def test_questions_of_one_reading_are_scored_too(scorer: Scorer) -> None:

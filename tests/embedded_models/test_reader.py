@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from embedded_models import Reader, Reading
+from embedded_models import EMBEDDED_READER, Reader, Reading
 from embedded_models.shipped import reader_path
 
 KETTLE = "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville."
@@ -26,6 +26,13 @@ def assert_same(found: list[Reading], expected: list[Reading]) -> None:
         assert [(s.text, s.start, s.end) for s in one.spans] == [(s.text, s.start, s.end) for s in other.spans]
         assert [s.score for s in one.spans] == pytest.approx([s.score for s in other.spans], abs=1e-3)
         assert one.null_score == pytest.approx(other.null_score, abs=1e-3)
+
+
+def test_embedded_is_short_for_the_shipped_reader() -> None:
+    short = Reader("embedded")
+    assert short.name == Reader().name == EMBEDDED_READER
+    assert "green" in short.read([PAIRS[0]])[0].answer()
+    assert Reader("some/reader").name == "some/reader"
 
 
 @pytest.mark.parametrize(("pair", "answer"), [(0, "green"), (1, "1987"), (2, "seven in the evening")])

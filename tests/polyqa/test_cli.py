@@ -132,7 +132,7 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
     more = tmp_path / "more.tsv"
     more.write_text("chisel\tA chisel is struck with a mallet to cut joints.\tChisel\n")
     place = str(tmp_path / "indexes" / "tools")
-    assert run("index", "build", str(corpus), "--name", place)[0] == 0
+    assert run("index", "build", str(corpus), "--name", place, "--checkpoint", "embedded")[0] == 0
     assert run("index", "build", str(corpus), "--name", place)[0] == 2
     assert "added 1 passages" in run("index", "add", place, str(more))[1]
     assert "Chisel" in run("index", "search", place, "struck with a mallet", "-k", "1")[1]
@@ -141,6 +141,7 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
     assert {passage["pid"] for passage in found} == {"plane", "chisel"}
     info = json.loads(run("index", "info", place, "--json")[1])
     assert info["passages"] == 2
+    assert info["checkpoint"] == "polyqa-minilm-colbert"
     assert "is whole" in run("index", "check", place)[1]
 
 
@@ -186,9 +187,10 @@ def test_programs_are_listed_with_paper_and_cost(run: Run) -> None:
     assert all(name in table for name in listed)
 
 
-def test_set_reaches_the_switches_of_a_program(run: Run) -> None:
+@pytest.mark.parametrize("text", ["false", "False", "off"])
+def test_set_reaches_the_switches_of_a_program(text: str, run: Run) -> None:
     question = "When did Titanic come out?"
-    code, out, _ = run("ask", question, "--program", "toc", "--set", "depth=1", "--set", "pruning=false", "--json")
+    code, out, _ = run("ask", question, "--program", "toc", "--set", "depth=1", "--set", f"pruning={text}", "--json")
     tree = json.loads(out)["tree"]
     assert code == 0
     assert tree["children"]
@@ -207,10 +209,32 @@ def test_ask_draws_the_tree(run: Run) -> None:
         (["--set", "depth"], "NAME=VALUE"),
         (["--set", "=2"], "NAME=VALUE"),
         (["--program", "toc", "--set", "depth=0"], "depth must be at least 1"),
-        (["--program", "toc", "--set", "bark=oak"], "bark"),
+        (["--program", "toc", "--set", "bark=oak"], "toc has no setting 'bark'; its settings: passages (int), "),
+        (["--program", "toc", "--set", "pruning=maybe"], "The setting pruning of toc is true or false, not 'maybe'"),
+        (["--program", "rac", "--set", "passages=2.5"], "The setting passages of rac is int, not 2.5"),
+        (["--program", "rac", "--set", "index=x"], "rac has no setting 'index'; its settings: passages (int), cand"),
+        (["--program", "rac", "--set", "program=toc"], "rac has no setting 'program'"),
+        (["--program", "rac-homonyms", "--set", "index=x"], "settings of a compiled program are fixed"),
+        (["--program", "oracle", "--set", "index=x"], "others have auto, closed-book"),
+        (["--program", "rac", "--set", "passages=" + "[" * 100_000], "The setting passages of rac is int, not '[[["),
     ],
 )
 def test_settings_that_do_not_fit_are_explained(run: Run, words: list[str], told: str) -> None:
     code, _, error = run("ask", "Who?", *words)
     assert code == 2
     assert told in error
+    assert len([line for line in error.splitlines() if line.startswith("polyqa:")]) == 1
+
+
+@pytest.mark.parametrize("name", ["name", "lm", "runs", "threads", "questions", "progress"])
+def test_what_evaluate_takes_itself_is_no_setting(name: str, run: Run, tmp_path: Path) -> None:
+    code, _, error = run("evaluate", "--program", "rac", "--runs", str(tmp_path), "--set", f"{name}=x")
+    assert (code, f"rac has no setting '{name}'" in error) == (2, True), error
+
+
+def test_one_command_line_runs_all_programs(run: Run) -> None:
+    """Passages are left out where a program has no such setting, though it retrieves."""
+    for program in ("verdict", "query-refinement"):
+        code, out, error = run("ask", "Who founded Rome?", "--program", program, "-k", "3", "--json")
+        assert code == 0, error
+        assert json.loads(out)["answer"]

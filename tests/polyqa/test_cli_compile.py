@@ -1,8 +1,11 @@
 import json
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness import ScriptedEngine, fields
+from openai_server import serve
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -60,6 +63,33 @@ def test_compile_prints_the_gain_and_saves(questions: dict[str, str], run: Run, 
     assert card["index"] is None
     assert card["dev_gain"]["before"]["n"] == 4
     assert (out / "program.json").exists()
+
+
+def test_compile_takes_passages_for_any_program(questions: dict[str, str], run: Run, tmp_path: Path) -> None:
+    words = ["compile", "--out", str(tmp_path / "made"), "--reader", "embedded", "-k", "2", "--yes", "--json"]
+    words += ["--train", questions["train"], "--dev", questions["dev"]]
+    code, printed, err = run(*words, "--program", "query-refinement")
+    assert code == 0, err
+    card = json.loads(printed)
+    assert (card["settings"], card["reader"]) == ({}, "polyqa-minilm-reader")
+    readme = (tmp_path / "made" / "README.md").read_text()
+    assert f'polyqa.load("{tmp_path}/made")' in readme
+    assert f"polyqa show {tmp_path}/made" in readme
+    code, printed, err = run(*[word.replace("made", "rac") for word in words], "--program", "rac")
+    assert (code, json.loads(printed)["settings"]) == (0, {"passages": 2}), err
+
+
+def test_a_reader_that_is_not_there_costs_no_call(questions: dict[str, str], run: Run, tmp_path: Path) -> None:
+    words = ["--train", questions["train"], "--dev", questions["dev"], "--reader", "/nowhere/reader"]
+    with serve(ScriptedEngine(lambda prompt: fields(answer="I cannot say."))) as server:
+        words += ["--lm", f"openai/model-{uuid.uuid4().hex}", "--api-base", server.base, "--program", "closed-book"]
+        for command in (
+            ["compile", "--out", str(tmp_path / "made"), "--yes"],
+            ["curve", "--out", str(tmp_path / "curve.png"), "--work", str(tmp_path / "work")],
+        ):
+            code, _, err = run(*command, *words)
+            assert (code, "/nowhere/reader" in err) == (2, True), err
+    assert server.requests == []
 
 
 def test_show_prints_card_and_prompts(artifact: Path, run: Run) -> None:

@@ -189,7 +189,69 @@ def test_numbers_out_of_range_are_refused(words: tuple[str, str], run: Run) -> N
     assert (code, "greater than or equal to 1" in err) == (2, True), err
 
 
+def judge(prompt: str) -> str:
+    """Find everything supported, and no reading covered."""
+    return fields(supported="Yes", covered="[]", kept="[1]")
+
+
+def test_a_judge_of_ones_own_server_judges(
+    run: Run, some: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model = f"openai/judge-{uuid.uuid4().hex}"
+    words = ("--questions", some, "--judge", model)
+    program = ("evaluate", "--program", "rac", "-k", "2", "--runs", tmp_path, "--name", "mine", "--json")
+    outputs = tmp_path / "theirs.json"
+    ids = list(json.loads(some.read_text()).get("dev", json.loads(some.read_text())))
+    outputs.write_text(json.dumps([{"id": ids[0], "answer": "In 1991.", "passages": ["It was in 1991."]}]))
+    for command in (program, ("score", outputs, "--json")):
+        code, _, err = run(*command, *words)
+        assert code == 2
+        assert "OPENAI_API_KEY" in only_error(err)
+        assert "local server with --judge-api-base" in err
+        with serve(ScriptedEngine(judge)) as server:
+            code, out, err = run(*command, *words, "--judge-api-base", server.base)
+        assert code == 0, err
+        assert {request["model"] for request in server.requests} == {model.removeprefix("openai/")}
+        assert strict_json(out)[0]["metrics"]["sufficient"]["n"] >= 1
+    assert "judge" in (tmp_path / "mine" / SETTINGS).read_text()
+    assert "127.0.0.1" not in (tmp_path / "mine" / SETTINGS).read_text(), "addresses are not kept"
+
+
+@pytest.mark.parametrize("command", ["evaluate", "score"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none", "--judge none asks no server"),
+        ("embedded", "--judge embedded asks no server"),
+        ("polyqa/extractive", "takes no --judge-api-base"),
+    ],
+)
+def test_an_address_needs_a_judge_behind_it(command: str, name: str, told: str, run: Run, tmp_path: Path) -> None:
+    outputs = tmp_path / "theirs.json"
+    outputs.write_text('{"x": "y"}')
+    words = (outputs,) if command == "score" else ("--runs", tmp_path)
+    code, _, err = run(command, *words, "--judge", name, "--judge-api-base", "http://127.0.0.1:9/v1")
+    assert (code, told in only_error(err)) == (2, True), err
+
+
 # score
+
+
+def test_score_keeps_what_could_be_judged(run: Run, some: Path, tmp_path: Path) -> None:
+    data = json.loads(some.read_text())
+    asked = data.get("dev", data)
+    ids = list(asked)
+    outputs, out = tmp_path / "theirs.json", tmp_path / "scored"
+    outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
+    words = ("score", outputs, "--questions", some, "--out", out, "--json")
+    with serve(ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in prompt else judge(prompt))) as server:
+        model = f"openai/judge-{uuid.uuid4().hex}"
+        code, told, err = run(*words, "--judge", model, "--judge-api-base", server.base)
+    assert code == 0, err
+    assert "scored: 4 questions, 1 failed" in err
+    assert strict_json(told)[0]["failed"] == 1
+    assert [one.error and one.error.kind for one in read_records(out / PREDICTIONS)] == [None, "JudgeError", None, None]
 
 
 def test_score_takes_the_answers_of_any_system(run: Run, some: Path, tmp_path: Path) -> None:

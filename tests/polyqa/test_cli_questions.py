@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from openai_server import serve
 
 from colbert_index import ColBERTIndex, build_index, read_corpus
 from colbert_index.store import checkpoint_home
 from embedded_models import Encoder
+from engines.extractive import ExtractiveEngine
 
 Run = Callable[..., tuple[int, str, str]]
 CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
@@ -92,6 +94,17 @@ def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], 
     assert code == 2
     assert told in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_reader_that_is_not_there_costs_no_call(run: Run, home: Path, tmp_path: Path) -> None:
+    with serve(ExtractiveEngine()) as server:
+        words = ("--lm", "openai/writer", "--api-base", server.base, "--reader", "/nowhere/reader")
+        code, _, err = run("questions", "build", "--index", "six", "--out", str(tmp_path / "some"), *words)
+        assert (code, "/nowhere/reader" in err) == (2, True), err
+        code, _, err = run("adapt", str(CORPUS), "--program", "rac", "--out", str(tmp_path / "made"), "--yes", *words)
+        assert (code, "/nowhere/reader" in err) == (2, True), err
+    assert server.requests == []
+    assert not (home / "indexes" / "made").exists()
 
 
 def test_ask_answers_from_the_questions(built: Path, run: Run) -> None:

@@ -176,7 +176,7 @@ def test_assembly_finds_the_questions_and_says_how_to_make_them(
         assemble("sixpaq", index=index, encoder=encoder)
     with pytest.raises(PolyqaError, match="other passages"):
         assemble("sixpaq", index=index, encoder=encoder, questions=bridges.path / "questions")
-    with pytest.raises(PolyqaError, match="cannot be made with"):
+    with pytest.raises(PolyqaError, match="by of sixpaq is max or count or index, not 'mean'"):
         assemble("sixpaq", index=bridges, encoder=encoder, by="mean")
 
 

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from optimizers.readme import artifact_readme
+from programs.artifact import README, artifact_names, compiled_home, find_artifact, read_artifact
+
+
+def told(folder: str | Path) -> list[str]:
+    """Return the lines of an artifact's README that say how it is loaded."""
+    text = artifact_readme(read_artifact("rac-homonyms").card, "", folder)
+    return [line for line in text.splitlines() if "polyqa.load(" in line or "polyqa show" in line]
+
+
+@pytest.mark.parametrize("name", artifact_names())
+def test_the_readme_of_a_shipped_artifact_is_what_its_card_gives(name: str) -> None:
+    written = (compiled_home() / name / README).read_text(encoding="utf-8")
+    assert written.startswith(artifact_readme(read_artifact(name).card, "", compiled_home() / name))
+
+
+def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Path) -> None:
+    assert told("mine/oc") == [
+        'program = polyqa.load("mine/oc")',
+        '`polyqa show mine/oc` prints its prompts, `polyqa why "…" --artifact mine/oc` which demos a question gets.',
+    ]
+    load, show = told(tmp_path / "two words")
+    assert load == f'program = polyqa.load("{tmp_path}/two words")'
+    assert f"polyqa show '{tmp_path}/two words'" in show
+
+
+def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(compiled_home() / "mine")[0] == 'program = polyqa.load("mine")'
+    monkeypatch.chdir(compiled_home().parent)
+    assert told("compiled/mine")[0] == 'program = polyqa.load("mine")'
+    assert find_artifact("rac-homonyms") == compiled_home() / "rac-homonyms"
+    # `rac` is the plain program wherever a compiled one of that name lies.
+    assert told("compiled/rac")[0] == 'program = polyqa.load("compiled/rac")'
+    monkeypatch.chdir("/")
+    assert told("rac")[0] == 'program = polyqa.load("./rac")'
