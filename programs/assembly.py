@@ -20,6 +20,8 @@ from signatures import PolyqaError
 from .registry import program_class, registered
 
 READER_RERANKER = "reader"
+PARTS = frozenset({"program", "index", "encoder", "reranker", "questions"})
+"""What `assemble` is given by name, and what therefore is no setting of a program."""
 
 
 def assemble(
