@@ -23,14 +23,13 @@ from programs.state import dump_program, load_program, program_hash
 from signatures import PolyqaError
 
 from .calls import CallCounter, kept_calls
+from .checks import check_measurable, check_recipe, check_writer
 from .labels import label_demos
 from .meter import Meter
 from .pool import Demo, bootstrap_pool
 from .recipe import Recipe
 from .splits import check_disjoint
 from .teleprompters import run_teleprompter
-
-EMBEDDED = "polyqa/"  # models of this process cannot write instructions
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,8 @@ def compile(
     Parameters
     ----------
     program
-        Any program whose predictors are `KNNPredict` or `dspy.Predict`; it is not changed.
+        Any program; it is not changed. Recipes that pick the nearest demos (`Recipe.k`) need predictors that can,
+        `programs.KNNPredict` with an encoder.
     trainset
         Demos come from here, and only from here.
     devset
@@ -93,7 +93,7 @@ def compile(
         A folder for what a killed compilation needs to go on: call it again with the same arguments. It
         may be deleted afterwards.
     seed, threads
-        Of every random choice, and questions at once.
+        Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
     max_calls
         Stop when so many calls of language models have gone out, those of stopped compilations in ``work``
         included.
@@ -103,14 +103,18 @@ def compile(
     Raises
     ------
     PolyqaError
-        If a question is in both sets, the recipe needs a language model that writes and there is none,
-        ``work`` is of another compilation, or ``max_calls`` is reached.
+        If a question is in both sets, or has no reference answer that the measure needs; if the recipe needs a
+        language model that writes and there is none, or does not fit the program; if ``work`` is of another
+        compilation, or ``max_calls`` is reached.
     """
     check_disjoint({"the trainset": trainset, "the devset": devset})
     writer = prompt_lm or lm
     check_writer(recipe, str(writer.model))
     if not trainset or not devset:
         raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    check_recipe(recipe, program, len(trainset))
+    scored = {"the trainset": trainset} if recipe.runs_train else {}
+    check_measurable(metric.measure, {**scored, "the devset": devset})
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     _check_same(work / "compilation.json", program, trainset, devset, recipe, metric, lm, writer, seed)
@@ -137,22 +141,6 @@ def compile(
             meter.add(seconds=time.perf_counter() - started)
     headline = metric.measure
     return Compiled(compiled, before, after, compare_runs(before, after, headline=headline), meter.spent)
-
-
-def check_writer(recipe: Recipe, model: str) -> None:
-    """Check that a recipe's instructions can be written.
-
-    Raises
-    ------
-    PolyqaError
-        If the recipe writes instructions and the model runs in this process, which cannot write.
-    """
-    if recipe.writes and model.startswith(EMBEDDED):
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
-            "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
-            "knn, labels, knn-bootstrap, knn-then-bootstrap, bootstrap or bootstrap-search."
-        )
 
 
 @dataclass(frozen=True)
@@ -182,6 +170,7 @@ def _check_same(
 ) -> None:
     """Check that what lies in a working folder was made by the same compilation; write down which one it is."""
     retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
+    reranker = getattr(program, "reranker", None)
     settings = {
         "program": f"{type(program).__name__} {program_hash(program)}",
         "settings": {
@@ -190,6 +179,7 @@ def _check_same(
             if name[0] != "_" and isinstance(value, (int, float, str))
         },
         "index": [str(one.fingerprint) for one in retrievers if hasattr(one, "fingerprint")],
+        "reranker": f"{type(reranker).__name__} {getattr(reranker, 'name', '')}".strip() if reranker else None,
         "train": questions_fingerprint(trainset),
         "dev": questions_fingerprint(devset),
         "recipe": recipe.model_dump(mode="json"),
@@ -215,7 +205,7 @@ def _check_same(
 def _compile(recipe: Recipe, program: dspy.Module, context: _Context, path: tuple[str, ...]) -> dspy.Module:
     path = (*path, recipe.name)
     if recipe.optimizer == "chain":
-        for number, step in enumerate(recipe.steps):
+        for number, step in enumerate(recipe.parts):
             program = _compile(step, program, context, (*path, str(number)))
         return program
     done = context.work / f"{'-'.join(path)}.json"
@@ -260,11 +250,6 @@ def _metric(recipe: Recipe, context: _Context) -> AnswerMetric:
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], recipe: Recipe, seed: int) -> None:
     """Give the predictors their demos; those that the recipe leaves out keep theirs."""
     chosen = {name: pool for name, pool in pools.items() if not recipe.predictors or name in recipe.predictors}
-    if strange := sorted(set(recipe.predictors) - set(pools)):
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
-            f"{', '.join(pools)}."
-        )
     if recipe.k is None:
         draw = random.Random(seed)
         chosen = {

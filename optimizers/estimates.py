@@ -1,16 +1,23 @@
 """What compiling will take: calls, tokens and money, before it starts."""
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import dspy
+from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
+from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS as MIPRO_SETTINGS
+from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
 from benchmarks.runs import write_atomically
 from metrics.gold import Question
 from programs.recording import recording
 from programs.state import program_hash
 
+from .calls import CallCounter
+from .checks import SIMBA_BATCH
 from .recipe import Recipe
 
 # Tokens of one call that writes an instruction, as seen with DSPy's proposers: they show the program,
@@ -20,16 +27,20 @@ _WRITING_INPUT, _WRITING_OUTPUT = 3_000, 400
 
 @dataclass(frozen=True)
 class PerQuestion:
-    """What one question takes, measured on one question."""
+    """What one question takes, measured on one question.
+
+    ``made`` calls had gone out when it was measured, by whatever came before and by measuring.
+    """
 
     calls: float
     input_tokens: float
     output_tokens: float
+    made: int = 0
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a compilation takes at most, roughly.
+    """What a compilation takes: runs and calls at most, tokens and money roughly.
 
     Attributes
     ----------
@@ -39,6 +50,8 @@ class Estimate:
         Of the language model; instruction writing included.
     dollars
         ``None`` if the price of the model is not known.
+    limited
+        Whether it is known how many calls a run takes at most; else ``calls`` is rough, too.
     """
 
     questions: int
@@ -46,16 +59,20 @@ class Estimate:
     input_tokens: int
     output_tokens: int
     dollars: float | None
+    limited: bool = True
 
     def __str__(self) -> str:
-        money = "price unknown" if self.dollars is None else f"about ${self.dollars:.2f}"
+        money = "price unknown" if self.dollars is None else f"${self.dollars:.2f}"
+        calls = f"{self.calls:,} calls, about" if self.limited else f"about {self.calls:,} calls,"
         return (
-            f"{self.questions:,} runs of the program, about {self.calls:,} calls, {self.input_tokens:,} + "
-            f"{self.output_tokens:,} tokens, {money}"
+            f"{self.questions:,} runs of the program, {calls} {self.input_tokens:,} + {self.output_tokens:,} tokens, "
+            f"{money}"
         )
 
 
-def measure_question(program: dspy.Module, question: Question, lm: dspy.LM, kept: Path) -> PerQuestion:
+def measure_question(
+    program: dspy.Module, question: Question, lm: dspy.LM, kept: Path, counter: CallCounter | None = None
+) -> PerQuestion:
     """Run the program once and return what it took.
 
     Parameters
@@ -64,6 +81,8 @@ def measure_question(program: dspy.Module, question: Question, lm: dspy.LM, kept
         What is run. No cache answers: its replies would cost nothing.
     kept
         A JSON file. It keeps what was measured, so that a command that goes on need not measure again.
+    counter
+        Of the calls that went out.
     """
     of = {"program": program_hash(program), "question": question.question, "lm": str(lm.model)}
     if kept.exists():
@@ -72,7 +91,8 @@ def measure_question(program: dspy.Module, question: Question, lm: dspy.LM, kept
             return PerQuestion(**earlier["took"])
     with recording(lm.copy(cache=False)) as recorder:
         program(question=question.question)
-    took = PerQuestion(len(recorder.calls), recorder.input_tokens, recorder.output_tokens)
+    made = counter.made if counter is not None else 0
+    took = PerQuestion(len(recorder.calls), recorder.input_tokens, recorder.output_tokens, made)
     write_atomically(kept, json.dumps({"of": of, "took": asdict(took)}, ensure_ascii=False))
     return took
 
@@ -80,49 +100,112 @@ def measure_question(program: dspy.Module, question: Question, lm: dspy.LM, kept
 def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:
     """Return how often a recipe runs the program, and how many instructions are written, at most.
 
-    Sources: the loops of DSPy's optimizers. Evaluation on dev before and after is not counted here.
+    Sources: the loops of DSPy's optimizers. Evaluation on dev before and after is not counted here, nor is what
+    is asked again: a reply that cannot be parsed, a question that DSPy takes for stuck (after two minutes).
+
+    Parameters
+    ----------
+    recipe
+        Its settings decide.
+    train, dev, predictors
+        How many; of the predictors only those that the recipe names count, if it names any.
     """
-    settings = recipe.settings
-
-    def number(name: str, default: int) -> int:
-        value = settings.get(name)
-        return int(value) if isinstance(value, (int, float)) else default
-
+    own = len(set(recipe.predictors)) or predictors
     match recipe.optimizer:
         case "labels":
             return 0, 0
-        case "bootstrap" | "few-shot":
-            return train * number("max_rounds", 1), 0
+        case "bootstrap":
+            return train, 0
+        case "few-shot":
+            return train * recipe.number("max_rounds", 1), 0
         case "few-shot-search":
-            candidates = number("num_candidate_programs", 16)
-            return (candidates + 3) * dev + (candidates + 1) * train, 0
+            # On dev: no demos, labelled ones, those of the trainset's order, and each candidate. The first two
+            # are not bootstrapped.
+            candidates = recipe.number("num_candidate_programs", 16)
+            return (candidates + 3) * dev + (candidates + 1) * train * recipe.number("max_rounds", 1), 0
         case "copro":
-            breadth, depth = number("breadth", 10), number("depth", 3)
-            return breadth * depth * predictors * predictors * train, breadth * depth * predictors
+            return _copro(recipe, train, own)
         case "mipro":
-            candidates = number(
-                "num_candidates", {"light": 6, "medium": 12, "heavy": 18}.get(str(settings.get("auto", "light")), 6)
-            )
-            trials = number("num_trials", 2 * candidates * max(1, predictors))
-            return candidates * train + (trials + 2) * dev, candidates * predictors + predictors + 5
+            return _mipro(recipe, train, dev, own)
         case "simba":
-            steps, size = number("max_steps", 8), number("bsize", 32)
-            candidates = number("num_candidates", 6)
-            return steps * size * 2 * candidates + (steps + 1) * train, steps * candidates
+            return _simba(recipe, train)
         case "gepa":
-            per_full = train + dev
-            budget = number("max_metric_calls", 0) or number("max_full_evals", 0) * per_full
-            budget = budget or {"light": 6, "medium": 12, "heavy": 18}.get(str(settings.get("auto")), 6) * 4 * max(
-                dev, 1
-            )
-            return budget, max(1, budget // max(1, number("reflection_minibatch_size", 3) * 2 + 1))
+            return _gepa(recipe, train, dev, own)
         case "chain":
-            parts = [runs_and_writings(step, train, dev, predictors) for step in recipe.steps]
+            parts = [runs_and_writings(step, train, dev, predictors) for step in recipe.parts]
             return sum(runs for runs, _ in parts), sum(writings for _, writings in parts)
 
 
+def _copro(recipe: Recipe, train: int, predictors: int) -> tuple[int, int]:
+    breadth, depth = recipe.number("breadth", 10), recipe.number("depth", 3)
+    # With several predictors each depth tries the instructions of all depths so far again.
+    tried = breadth * (depth * (depth + 1) // 2 if predictors > 1 else depth)
+    return tried * predictors * train, breadth * depth * predictors
+
+
+def _mipro(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:
+    candidates = recipe.number("num_candidates", 0)
+    bare = recipe.number("max_bootstrapped_demos", 4) == recipe.number("max_labeled_demos", 4) == 0
+    size = recipe.number("minibatch_size", 35)
+    if candidates:  # given, together with the number of trials
+        proposed, trials = candidates, recipe.number("num_trials", 0)
+        minibatch = dev >= size and recipe.settings.get("minibatch") is not False
+    else:
+        auto = _preset(recipe, MIPRO_SETTINGS)
+        candidates, dev = auto["n"], min(dev, auto["val_size"])
+        proposed = candidates if bare else candidates // 2
+        parameters = predictors if bare else 2 * predictors
+        trials = int(max(2 * parameters * math.log2(candidates), 1.5 * candidates))
+        minibatch = dev > MIN_MINIBATCH_SIZE
+    whole = trials // max(1, recipe.number("minibatch_full_eval_steps", 5)) + 2
+    tried = dev + (trials * size + whole * dev if minibatch else trials * dev)
+    # One of the sets of demos is empty. An instruction takes three calls, as program and module are described
+    # for each; the trainset is summarized in steps of ten questions.
+    return max(0, candidates - 1) * train + tried, 3 * proposed * predictors + 2 + min(9, train // 10)
+
+
+def _simba(recipe: Recipe, train: int) -> tuple[int, int]:
+    steps, size = recipe.number("max_steps", 8), recipe.number("bsize", SIMBA_BATCH)
+    candidates = recipe.number("num_candidates", 6)
+    # Each step: as many runs of every question as there are candidates, then the new programs, one more. In the
+    # end the winners of the steps on the whole trainset.
+    runs = steps * size * (2 * candidates + 1) + (min(steps, candidates) + 1) * train
+    return runs, steps * (candidates + 1)
+
+
+def _gepa(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:
+    budget = recipe.number("max_metric_calls", 0) or recipe.number("max_full_evals", 0) * (train + dev)
+    if not budget:
+        # DSPy's own sum; it reads nothing of the optimizer, which could not be made without its models.
+        budget = dspy.GEPA.auto_budget(
+            None,
+            num_preds=predictors,
+            num_candidates=_preset(recipe, GEPA_SETTINGS)["n"],
+            valset_size=dev,
+        )
+    size = recipe.number("reflection_minibatch_size", 3)
+    # The budget is looked at before a round: the last one may go over it by two minibatches (or the five questions
+    # of a merged program) and the whole of dev. A round that writes an instruction takes two minibatches at least.
+    runs = max(dev, budget - 1 + max(2 * size, 5) + dev)
+    updated = predictors if recipe.settings.get("component_selector") == "all" else 1
+    return runs, updated * math.ceil(max(0, budget - dev) / (2 * size))
+
+
+def _preset(recipe: Recipe, presets: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
+    return presets.get(str(recipe.settings.get("auto")), presets["light"])
+
+
 def estimate(
-    recipe: Recipe, per_question: PerQuestion, *, train: int, dev: int, predictors: int, lm: str, prompt_lm: str
+    recipe: Recipe,
+    per_question: PerQuestion,
+    *,
+    train: int,
+    dev: int,
+    predictors: int,
+    lm: str,
+    prompt_lm: str,
+    most: int | None = None,
+    further: int = 0,
 ) -> Estimate:
     """Return what a compilation takes at most, with the two evaluations on dev.
 
@@ -136,19 +219,25 @@ def estimate(
         How many.
     lm, prompt_lm
         Names, for the price.
+    most
+        How many calls a run takes at most, see `programs.registry.most_calls`; as many as were measured if that is
+        not known.
+    further
+        Runs of the program besides: evaluations on other questions.
     """
     runs, writings = runs_and_writings(recipe, train, dev, predictors)
-    runs += 2 * dev
+    runs += 2 * dev + further
     run_in, run_out = runs * per_question.input_tokens, runs * per_question.output_tokens
     write_in, write_out = writings * _WRITING_INPUT, writings * _WRITING_OUTPUT
     prices = [_price(lm, run_in, run_out), _price(prompt_lm, write_in, write_out) if writings else 0.0]
     known = [one for one in prices if one is not None]
     return Estimate(
         questions=runs,
-        calls=round(runs * per_question.calls) + writings,
+        calls=round(runs * (per_question.calls if most is None else most)) + writings,
         input_tokens=round(run_in + write_in),
         output_tokens=round(run_out + write_out),
         dollars=sum(known) if len(known) == len(prices) else None,
+        limited=most is not None,
     )
 
 

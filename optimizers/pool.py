@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from benchmarks.loading import questions_fingerprint
@@ -17,6 +18,8 @@ from programs.recording import recording
 from programs.state import program_hash
 from question_db.journal import appending, read_journal
 from signatures import PolyqaError
+
+from .leave_one_out import leave_one_out
 
 Demo = dict[str, Any]
 
@@ -35,7 +38,8 @@ def bootstrap_pool(
     Parameters
     ----------
     program
-        Its current demos and instructions make the runs.
+        Its current demos and instructions make the runs; those demos that were made from the very question that
+        is run are left out.
     questions
         Training questions.
     lm
@@ -51,8 +55,9 @@ def bootstrap_pool(
     Returns
     -------
     dict
-        Predictor name to demos, in the order of the questions. A predictor that was called several
-        times in one run (verification) gives its first demo for each distinct reply.
+        Predictor name to demos, in the order of the questions. A predictor that was called several times in one
+        run gives its first demo for each distinct label (verification's Yes and No, a grade, marks); one that
+        gives no labels, only its first.
 
     Raises
     ------
@@ -64,6 +69,7 @@ def bootstrap_pool(
         "lm": str(lm.model),
         "program": program_hash(program),
         "metric": [metric.reader.name, metric.measure, metric.threshold],
+        "left out": "a question's own demos",
         "questions": questions_fingerprint(questions),
     }
     done = {line["id"]: line for line in read_journal(journal, settings) if not line["failed"]}
@@ -86,7 +92,7 @@ def bootstrap_pool(
         return {"id": question.id, "score": score, "failed": failed, "demos": demos}
 
     if open_questions:
-        with appending(journal, settings) as append, ThreadPoolExecutor(threads) as pool:
+        with leave_one_out(questions), appending(journal, settings) as append, ThreadPoolExecutor(threads) as pool:
             futures = [pool.submit(copy_context().run, run, question) for question in open_questions]
             try:
                 for future in as_completed(futures):
@@ -101,7 +107,8 @@ def bootstrap_pool(
             f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
             "again; they are run anew."
         )
-    return _merge([name for name, _ in program.named_predictors()], [done[question.id] for question in questions])
+    labels = {name: label_fields(predictor.signature) for name, predictor in program.named_predictors()}
+    return _merge(labels, [done[question.id] for question in questions])
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:
@@ -109,13 +116,28 @@ def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[s
     return {name: value for name, value in {**inputs, **outputs}.items() if name in fields and value is not None}
 
 
-def _merge(names: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Demo]]:
-    pools: dict[str, list[Demo]] = {name: [] for name in names}
+def label_fields(signature: type[dspy.Signature]) -> list[str]:
+    """Return the outputs that are one of a few given values: yes or no, a grade, a mark."""
+    schemas = {name: TypeAdapter(field.annotation).json_schema() for name, field in signature.output_fields.items()}
+    return [name for name, schema in schemas.items() if _is_label(schema, schema.get("$defs", {}))]
+
+
+def _is_label(schema: Mapping[str, Any], named: Mapping[str, Any]) -> bool:
+    if "$ref" in schema:
+        return _is_label(named.get(schema["$ref"].rpartition("/")[2], {}), named)
+    if "anyOf" in schema:
+        return all(part.get("type") == "null" or _is_label(part, named) for part in schema["anyOf"])
+    return "enum" in schema or "const" in schema or schema.get("type") == "boolean"
+
+
+def _merge(labels: Mapping[str, Sequence[str]], lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Demo]]:
+    """Return each predictor's demos: of those that a run gave, the first for each value of its labels."""
+    pools: dict[str, list[Demo]] = {name: [] for name in labels}
     for line in lines:
         shown: set[tuple[str, str]] = set()
         for name, demo in line["demos"]:
-            verdict = json.dumps(demo.get("answerable"), sort_keys=True)
-            if (name, verdict) not in shown:
-                shown.add((name, verdict))
+            said = json.dumps([demo.get(label) for label in labels[name]])
+            if (name, said) not in shown:
+                shown.add((name, said))
                 pools[name].append(demo)
     return pools

@@ -27,7 +27,8 @@ def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
     index = (
         f"`{card.index.name}` ({card.index.passages:,} passages, `{card.index.fingerprint}`)" if card.index else "none"
     )
-    settings = ", ".join(f"{name}={value}" for name, value in card.settings.items()) or "defaults"
+    given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
+    settings = ", ".join(f"{name}={value}" for name, value in given.items()) or "defaults"
     rows = [
         ("program", f"{card.program} ({settings})"),
         ("recipe", f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}"),

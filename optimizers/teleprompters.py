@@ -1,5 +1,6 @@
 """DSPy's own optimizers, called with what each of them wants."""
 
+import random
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -13,6 +14,8 @@ from metrics.gold import Question
 from metrics.optimizing import AnswerMetric
 from signatures import PolyqaError
 
+from .frozen import freeze, thaw
+from .leave_one_out import leave_one_out
 from .recipe import Recipe
 
 
@@ -33,9 +36,10 @@ def run_teleprompter(
     Parameters
     ----------
     recipe
-        Its ``settings`` go to the optimizer, or to its ``compile``.
+        Its ``settings`` go to the optimizer, or to its ``compile``. Predictors that it does not name, if it names
+        any, are left as they are.
     program
-        Uncompiled; it is not changed.
+        It is not changed.
     trainset, devset
         Demos come from the first; the second picks among candidates where the optimizer does.
     metric
@@ -43,7 +47,8 @@ def run_teleprompter(
     prompt_lm
         Writes instructions.
     seed, threads
-        Where the optimizer takes them.
+        Where the optimizer takes them. The bootstrapping ones take no seed, but go through the trainset in its
+        order: with another seed than 0 it is shuffled. COPRO makes no random choice.
     work
         Where GEPA keeps its state, from which it goes on.
 
@@ -52,8 +57,31 @@ def run_teleprompter(
     PolyqaError
         If a setting is not one of the optimizer's.
     """
+    program = program.deepcopy()
+    program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
+    frozen = freeze(program, recipe.predictors) if recipe.predictors else []
+    with leave_one_out(trainset):
+        compiled = _run(recipe, program, trainset, devset, metric, prompt_lm, seed, threads, work)
+    thaw(compiled, frozen)
+    compiled._compiled = False  # else a module around it would not save it
+    return compiled
+
+
+def _run(
+    recipe: Recipe,
+    program: dspy.Module,
+    trainset: Sequence[Question],
+    devset: Sequence[Question],
+    metric: AnswerMetric,
+    prompt_lm: dspy.LM,
+    seed: int,
+    threads: int,
+    work: Path,
+) -> dspy.Module:
     train, dev = ([question.to_example() for question in questions] for questions in (trainset, devset))
     settings: dict[str, Any] = dict(recipe.settings)
+    if seed and recipe.optimizer in ("few-shot", "few-shot-search"):
+        random.Random(seed).shuffle(train)
     try:
         # They print what they do, and their progress bars, where the user's command prints its result.
         with redirect_stdout(sys.stderr):

@@ -21,13 +21,14 @@ from embedded_models import EMBEDDED_READER
 from engines.extractive import MODEL_NAME
 from metrics.gold import Question
 from optimizers.calls import kept_calls
+from optimizers.checks import check_measurable
 from optimizers.recipe import Recipe
 from optimizers.training_set import pick_passages, split_questions, training_questions
 from programs.artifact import artifact_names, compiled_home, read_artifact
 from question_db import Counts, generate_questions
 from signatures import Passage, PolyqaError
 
-from .compiling import Made, compile
+from .compiling import Made, check_program, chosen_recipe, compile, writing_model
 from .composition import language_model, load, shared_encoder
 from .evaluating import evaluate, make_scorer, ready_reader, shared_reader
 
@@ -135,7 +136,12 @@ def adapt(
     out = Path(out)
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
     workers = threads or (2 if model.model == MODEL_NAME else 8)
+    check_program(program)
+    writer = writing_model(prompt_lm, model, api_base if isinstance(prompt_lm, str) else None)
+    chosen_recipe(recipe, writer)  # a recipe that does not fit should not cost the making of questions
     given = load_questions(questions) if questions is not None else None
+    if given is not None:
+        check_measurable("dr", {Path(questions or "").name: given})
     ready_reader(reader)
     index = ready_index(passages, out.name, progress=index_progress)
     with kept_calls(out / ".work", max_calls):
@@ -159,6 +165,7 @@ def adapt(
         if given is None:
             out.mkdir(parents=True, exist_ok=True)
             write_atomically(out / QUESTIONS, json.dumps(_records(every), ensure_ascii=False, indent=1) + "\n")
+        places = _shipped_places(program, out)
         made_artifact = compile(
             program,
             recipe=recipe,
@@ -168,12 +175,12 @@ def adapt(
             out=out,
             index=index.path,
             lm=model,
-            prompt_lm=prompt_lm,
-            api_base=api_base if isinstance(prompt_lm, str) else None,
+            prompt_lm=writer,
             reader=reader,
             seed=seed,
             threads=workers,
             confirm=confirm,
+            further_runs=len(places) * len(held_out),
             progress=progress,
             described={
                 "train": source[:500],
@@ -183,7 +190,7 @@ def adapt(
         )
         if made_artifact is None:
             return None
-        shipped = _shipped(program, made_artifact, held_out, index, model, reader, workers, progress)
+        shipped = _shipped(places, made_artifact, held_out, index, model, reader, workers, progress)
     return Adapted(index, counts, train, dev, held_out, made_artifact, shipped)
 
 
@@ -251,8 +258,16 @@ def _records(questions: Sequence[Question]) -> dict[str, Any]:
     }
 
 
+def _shipped_places(program: str, out: Path) -> list[Path]:
+    """Return the folders of the shipped artifacts of a program, but for the one that is being made."""
+    places = [compiled_home() / name for name in artifact_names()]
+    return [
+        place for place in places if place.resolve() != out.resolve() and read_artifact(place).card.program == program
+    ]
+
+
 def _shipped(
-    program: str,
+    places: Sequence[Path],
     made: Made,
     held_out: Sequence[Question],
     index: ColBERTIndex,
@@ -263,10 +278,7 @@ def _shipped(
 ) -> list[Shipped]:
     """Evaluate the shipped artifacts of the same program."""
     found: list[Shipped] = []
-    for name in artifact_names():
-        place = compiled_home() / name
-        if place.resolve() == made.path.resolve() or read_artifact(place).card.program != program:
-            continue
+    for place in places:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that its demos are about other passages is the point
             ready = load(place, index=index)
@@ -274,12 +286,12 @@ def _shipped(
             ready,
             held_out,
             lm=lm,
-            name=f"shipped-{name}",
+            name=f"shipped-{place.name}",
             runs=made.path / ".work",
             scorer=make_scorer(reader, None),
             threads=threads,
             progress=progress,
         )
         assert made.test_runs is not None
-        found.append(Shipped(name, run, compare_runs(made.test_runs[0], run, headline="dr").metrics["dr"]))
+        found.append(Shipped(place.name, run, compare_runs(made.test_runs[0], run, headline="dr").metrics["dr"]))
     return found

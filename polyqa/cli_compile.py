@@ -29,7 +29,8 @@ def compile_command(
         float | None, typer.Option(min=0.0, max=1.0, help="From which score on a run becomes a demo.")
     ] = None,
     predictors: Annotated[
-        str | None, typer.Option(help="Which predictors get demos, with commas between; all if not given.")
+        str | None,
+        typer.Option(help="Which predictors get demos or instructions, with commas between; all if not given."),
     ] = None,
     passages: Annotated[
         int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")

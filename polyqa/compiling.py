@@ -21,7 +21,8 @@ from engines.extractive import MODEL_NAME
 from metrics.gold import Question
 from metrics.optimizing import AnswerMetric, Measure
 from optimizers.calls import kept_calls
-from optimizers.compiler import Compiled, check_writer
+from optimizers.checks import check_measurable, check_recipe, check_writer
+from optimizers.compiler import Compiled
 from optimizers.compiler import compile as compile_program
 from optimizers.curve import Curve, learning_curve, plot_curve
 from optimizers.estimates import Estimate, estimate, measure_question
@@ -30,8 +31,11 @@ from optimizers.readme import artifact_readme
 from optimizers.recipe import Recipe
 from optimizers.recipes import recipe as recipe_by_name
 from optimizers.splits import check_disjoint
-from programs.artifact import save_artifact
-from programs.card import Card, DataCard, Figure, Gain, IndexCard
+from programs import PROGRAMS
+from programs.artifact import find_artifact, read_artifact, save_artifact
+from programs.assembly import retrieves
+from programs.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
+from programs.registry import most_calls
 from programs.state import signature_fingerprints
 from signatures import PolyqaError
 
@@ -70,10 +74,14 @@ def compile(
     reader: str = EMBEDDED_READER,
     threshold: float | None = None,
     predictors: Sequence[str] | None = None,
+    encoder: str = EMBEDDED_ENCODER,
+    reranker: str | None = None,
+    questions: str | Path | None = None,
     seed: int = 0,
     threads: int | None = None,
     confirm: Confirm = lambda estimated: True,
     max_calls: int | None = None,
+    further_runs: int = 0,
     progress: Callable[[int], Progress] = silent,
     described: Mapping[str, str] | None = None,
     **settings: Any,
@@ -82,8 +90,13 @@ def compile(
 
     Parameters
     ----------
-    program, index, settings
-        See `polyqa.load`.
+    program
+        A name of `programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
+    index, encoder, reranker, settings
+        See `polyqa.load`. They are kept in the artifact, which is loaded with the same; an encoder, and a
+        reranker other than ``reader``, must be named again.
+    questions
+        See `polyqa.load`; not kept in the artifact.
     recipe
         A name of `optimizers.RECIPES`, or a recipe.
     train, dev, test
@@ -97,14 +110,16 @@ def compile(
     measure, reader, threshold
         The metric and its reader, see `make_scorer`; the recipe's threshold if none is given.
     predictors
-        Which predictors get demos from labels or runs; the recipe's choice if not given.
+        Which predictors get demos or instructions, the others stay as they are; the recipe's choice if not given.
     seed, threads
-        Of every random choice, and questions at once.
+        Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
     confirm
         Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
     max_calls
         Stop before the start if it may take more calls of language models, and stop whenever so many have gone
         out, those of stopped runs for the same ``out`` included.
+    further_runs
+        Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
     described
         What the card says of the source of ``train``, ``dev`` and ``test`` that are given as questions.
 
@@ -113,45 +128,48 @@ def compile(
     PolyqaError
         If something given is missing or does not fit, or ``max_calls`` is reached.
     """
-    chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
-    if threshold is not None:
-        chosen = chosen.model_copy(update={"threshold": threshold})
-    if predictors is not None:
-        chosen = chosen.model_copy(update={"predictors": tuple(predictors)})
+    check_program(program)
+    _check_settings(settings)
     model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
-    writer = _writer(prompt_lm, model, api_base)
-    check_writer(chosen, str(writer.model))
+    writer = writing_model(prompt_lm, model, api_base)
+    chosen = chosen_recipe(recipe, writer).with_options(threshold=threshold, predictors=predictors)
     called = described or {}
     sets = {
         name: _questions(given, called.get(name))
         for name, given in (("train", train), ("dev", dev), ("test", test))
         if given
     }
-    check_disjoint({name: questions for name, (_, questions) in sets.items()})
-    trainset, devset = sets["train"][1], sets["dev"][1]
+    check_disjoint({name: own for name, (_, own) in sets.items()})
+    scored = {name: own for name, (_, own) in sets.items() if name != "train" or chosen.runs_train}
+    check_measurable(measure, scored)
+    trainset, devset = (sets[name][1] if name in sets else [] for name in ("train", "dev"))
+    if not trainset or not devset:
+        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
     out = Path(out)
-    student = load(program, index=index, **settings)
+    student = load(program, index=index, encoder=encoder, reranker=reranker, questions=questions, **settings)
+    check_recipe(chosen, student, len(trainset))
     warm_up(student, model)
     reads = ready_reader(reader)
+    metric = AnswerMetric(reads, measure=measure, threshold=chosen.threshold)
     work = out / ".work"
-    with kept_calls(work, max_calls):
+    with kept_calls(work, max_calls) as counter:
+        # A question that takes many tokens, and many calls where the program does not tell how many at most.
+        richest = max(trainset, key=lambda question: len(question.readings))
+        measured = measure_question(student, richest, model, work / "question.json", counter)
         estimated = estimate(
             chosen,
-            measure_question(student, trainset[0], model, work / "question.json"),
+            measured,
             train=len(trainset),
             dev=len(devset),
             predictors=len(list(student.named_predictors())),
             lm=str(model.model),
             prompt_lm=str(writer.model),
+            most=most_calls(student),
+            further=further_runs + 2 * len(sets["test"][1] if "test" in sets else ()),
         )
-        if max_calls is not None and estimated.calls > max_calls:
-            raise PolyqaError(
-                f"The recipe {chosen.name!r} may take {estimated.calls:,} calls, more than --max-calls {max_calls:,} "
-                f"({estimated}). Take fewer questions, a cheaper recipe, or raise the limit."
-            )
+        _check_limit(chosen, estimated, measured.made, max_calls)
         if not confirm(estimated):
             return None
-        metric = AnswerMetric(reads, measure=measure, threshold=chosen.threshold)
         workers = threads or (2 if model.model == MODEL_NAME else 8)
         compiled = compile_program(
             student,
@@ -189,6 +207,7 @@ def compile(
         name=out.name,
         program=program,
         settings=settings,
+        reranker=reranker if retrieves(program) else None,
         signatures=signature_fingerprints(compiled.program),
         recipe={**chosen.model_dump(mode="json"), "seed": seed},
         measure=measure,
@@ -198,7 +217,7 @@ def compile(
         dev=_data(*sets["dev"]),
         lm=str(model.model),
         prompt_lm=str(writer.model) if chosen.writes else None,
-        encoder=EMBEDDED_ENCODER,
+        encoder=encoder,
         index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
         versions={package: version(package) for package in ("polyqa", "dspy")},
         spent=compiled.spent,
@@ -210,7 +229,56 @@ def compile(
     return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
 
 
-def _writer(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | None) -> dspy.LM:
+def check_program(program: str) -> None:
+    """Check that a program is one that can be compiled.
+
+    Raises
+    ------
+    PolyqaError
+        If it is compiled already; an unknown name is left to `polyqa.load`.
+    """
+    if program in PROGRAMS or find_artifact(program) is None:
+        return
+    raise PolyqaError(
+        f"{program} is compiled already, and a card could not tell of both compilations. Compile "
+        f"{read_artifact(program).card.program!r:.80} anew; for one step after the other take a recipe of steps, such "
+        "as gepa-then-knn, or a Recipe of the optimizer 'chain'."
+    )
+
+
+def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
+    """Return a recipe, by name or as it is, whose instructions a language model can write.
+
+    Raises
+    ------
+    PolyqaError
+        If there is none of that name, or the model cannot write.
+    """
+    chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
+    check_writer(chosen, str(writer.model))
+    return chosen
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    if strange := sorted({"demos", "strict"} & settings.keys()):
+        raise PolyqaError(
+            f"compile takes no {strange[0]}: it begins with a program as it is, so that the card can tell how."
+        )
+    check_settings(settings)
+
+
+def _check_limit(recipe: Recipe, estimated: Estimate, made: int, most: int | None) -> None:
+    """Check that a compilation can finish, given the calls made before it and its limit."""
+    if most is not None and made + estimated.calls > most:
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} may take {estimated.calls:,} calls ({estimated}) after the {made:,} that were "
+            f"made to measure a question and before, more than --max-calls {most:,}. Take fewer questions, a cheaper "
+            "recipe, or raise the limit."
+        )
+
+
+def writing_model(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | None) -> dspy.LM:
+    """Return the language model that writes instructions; the program's if none is given."""
     if prompt_lm is None:
         return model
     # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
@@ -295,7 +363,7 @@ def draw_curve(
         sizes=sizes,
         metric=AnswerMetric(ready_reader(reader), measure=measure, threshold=chosen.threshold),
         lm=model,
-        prompt_lm=_writer(prompt_lm, model, api_base),
+        prompt_lm=writing_model(prompt_lm, model, api_base),
         work=work,
         seed=seed,
         threads=threads or (2 if model.model == MODEL_NAME else 8),

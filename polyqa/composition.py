@@ -120,7 +120,8 @@ def load(
     encoder
         The sentence encoder for reranking and kNN demos.
     reranker
-        ``reader`` or a cross-encoder by name, see `programs.assembly.make_reranker`; else the encoder reranks.
+        ``reader`` or a cross-encoder by name, see `programs.assembly.make_reranker`; else the encoder reranks, for
+        a compiled program what its card names.
     questions
         Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
     strict

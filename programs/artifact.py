@@ -18,7 +18,7 @@ from colbert_index import ColBERTIndex
 from embedded_models import EMBEDDED_ENCODER, Encoder
 from signatures import PolyqaError
 
-from .assembly import assemble, retrieves
+from .assembly import PARTS, READER_RERANKER, assemble, retrieves
 from .card import Card
 from .registry import PROGRAMS
 from .state import dump_program, load_program, signature_fingerprints
@@ -126,7 +126,7 @@ def load(
     encoder
         Must be the card's; made if not given.
     reranker
-        A cross-encoder by name.
+        In place of the card's, see `assembly.make_reranker`.
     questions
         See `assembly.assemble`.
     strict
@@ -147,13 +147,20 @@ def load(
     card = artifact.card
     if card.program not in PROGRAMS:
         raise PolyqaError(f"{artifact.path}: unknown program {card.program!r:.80}; there are {', '.join(PROGRAMS)}.")
+    if parts := sorted(card.settings.keys() & PARTS):
+        raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
     _check_version(artifact, strict)
-    own_encoder = encoder or Encoder(_known_encoder(artifact))
+    own_encoder = _encoder(artifact, encoder)
     opened: str | Path | ColBERTIndex = ""
     if retrieves(card.program):
         opened = _open_index(artifact, index, strict)
     program = assemble(
-        card.program, index=opened, encoder=own_encoder, reranker=reranker, questions=questions, **card.settings
+        card.program,
+        index=opened,
+        encoder=own_encoder,
+        reranker=reranker or _known_reranker(artifact),
+        questions=questions,
+        **card.settings,
     )
     found = signature_fingerprints(program)
     for predictor, fingerprint in found.items():
@@ -166,14 +173,27 @@ def load(
     return program
 
 
-def _known_encoder(artifact: Artifact) -> str:
-    # The card is data from anywhere: it may not make this process load weights from a path or a hub.
-    if artifact.card.encoder != EMBEDDED_ENCODER:
+# The card is data from anywhere: it may not make this process load weights from a path or a hub.
+
+
+def _encoder(artifact: Artifact, given: Encoder | None) -> Encoder:
+    name = artifact.card.encoder
+    if (given.name if given is not None else EMBEDDED_ENCODER) != name:
         raise PolyqaError(
-            f"{artifact.path} was compiled with the encoder {artifact.card.encoder!r:.120}: load it with "
-            "encoder=Encoder(…) of that name, if you trust it."
+            f"{artifact.path} was compiled with the encoder {name!r:.120}: load it with encoder= of that name, if you "
+            "trust it."
         )
-    return EMBEDDED_ENCODER
+    return given or Encoder(EMBEDDED_ENCODER)
+
+
+def _known_reranker(artifact: Artifact) -> str | None:
+    name = artifact.card.reranker
+    if name not in (None, READER_RERANKER):
+        raise PolyqaError(
+            f"{artifact.path} was compiled with the reranker {name!r:.120}: load it with reranker= of that name, if "
+            "you trust it."
+        )
+    return name
 
 
 def _check_version(artifact: Artifact, strict: bool) -> None:

@@ -21,6 +21,8 @@ from .registry import program_class, registered
 from .settings import checked_settings
 
 READER_RERANKER = "reader"
+PARTS = frozenset({"program", "index", "encoder", "reranker", "questions"})
+"""What `assemble` is given by name, and what therefore is no setting of a program."""
 
 
 def assemble(

@@ -1,11 +1,17 @@
 """What an artifact says of itself."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+
+from signatures import PolyqaError
 
 FORMAT: Literal[1] = 1
 _Name = Annotated[str, Field(max_length=500)]
+_Int = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
+_Float = Annotated[float, Field(allow_inf_nan=False)]
+_Settings = dict[_Name, bool | _Int | _Float | _Name | None]
 
 
 class _Part(BaseModel):
@@ -66,6 +72,8 @@ class Card(_Part):
     ----------
     program, settings
         The program's name in the registry, and what its constructor was given.
+    reranker
+        See `assembly.make_reranker`; ``None`` for the encoder's.
     signatures
         Predictor to `state.signature_fingerprint`.
     recipe
@@ -92,7 +100,8 @@ class Card(_Part):
     format: Literal[1] = FORMAT
     name: _Name
     program: _Name
-    settings: dict[_Name, bool | Annotated[int, Field(ge=-1_000_000, le=1_000_000)] | float | _Name | None] = {}
+    settings: _Settings = {}
+    reranker: _Name | None = None
     signatures: dict[str, str]
     recipe: dict[str, JsonValue]
     measure: _Name
@@ -114,3 +123,21 @@ class Card(_Part):
     def describe(self) -> dict[str, Any]:
         """Return the card as JSON data."""
         return self.model_dump(mode="json")
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Check that a card can keep the settings of a program.
+
+    Raises
+    ------
+    PolyqaError
+        If one is no number, text, true, false or null.
+    """
+    for name, value in settings.items():
+        try:
+            TypeAdapter(_Settings).validate_python({name: value})
+        except ValidationError:
+            raise PolyqaError(
+                f"The setting {name}={value!r:.120} cannot be kept in an artifact, which holds numbers, short texts, "
+                "true, false and null. Leave it out."
+            ) from None

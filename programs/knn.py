@@ -4,14 +4,23 @@
 all. Here the demos of a predictor are the whole pool, and each call shows the nearest few of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
 
 from embedded_models import Encoder
+from metrics.exact_presence import normalize_answer
 from signatures import PolyqaError
+
+LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
+"""Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
+
+Set while a program answers a question of its own training set (`optimizers.leave_one_out`), where demos
+from its labels would tell the answer; empty, and without effect, at any other time.
+"""
 
 
 class KNNPredict(dspy.Predict):
@@ -65,19 +74,31 @@ class KNNPredict(dspy.Predict):
     def nearest(self, text: str) -> list[Any]:
         """Return the ``k`` demos nearest to a text, the nearest last; all of them if ``k`` is ``None``.
 
-        Demos of equal similarity keep the pool's order.
+        Demos of equal similarity keep the pool's order. Those of `LEFT_OUT` are not among them.
         """
+        shown = self._allowed(text)
         if self.k is None or self.encoder is None:
-            return list(self.demos)
-        pool = [demo for demo in self.demos if demo.get(self.field)]
+            return shown
+        pool = [demo for demo in shown if demo.get(self.field)]
         similarities = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
         if not pool:
             return []
         order = np.argsort(-similarities[0], kind="stable")[: self.k]
         return [pool[index] for index in sorted(order, key=lambda index: (similarities[0][index], index))]
 
+    def _allowed(self, text: str) -> list[Any]:
+        left_out = LEFT_OUT.get()
+        if not left_out:
+            return list(self.demos)
+        left_out |= {normalize_answer(text)}
+        return [
+            demo
+            for demo in self.demos
+            if not demo.get(self.field) or normalize_answer(str(demo[self.field])) not in left_out
+        ]
+
     def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        if self.k is None or "demos" in kwargs:
+        if "demos" in kwargs or (self.k is None and not LEFT_OUT.get()):
             return kwargs
         return {**kwargs, "demos": self.nearest(str(kwargs.get(self.field, "")))}
 
@@ -131,7 +152,7 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
     Parameters
     ----------
     program
-        A program whose predictors are `KNNPredict`.
+        Its predictors are `KNNPredict`, or, if ``k`` is ``None``, any `dspy.Predict`.
     pools
         Predictor name to demos. Only the fields of the predictor's signature are kept, so gold
         labels and other data of an example never get into a prompt or a saved program; a demo that
@@ -142,11 +163,14 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
     Raises
     ------
     PolyqaError
-        If a name is not a predictor of the program.
+        If a name is not a predictor of the program, or one that cannot pick demos by similarity; the program is
+        unchanged then.
     """
     predictors = dict(program.named_predictors())
     if unknown := sorted(set(pools) - set(predictors)):
         raise PolyqaError(f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}.")
+    if k is not None:
+        check_picking(program, pools)
     for name, pool in pools.items():
         predictor = predictors[name]
         inputs, outputs = predictor.signature.input_fields, predictor.signature.output_fields
@@ -156,4 +180,22 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
             if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
                 kept.append(demo)
         predictor.demos = kept
-        predictor.set_k(k)
+        if isinstance(predictor, KNNPredict):
+            predictor.set_k(k)
+
+
+def check_picking(program: dspy.Module, names: Collection[str]) -> None:
+    """Check that predictors of a program can pick their demos by similarity.
+
+    Raises
+    ------
+    PolyqaError
+        With the name of one that cannot.
+    """
+    for name, predictor in program.named_predictors():
+        if name in names and (not isinstance(predictor, KNNPredict) or predictor.encoder is None):
+            lacks = "has no encoder" if isinstance(predictor, KNNPredict) else f"is a {type(predictor).__name__}"
+            raise PolyqaError(
+                f"{type(program).__name__}.{name} {lacks}, so it cannot pick the nearest demos: make it a "
+                "programs.KNNPredict with encoder=, or take demos that are the same for every question (k=None)."
+            )

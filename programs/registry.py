@@ -1,9 +1,9 @@
 """The programs by name: what each is, where it is published, and what a question costs it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import dspy
 
@@ -45,6 +45,9 @@ class Entry:
         passages.
     cost
         ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
+    most
+        How many calls an instance makes per question at most, if every reply can be read (one that cannot is asked
+        for again); ``None`` if that is the language model's to say.
     needs
         What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), and
         ``questions`` (a database of generated questions over it).
@@ -56,6 +59,7 @@ class Entry:
     url: str
     calls: str
     cost: Cost
+    most: Callable[[Any], int] | None
     needs: frozenset[Need] = frozenset({"index"})
 
 
@@ -70,6 +74,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "",
             "3, or 5 + I if ambiguous",
             "medium",
+            lambda program: 5 + program.max_interpretations,
         ),
         "closed-book": Entry(
             ClosedBook,
@@ -78,6 +83,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "1",
             "low",
+            lambda program: 1,
             frozenset(),
         ),
         "query-refinement": Entry(
@@ -87,6 +93,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2210.17525",
             "2",
             "low",
+            lambda program: 2,
             frozenset(),
         ),
         "rac": Entry(
@@ -96,6 +103,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "2",
             "low",
+            lambda program: 2,
         ),
         "jpr": Entry(
             JPR,
@@ -104,6 +112,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2104.08445",
             "3",
             "medium",
+            lambda program: 3,
         ),
         "crag": Entry(
             CRAG,
@@ -112,6 +121,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2401.15884",
             "2 + K, one more for a second search",
             "medium",
+            lambda program: 3 + program.passages,
         ),
         "self-rag": Entry(
             SelfRAG,
@@ -120,6 +130,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2310.11511",
             "1 + at most 2 K",
             "medium",
+            lambda program: 2 + 2 * program.passages,
         ),
         "sixpaq": Entry(
             SIXPAQ,
@@ -128,6 +139,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2308.08661",
             "2, 3 where no question fits",
             "medium",
+            lambda program: 3,
             frozenset({"index", "questions"}),
         ),
         "diva": Entry(
@@ -137,6 +149,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "4 + I",
             "medium",
+            lambda program: 4 + program.max_interpretations,
         ),
         "toc": Entry(
             TreeOfClarifications,
@@ -145,6 +158,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2310.14696",
             "1 + at most 10 expansions + one check per node",
             "high",
+            None,
         ),
         "verdict": Entry(
             VERDICT,
@@ -153,6 +167,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "2 + 20",
             "high",
+            lambda program: 2 + program.universe,
         ),
         "dtv": Entry(
             DiversifyThenVerify,
@@ -161,10 +176,20 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "4 + I × K",
             "high",
+            lambda program: 4 + program.max_interpretations * program.passages,
         ),
     }
 )
 PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({name: entry.program for name, entry in REGISTRY.items()})
+
+
+def most_calls(program: dspy.Module) -> int | None:
+    """Return how many calls a program makes per question at most; ``None`` if there is no telling.
+
+    See `Entry.most`; a program that is not of the registry tells nothing.
+    """
+    entry = next((one for one in REGISTRY.values() if one.program is type(program)), None)
+    return entry.most(program) if entry is not None and entry.most is not None else None
 
 
 def registered(name: str) -> Entry:

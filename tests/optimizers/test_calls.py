@@ -138,3 +138,6 @@ def test_a_folder_of_another_compilation_is_refused(
     four = polyqa.load("rac", passages=4)
     with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: settings was .*'passages': 4"):
         compile(four, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
+    read = polyqa.load("rac", reranker="reader")
+    with pytest.raises(polyqa.PolyqaError, match=r"reranker was BiEncoderReranker, is SpanReaderReranker"):
+        compile(read, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)

@@ -13,7 +13,7 @@ import polyqa
 from metrics.gold import Question, Reading
 from metrics.optimizing import AnswerMetric
 from optimizers import Recipe, compile, recipe
-from optimizers.compiler import check_writer
+from optimizers.checks import check_writer
 from optimizers.splits import check_disjoint
 from programs.state import dump_program
 

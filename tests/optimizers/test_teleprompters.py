@@ -15,6 +15,7 @@ from metrics.gold import Question
 from metrics.optimizing import AnswerMetric
 from optimizers import Recipe
 from optimizers.compiler import compile
+from optimizers.estimates import Estimate
 from programs.recording import recording
 from programs.state import dump_program
 
@@ -82,8 +83,15 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
 ) -> None:
     from polyqa.compiling import compile as compile_by_name
 
+    said: list[Estimate] = []
+
+    def confirm(estimated: Estimate) -> bool:
+        said.append(estimated)
+        return True
+
+    out = tmp_path / "made"
     made = compile_by_name(
-        "rac", recipe=RECIPES[name], train=train, dev=dev, out=tmp_path / "made", lm=wire_lm, threads=2
+        "rac", recipe=RECIPES[name], train=train, dev=dev, out=out, lm=wire_lm, threads=2, confirm=confirm
     )
     assert made is not None
     assert capfd.readouterr().out == ""  # standard output is the command's, not the optimizers'
@@ -92,6 +100,7 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
     # One question is run before, for the estimate.
     asked = [request for request in server.requests if f"openai/{request['model']}" == wire_lm.model]
     assert made.card.spent.calls == len(asked) - 2 > 0
+    assert len(asked) - 2 <= said[0].calls
     assert made.card.spent.input_tokens > 1000
     if name == "knn":
         _loads_alike_in_a_new_process(made.path, made.compiled.program, wire_lm)

@@ -104,6 +104,9 @@ def test_given_questions_are_split_and_used(
     code, printed, err = run(*words, str(home / "first"))
     assert code == 0, err
     assert "questions: 2 train, 1 dev, 2 held out" in printed
+    # Uncompiled and compiled on dev and on the held-out questions, and there the shipped artifact, too.
+    assert "at most 8 runs of the program, 16 calls" in err
+    assert json.loads((home / "first" / ".work" / "calls.json").read_text())["calls"] == 16 + 2  # 2 to measure
     assert "answers detected" not in printed
     card = json.loads((home / "first" / "card.json").read_text())
     assert card["train"]["source"] == "mine.json"
@@ -115,6 +118,7 @@ def test_given_questions_are_split_and_used(
     monkeypatch.setattr("polyqa.adapting.compiled_home", lambda: home)
     code, printed, err = run(*words, str(tmp_path / "second"))
     assert code == 0, err
+    assert "at most 8 runs of the program, 16 calls" in err
     rows = {line.split("(")[0].strip(): line.split() for line in printed.splitlines() if "(" in line}
     assert rows["first"][2] == rows["second"][2]  # the same demos, the same DR
     assert "first (shipped)" in printed
@@ -139,6 +143,25 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
     code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"))
     assert code == 0
     assert "not started" in err
+
+
+def test_what_cannot_be_compiled_costs_no_questions(corpus: Path, run: Run, tmp_path: Path, mine: str) -> None:
+    out = tmp_path / "none"
+    for program, recipe, told in (
+        ("rac-homonyms", "knn", "rac-homonyms is compiled already"),
+        ("rac", "gepa", "cannot write"),
+        ("rac", "magic", "no recipe 'magic'"),
+    ):
+        with pytest.raises(PolyqaError, match=told):
+            adapt(corpus, program, recipe=recipe, out=out)
+    records = json.loads(Path(mine).read_text())
+    records["dev"]["Tay Road Bridge"]["annotations"] = []
+    (tmp_path / "short.json").write_text(json.dumps(records))
+    words = ["adapt", str(corpus), "--program", "rac", "--questions", str(tmp_path / "short.json"), "--yes"]
+    code, _, err = run(*words, "--out", str(out))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "1 of 5 questions of short.json have no reference long answer" in err
+    assert not out.exists()
 
 
 def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_compile_asks_first_and_says_what_it_takes(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = run(*words, "--out", str(tmp_path / "no"))
     assert code == 0
-    assert "at most 8 runs of the program, about 16 calls" in err
+    assert "at most 8 runs of the program, 16 calls" in err
     assert "not started" in err
     assert not (tmp_path / "no" / "card.json").exists()
     code, _, err = run(*words, "--out", str(tmp_path / "no"), "--max-calls", "3", "--yes")

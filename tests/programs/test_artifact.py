@@ -12,11 +12,11 @@ import dspy
 import pytest
 
 import polyqa
-from colbert_index import ColBERTIndex
-from embedded_models import EMBEDDED_ENCODER
+from colbert_index import BiEncoderReranker, ColBERTIndex, SpanReaderReranker
+from embedded_models import EMBEDDED_ENCODER, Encoder
 from programs import RAC, set_knn_demos
 from programs.artifact import find_artifact, load, read_artifact, save_artifact
-from programs.card import Card, DataCard, IndexCard
+from programs.card import Card, DataCard, IndexCard, check_settings
 from programs.state import dump_program, load_program, signature_fingerprints
 from signatures import PolyqaError
 
@@ -37,7 +37,7 @@ def program() -> dspy.Module:
 
 @pytest.fixture
 def make(program: dspy.Module, tmp_path: Path) -> Make:
-    def write(name: str = "mine", **changes: Any) -> Path:
+    def write(name: str = "mine", saved: dspy.Module = program, **changes: Any) -> Path:
         index = ColBERTIndex("homonyms")
         fields: dict[str, Any] = {
             "name": name,
@@ -55,7 +55,7 @@ def make(program: dspy.Module, tmp_path: Path) -> Make:
             "versions": {"polyqa": version("polyqa"), "dspy": version("dspy")},
             "date": "2026-01-01",
         }
-        path = save_artifact(program, Card(**fields), tmp_path / name, "# mine")
+        path = save_artifact(saved, Card(**fields), tmp_path / name, "# mine")
         if changes:
             card = json.loads((path / "card.json").read_text())
             (path / "card.json").write_text(json.dumps({**card, **changes}))
@@ -81,8 +81,16 @@ def test_only_the_fields_of_a_predictor_are_saved(program: dspy.Module, make: Ma
         assert all(set(demo) <= set(predictor.signature.fields) for demo in state[name]["demos"])
 
 
-def test_saving_again_replaces(make: Make) -> None:
-    assert make() == make()
+def test_saving_again_replaces(make: Make, program: dspy.Module) -> None:
+    other = program.deepcopy()
+    changed = {**DEMO, "question": "When was Dune filmed?"}
+    set_knn_demos(other, {"extract": [DEMO, changed], "write": [{**changed, "answer": "In 1984."}]}, k=1)
+    assert make() == make(saved=other)
+    loaded = load(make(saved=other))
+    assert dump_program(loaded) == dump_program(other) != dump_program(program)
+    assert [demo["question"] for demo in loaded.extract.demos] == [DEMO["question"], changed["question"]]
+    assert loaded.write.k == 1
+    assert sorted(file.name for file in make(saved=other).iterdir()) == ["README.md", "card.json", "program.json"]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +109,14 @@ def test_saving_again_replaces(make: Make) -> None:
         ({"settings": {"passages": 900}}, "cannot be made"),
         ({"settings": {"passages": "few"}}, "The setting passages of rac is int, not 'few'"),
         ({"settings": {"retriever": "x"}}, "rac has no setting 'retriever'"),
+        ({"settings": {"self": 1}}, "rac has no setting 'self'"),
+        ({"settings": {"reranker": "reader"}}, "gives 'reranker' as a setting"),
+        ({"settings": {"passages": 3, "encoder": "/tmp/evil"}}, "gives 'encoder' as a setting"),
+        ({"settings": {"index": "../../etc"}}, "gives 'index' as a setting"),
+        ({"settings": {"program": "auto"}}, "gives 'program' as a setting"),
+        ({"settings": {"questions": "/tmp/evil"}}, "gives 'questions' as a setting"),
+        ({"reranker": "/tmp/evil"}, "reranker '/tmp/evil': load it with reranker="),
+        ({"reranker": {"name": "reader"}}, "not a card"),
         ({"settings": {"passages": [1]}}, "not a card"),
         ({"settings": {"candidates": 10**400}}, "not a card"),
         ({"api_base": "http://evil"}, "not a card"),
@@ -110,6 +126,29 @@ def test_saving_again_replaces(make: Make) -> None:
 def test_a_card_that_does_not_fit_is_refused(changes: dict[str, Any], told: str, make: Make) -> None:
     with pytest.raises(PolyqaError, match=told):
         load(make(**changes))
+
+
+def test_the_reranker_of_the_card_is_taken_unless_another_is_given(make: Make) -> None:
+    assert isinstance(load(make()).reranker, BiEncoderReranker)
+    path = make(reranker="reader")
+    assert isinstance(load(path).reranker, SpanReaderReranker)
+    assert isinstance(polyqa.load(path).reranker, SpanReaderReranker)
+    assert isinstance(load(make(reranker="some/other"), reranker="reader").reranker, SpanReaderReranker)
+
+
+def test_a_given_encoder_must_be_that_of_the_card(make: Make) -> None:
+    with pytest.raises(PolyqaError, match=r"encoder 'some/other': load it with encoder= of that name"):
+        polyqa.load(make(encoder="some/other"))
+    with pytest.raises(PolyqaError, match=f"encoder '{EMBEDDED_ENCODER}'"):
+        load(make(), encoder=Encoder("some/other"))
+    assert load(make(), encoder=Encoder()).passages == 3
+
+
+@pytest.mark.parametrize("value", [[1, 2], (1.0, 0.5), {"a": 1}, Path("x"), float("nan"), float("inf"), "x" * 501])
+def test_settings_that_a_card_cannot_keep_are_told(value: Any) -> None:
+    check_settings({"passages": 3, "rule": "spread", "margin": 0.5, "pruning": False, "by": None})
+    with pytest.raises(PolyqaError, match=r"setting weights=.* cannot be kept in an artifact"):
+        check_settings({"passages": 3, "weights": value})
 
 
 def test_strictness_can_be_lowered_for_versions_and_rebuilt_indexes_only(make: Make) -> None:

@@ -426,6 +426,41 @@ def test_an_unknown_predictor_is_refused_before_anything_is_changed(encoder: Enc
     assert program.recall.demos == []
 
 
+class Plain(dspy.Module):
+    """DSPy's own predictor beside ours."""
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        super().__init__()
+        self.recall = dspy.Predict(AnswerClosedBook)
+        self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        return self.recall(question=question)
+
+
+def test_plain_predictors_take_fixed_demos(encoder: Encoder, table_lm: Any) -> None:
+    program = Plain(encoder)
+    gold = {**POOL[0], "gold": "secret"}
+    set_knn_demos(program, {"recall": [gold, {"question": "Who?"}], "extract": POOLS["extract"]}, None)
+    assert program.recall.demos == [POOL[0]]
+    assert not hasattr(program.recall, "k")
+    assert demo_questions(prompts(table_lm, program, ASKED)[0]) == [POOL[0]["question"]]
+    set_knn_demos(program, {"extract": POOLS["extract"]}, 2)
+    assert (program.extract.k, program.recall.demos) == (2, [POOL[0]])
+
+
+def test_who_cannot_pick_demos_is_refused_before_anything_is_changed(encoder: Encoder) -> None:
+    program = Plain(encoder)
+    pools = {"extract": POOLS["extract"], "recall": POOL}
+    with pytest.raises(PolyqaError, match=r"Plain\.recall is a Predict, so it cannot pick the nearest demos"):
+        set_knn_demos(program, pools, 2)
+    assert (program.extract.k, program.extract.demos, program.recall.demos) == (None, [], [])
+    bare = Answering(None)
+    with pytest.raises(PolyqaError, match=r"Answering\.recall has no encoder"):
+        set_knn_demos(bare, {"recall": POOL}, 2)
+    assert bare.recall.demos == []
+
+
 def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
     program = KNNPredict(WriteLongFormAnswer, encoder=encoder)
     demos = [{"passages": ["One | 1"], "interpretations": READINGS, **demo} for demo in POOL]

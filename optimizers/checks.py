@@ -1,0 +1,90 @@
+"""What can be said of a compilation before its first call: whether its recipe fits its program and questions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import dspy
+
+from metrics.gold import Question
+from metrics.optimizing import Measure
+from programs.knn import check_picking
+from signatures import PolyqaError
+
+from .recipe import Recipe
+
+EMBEDDED = "polyqa/"  # models of this process cannot write instructions
+SIMBA_BATCH = 32  # DSPy's default
+
+
+def check_writer(recipe: Recipe, model: str) -> None:
+    """Check that a recipe's instructions can be written.
+
+    Raises
+    ------
+    PolyqaError
+        If the recipe writes instructions and the model runs in this process, which cannot write.
+    """
+    if recipe.writes and model.startswith(EMBEDDED):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
+            "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
+            "knn, labels, knn-bootstrap, knn-then-bootstrap, bootstrap or bootstrap-search."
+        )
+
+
+def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:
+    """Check that questions can be scored.
+
+    Parameters
+    ----------
+    measure
+        What is optimized.
+    sets
+        Name to questions: all that will be scored.
+
+    Raises
+    ------
+    PolyqaError
+        If the measure is DR and a question has no reference answer.
+    """
+    if measure != "dr":
+        return
+    for name, questions in sets.items():
+        bare = [question for question in questions if not question.long_answers]
+        if bare:
+            raise PolyqaError(
+                f"{len(bare)} of {len(questions)} questions of {name} have no reference long answer, which the measure "
+                f"dr needs, such as {bare[0].id!r}. Take the measure disambig_f1, which needs short answers only "
+                "(polyqa compile --measure disambig_f1), or questions with long answers."
+            )
+
+
+def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
+    """Check that a recipe, with the steps of a chain, fits a program and the size of its trainset.
+
+    Raises
+    ------
+    PolyqaError
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants
+        more training questions than there are.
+    """
+    names = [name for name, _ in program.named_predictors()]
+    for step in (recipe, *_steps(recipe)):
+        if strange := sorted(set(step.predictors) - set(names)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
+                f"{', '.join(names)}."
+            )
+        if step.k is not None and step.optimizer in ("labels", "bootstrap"):
+            check_picking(program, step.predictors or names)
+        if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
+                "Give more of them, or a recipe with a smaller bsize."
+            )
+
+
+def _steps(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield the steps of a chain, with those of chains in it."""
+    for step in recipe.parts:
+        yield step
+        yield from _steps(step)

@@ -1,0 +1,181 @@
+"""No run over the training set sees the demos that were made from its own question; every other call sees all."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import dspy
+import pytest
+from dspy.lm15 import Request, Response
+from harness import questions
+from two_steps import StepsEngine, TwoSteps, steps_lm
+
+from embedded_models import Encoder, Reader
+from engines.extractive import ExtractiveEngine
+from engines.extractive.prompt import Prompt, parse_prompt
+from metrics.gold import Question
+from metrics.optimizing import AnswerMetric
+from optimizers import compile, recipe
+from optimizers.labels import label_demos
+from optimizers.leave_one_out import leave_one_out
+from optimizers.pool import bootstrap_pool
+from programs import set_knn_demos
+from programs.knn import LEFT_OUT
+
+
+class Watched:
+    """The extractive engine; ``seen`` are its prompts."""
+
+    def __init__(self, engine: ExtractiveEngine) -> None:
+        self.engine = engine
+        self.seen: list[Prompt] = []
+
+    def complete(self, request: Request) -> Response:
+        system = request.system
+        head = system if isinstance(system, str) else "".join(part.text for part in system or ())
+        self.seen.append(
+            parse_prompt([("system", head), *((message.role, message.text or "") for message in request.messages)])
+        )
+        return self.engine.complete(request)
+
+
+@pytest.fixture(scope="module")
+def engine(encoder: Encoder) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+@pytest.fixture
+def watched(engine: ExtractiveEngine) -> Watched:
+    return Watched(engine)
+
+
+@pytest.fixture
+def watched_lm(watched: Watched) -> dspy.LM:
+    return dspy.LM("tests/watched", engine=watched, cache=False, num_retries=0)
+
+
+def shown(prompt: Prompt) -> list[str]:
+    return [demo.inputs["question"] for demo in prompt.demos]
+
+
+def own(question: Question) -> set[str]:
+    return {question.question, *(reading.question for reading in question.readings)}
+
+
+@pytest.mark.parametrize("name", ["rac", "diva"])
+def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
+    name: str,
+    train: list[Question],
+    watched: Watched,
+    watched_lm: dspy.LM,
+    reader: Reader,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> None:
+    program = request.getfixturevalue(name).deepcopy()
+    set_knn_demos(program, label_demos(program, train), 3)
+    verifications = 0
+    for question in train:
+        watched.seen.clear()
+        bootstrap_pool(
+            program,
+            [question],
+            lm=watched_lm,
+            metric=AnswerMetric(reader),
+            journal=tmp_path / f"{question.id}.jsonl",
+            threads=2,
+        )
+        assert len(watched.seen) >= 2
+        for prompt in watched.seen:
+            assert not own(question) & set(shown(prompt))
+            if "passages" in prompt.input_fields:
+                assert len(prompt.demos) == 3
+            verifications += "answerable" in prompt.output_fields
+    assert bool(verifications) == (name == "diva")
+    assert program.extract.nearest(train[0].question)[-1]["question"] == train[0].question  # when it is asked
+
+
+def test_a_chain_leaves_out_on_train_and_shows_all_on_dev(
+    rac: dspy.Module,
+    train: list[Question],
+    dev: list[Question],
+    watched: Watched,
+    watched_lm: dspy.LM,
+    metric: AnswerMetric,
+    tmp_path: Path,
+) -> None:
+    chain = recipe("knn-then-bootstrap").with_options(threshold=0.0)
+    made = compile(rac, train, dev, chain, metric=metric, lm=watched_lm, work=tmp_path, threads=2)
+    texts = [question.question for question in train]
+    on_train = [prompt for prompt in watched.seen if prompt.inputs["question"] in texts]
+    assert len(on_train) >= len(train)
+    for prompt in on_train:
+        assert prompt.inputs["question"] not in shown(prompt)
+        assert len(shown(prompt)) == 5
+    assert [demo["question"] for demo in made.program.extract.demos] == texts
+    on_dev = [prompt for prompt in watched.seen if prompt.inputs["question"] not in texts]
+    assert max(len(shown(prompt)) for prompt in on_dev) == 5
+
+
+# --- wherever a program runs ---------------------------------------------------------------------
+
+TRAIN = questions(6)
+
+
+@pytest.fixture
+def taught(encoder: Encoder) -> TwoSteps:
+    program = TwoSteps(encoder)
+    demos = [{"question": one.question, "hint": f"hint of {one.id}", "answer": f"answer of {one.id}"} for one in TRAIN]
+    set_knn_demos(program, {"hint": demos, "answer": demos}, 3)
+    return program
+
+
+def leaks(seen: Sequence[Prompt]) -> int:
+    """Return how many prompts show a demo of what they ask; each must show as many demos as it can."""
+    assert all(len(prompt.demos) >= 3 for prompt in seen)
+    return sum(prompt.inputs["question"] in shown(prompt) for prompt in seen)
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_in_threads_that_dspy_starts(taught: TwoSteps, k: int | None) -> None:
+    taught.hint.set_k(k)
+    examples = [question.to_example() for question in TRAIN]
+    for leaving, expected in ((True, 0), (False, 12)):
+        engine = StepsEngine()
+        evaluate = dspy.Evaluate(devset=examples, metric=lambda *given: 0.0, num_threads=3, display_progress=False)
+        with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()), leave_one_out(TRAIN if leaving else ()):
+            evaluate(taught)
+        assert len(engine.seen) == 12
+        assert leaks(engine.seen) == expected
+
+
+def test_in_asynchronous_calls(taught: TwoSteps) -> None:
+    engine = StepsEngine()
+
+    async def ask() -> None:
+        await asyncio.gather(*(taught.acall(question=question.question) for question in TRAIN))
+
+    with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()):
+        with leave_one_out(TRAIN):
+            asyncio.run(ask())
+        assert (len(engine.seen), leaks(engine.seen)) == (12, 0)
+        asyncio.run(ask())
+    assert leaks(engine.seen) == 12
+
+
+def test_other_questions_and_later_ones_see_every_demo(taught: TwoSteps) -> None:
+    engine = StepsEngine()
+    with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()):
+        with leave_one_out(TRAIN[:1]):
+            taught(question=TRAIN[1].question)
+            taught(question=TRAIN[0].question)
+        taught(question=TRAIN[0].question)
+    assert [prompt.inputs["question"] in shown(prompt) for prompt in engine.seen] == [True] * 2 + [False] * 2 + [
+        True
+    ] * 2
+
+
+def test_a_run_that_fails_leaves_nothing_behind(taught: TwoSteps) -> None:
+    with leave_one_out(TRAIN), pytest.raises(ValueError, match="No LM is loaded"):
+        taught(question=TRAIN[0].question)
+    assert LEFT_OUT.get() == frozenset()

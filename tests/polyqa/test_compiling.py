@@ -1,0 +1,177 @@
+"""What compiling by names promises before it starts, and that what it made can be loaded."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from two_steps import StepsEngine, steps_lm
+
+import polyqa
+from benchmarks.loading import load_questions
+from colbert_index import SpanReaderReranker
+from metrics.gold import Question
+from optimizers import RECIPES
+from optimizers.estimates import Estimate
+from programs.artifact import read_artifact
+from programs.state import dump_program
+from signatures import PolyqaError
+
+
+def questions(split: str, n: int) -> list[Question]:
+    return load_questions(f"homonyms/{split}")[:n]
+
+
+TRAIN, DEV, TEST = questions("train", 4), questions("dev", 2), questions("test", 2)
+SHORT = {name: [replace(one, long_answers=()) for one in own] for name, own in (("train", TRAIN), ("dev", DEV))}
+
+
+def made_calls(out: Path) -> int:
+    return int(json.loads((out / ".work" / "calls.json").read_text())["calls"])
+
+
+# --- what is said beforehand holds ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "recipe"),
+    [
+        ("rac", "labels"),
+        ("rac", "knn"),
+        ("rac", "knn-bootstrap"),
+        ("rac", "knn-then-bootstrap"),
+        ("rac", "bootstrap"),
+        ("rac", "bootstrap-search"),
+        ("closed-book", "knn-bootstrap"),
+        ("diva", "knn"),
+        ("diva", "knn-then-bootstrap"),
+    ],
+)
+def test_no_more_calls_go_out_than_was_said(program: str, recipe: str, tmp_path: Path) -> None:
+    said: list[Estimate] = []
+
+    def confirm(estimated: Estimate) -> bool:
+        said.append(estimated)
+        return True
+
+    made = polyqa.compile(
+        program, recipe=recipe, train=TRAIN, dev=DEV, test=TEST, out=tmp_path / "made", confirm=confirm
+    )
+    assert made is not None
+    (estimated,) = said
+    measured = json.loads((tmp_path / "made" / ".work" / "question.json").read_text())["took"]
+    assert measured["made"] == measured["calls"]  # what came before is what measuring took
+    assert 0 < made_calls(tmp_path / "made") - measured["made"] <= estimated.calls
+    if recipe in ("labels", "knn"):
+        assert estimated.questions == 2 * (len(DEV) + len(TEST))
+
+
+def test_the_limit_that_was_said_is_enough_and_one_less_does_not_start(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"recipe": "knn", "train": TRAIN, "dev": DEV, "test": TEST, "out": tmp_path}
+    calls = 2 * 2 * (len(DEV) + len(TEST))
+    with pytest.raises(PolyqaError, match=rf"may take {calls} calls .* after the 2 that .* --max-calls {calls + 1}\."):
+        polyqa.compile("rac", max_calls=calls + 1, **settings)
+    assert made_calls(tmp_path) == 2
+    assert polyqa.compile("rac", max_calls=calls + 2, **settings) is not None
+    # What is done is counted once: it goes on under the same limit.
+    (tmp_path / "card.json").unlink()
+    assert polyqa.compile("rac", max_calls=calls + 2, **settings) is not None
+    assert made_calls(tmp_path) == calls + 2
+
+
+def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
+    said: list[Estimate] = []
+
+    def confirm(estimated: Estimate) -> bool:
+        said.append(estimated)
+        return False
+
+    for further in (0, 5):
+        made = polyqa.compile("rac", train=TRAIN, dev=DEV, out=tmp_path, confirm=confirm, further_runs=further)
+        assert made is None
+    assert said[1].questions - said[0].questions == 5
+    assert said[1].calls - said[0].calls == 10
+
+
+# --- what cannot end well does not begin ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "settings", "told"),
+    [
+        ("rac-homonyms", {}, r"rac-homonyms is compiled already, .* Compile 'rac' anew"),
+        ("rac", {"demos": "mine.json"}, "compile takes no demos"),
+        ("rac", {"strict": False}, "compile takes no strict"),
+        ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
+        ("rac", {"passages": 900}, "cannot be made"),
+        ("rac", {"predictors": ["nonsense"]}, "names the predictor 'nonsense'; RAC has extract, write"),
+        ("rac", {"recipe": "bootstrap", "predictors": ["nonsense"]}, "names the predictor 'nonsense'"),
+        ("rac", {"recipe": "knn-then-bootstrap", "predictors": ["verify"]}, "names the predictor 'verify'"),
+        ("rac", {"recipe": "knn", "threshold": 0.9}, "no use for a threshold"),
+        ("rac", {"recipe": "simba"}, "32 training questions at once"),
+        ("rac", {"train": []}, "one of the sets is empty"),
+        ("rac", {"dev": SHORT["dev"]}, r"2 of 2 questions of dev have no reference long answer.*disambig_f1"),
+        ("rac", {"test": [replace(TEST[0], long_answers=())]}, "1 of 1 questions of test"),
+        ("rac", {"recipe": "bootstrap", "train": [*TRAIN, SHORT["train"][0]][1:]}, "1 of 4 questions of train"),
+    ],
+)
+def test_it_is_refused_before_the_first_call(program: str, settings: dict[str, Any], told: str, tmp_path: Path) -> None:
+    engine = StepsEngine()
+    given = {"train": TRAIN, "dev": DEV, "recipe": "knn", "out": tmp_path / "made", "lm": steps_lm(engine), **settings}
+    with pytest.raises(PolyqaError, match=told):
+        polyqa.compile(program, **given)
+    assert not engine.seen
+    assert not engine.written
+    assert not (tmp_path / "made").exists()
+
+
+def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: Path) -> None:
+    made = polyqa.compile(
+        "rac", recipe="knn-bootstrap", measure="disambig_f1", threshold=0.0, out=tmp_path / "made", **SHORT
+    )
+    assert made is not None
+    assert made.card.dev_gain is not None
+    assert made.card.dev_gain.metric == "disambig_f1"
+    # Labels are not scored, so train may lack long answers where dev does not.
+    assert polyqa.compile("rac", recipe="knn", out=tmp_path / "labels", train=SHORT["train"], dev=DEV) is not None
+
+
+# --- what was made can be loaded -----------------------------------------------------------------
+
+
+def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    made = polyqa.compile("rac", recipe="knn", reranker="reader", passages=3, train=TRAIN, dev=DEV, out=out)
+    assert made is not None
+    card = json.loads((out / "card.json").read_text())
+    assert (card["reranker"], card["settings"]) == ("reader", {"passages": 3})
+    assert "passages=3, reranker=reader" in (out / "README.md").read_text()
+    loaded = polyqa.load(out)
+    assert isinstance(loaded.reranker, SpanReaderReranker)
+    assert dump_program(loaded) == dump_program(made.compiled.program)
+    question = "When did Titanic come out?"
+    assert [one.pid for one in loaded.retrieve(question)] == [
+        one.pid for one in made.compiled.program.retrieve(question)
+    ]
+    plain = polyqa.compile("closed-book", recipe="labels", reranker="reader", train=TRAIN, dev=DEV, out=tmp_path / "x")
+    assert plain is not None
+    assert plain.card.reranker is None  # it retrieves nothing
+
+
+def test_the_card_tells_the_options_that_the_steps_had(tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    recipe = "knn-then-bootstrap"
+    made = polyqa.compile(
+        "rac", recipe=recipe, threshold=0.1, predictors=["write"], seed=3, train=TRAIN, dev=DEV, out=out
+    )
+    assert made is not None
+    card = read_artifact(out).card
+    steps = card.recipe["steps"]
+    assert isinstance(steps, list)
+    assert [step["predictors"] for step in steps] == [["write"], ["write"]]  # type: ignore[index, call-overload]
+    assert steps[1]["threshold"] == card.threshold == 0.1  # type: ignore[index, call-overload]
+    state = dump_program(polyqa.load(out))
+    assert state["extract"]["demos"] == []
+    assert state["write"]["demos"]
+    assert RECIPES[recipe].threshold == 0.5

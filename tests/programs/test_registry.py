@@ -1,0 +1,70 @@
+import json
+from collections.abc import Mapping
+
+import dspy
+import pytest
+from scripted_engine import ScriptedEngine, scripted_lm
+
+import polyqa
+from engines.extractive.prompt import Prompt
+from programs.registry import REGISTRY, most_calls, registered
+from signatures import PolyqaError
+
+
+def exhausting(verdict: str) -> ScriptedEngine:
+    """Replies that send a program down its longest road: as many readings as it takes, and nothing settled."""
+    values: Mapping[str, object] = {
+        "ambiguity_types": "[AmbSub]",
+        "reason": "Anything.",
+        "pseudo_interpretations": json.dumps([f"When did number {at} of it come out?" for at in range(30)]),
+        "answerable": verdict,
+        "settled": "No",
+        "short_answer": "1997",
+        "source": "1",
+        "interpretations": "[]",
+        "refinements": "[]",
+        "answer": "An answer.",
+        "grade": "Ambiguous",
+        "search_query": "Titanic",
+        "relaxed_query": "Titanic",
+        "needs_passages": "Yes",
+        "relevant": "Yes",
+        "readings": "[]",
+        "segment": "It came out.",
+        "support": "Fully" if verdict == "Yes" else "No",
+        "usefulness": "5",
+        "selected": "[1]",
+        "interpretation": "When did the film come out?",
+    }
+
+    def reply(prompt: Prompt) -> Mapping[str, object]:
+        return {name: values[name] for name in prompt.output_fields}
+
+    return ScriptedEngine(reply)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if "questions" not in entry.needs])
+def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None:
+    program = polyqa.load(name)
+    most = most_calls(program)
+    made = []
+    for verdict in ("Yes", "No"):
+        engine = exhausting(verdict)
+        with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+            program(question="When did Titanic come out?")
+        made.append(len(engine.seen))
+    if name == "toc":
+        assert most is None  # a language model may find any number of readings, each of which is verified
+    else:
+        assert max(made) == most
+
+
+def test_settings_count() -> None:
+    assert most_calls(polyqa.load("diva", max_interpretations=3)) == 7
+    assert most_calls(polyqa.load("dtv", max_interpretations=3, passages=4)) == 16
+    assert most_calls(dspy.Predict("question -> answer")) is None
+
+
+def test_an_unknown_name_is_told_the_known_ones() -> None:
+    with pytest.raises(PolyqaError, match=r"Unknown program 'ask'; there are auto, .*dtv"):
+        registered("ask")
