@@ -8,6 +8,8 @@ from programs import PROGRAMS
 from programs.artifact import compiled_home
 from programs.card import Card, Figure, Gain
 
+from .recipe import Recipe
+
 _LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1"}
 
 
@@ -34,7 +36,8 @@ def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
         ("recipe", f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}"),
         (
             "metric",
-            f"{_LABELS.get(card.measure, card.measure)}, reader {card.reader}, demos from {card.threshold:g} on",
+            f"{_LABELS.get(card.measure, card.measure)}, reader {card.reader}"
+            + (f", demos from {card.threshold:g} on" if _recipe(card).gathers else ""),
         ),
         ("language model", card.lm + (f"; instructions by {card.prompt_lm}" if card.prompt_lm else "")),
         ("train", f"{card.train.source}, {card.train.n} questions, `{card.train.fingerprint}`"),
@@ -64,6 +67,10 @@ def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
         f'`polyqa show {quote(handle)}` prints its prompts, `polyqa why "…" --artifact {quote(handle)}` which demos a '
         f"question gets.\n\n## What compiling changed\n\n{diff}"
     )
+
+
+def _recipe(card: Card) -> Recipe:
+    return Recipe.model_validate({name: value for name, value in card.recipe.items() if name in Recipe.model_fields})
 
 
 def _handle(folder: Path) -> str:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from optimizers.readme import artifact_readme
+from optimizers.recipes import RECIPES
 from programs.artifact import README, artifact_names, compiled_home, find_artifact, read_artifact
 
 
@@ -26,6 +27,13 @@ def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Pa
     load, show = told(tmp_path / "two words")
     assert load == f'program = polyqa.load("{tmp_path}/two words")'
     assert f"polyqa show '{tmp_path}/two words'" in show
+
+
+@pytest.mark.parametrize(("recipe", "told"), [("knn", False), ("bootstrap", True), ("knn-then-bootstrap", True)])
+def test_a_threshold_is_told_where_runs_become_demos(recipe: str, told: bool) -> None:
+    card = read_artifact("rac-homonyms").card
+    made = card.model_copy(update={"recipe": RECIPES[recipe].model_dump(mode="json")})
+    assert ("demos from 0.5 on" in artifact_readme(made, "", "mine/oc")) == told
 
 
 def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
