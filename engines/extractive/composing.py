@@ -13,11 +13,11 @@ from .naming import stands_for_title
 from .prompt import Prompt, PromptPassage, parse_passages
 from .rewriting import split_title
 from .text import Sentence, content_words, holds, normalize, sentences
+from .thresholds import CHANCE
 from .tidying import tidy
 
 _USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
 _SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words: 0.52 in 500 of ASQA train
-_Z = 1.28  # one-sided 10% of the normal distribution
 _PRONOUN = re.compile(
     r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
 )
@@ -56,7 +56,7 @@ def _usual_length(prompt: Prompt) -> float:
     if not any(lengths):
         return _USUAL_LENGTH
     shown = mean(lengths)
-    clearly_other = abs(math.log(shown / _USUAL_LENGTH)) > _Z * _SPREAD / math.sqrt(len(lengths))
+    clearly_other = abs(math.log(shown / _USUAL_LENGTH)) > CHANCE * _SPREAD / math.sqrt(len(lengths))
     return shown if clearly_other else _USUAL_LENGTH
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 Labelled = Sequence[tuple[float, bool]]
-# One-sided 10% of the normal distribution: as many errors as a cut saves by chance once in ten times.
-_Z = 1.28
+# One-sided 10% of the normal distribution: what chance alone reaches once in ten times, in standard deviations.
+CHANCE = 1.28
 
 
 def best_cut(labelled: Labelled, default: float) -> float:
@@ -32,7 +32,7 @@ def clearly_better_cut(labelled: Labelled, default: float) -> float:
     """
     best = best_cut(labelled, default)
     saved = _errors(labelled, default) - _errors(labelled, best)
-    return best if saved >= max(2.0, _Z * math.sqrt(len(labelled))) else default
+    return best if saved >= max(2.0, CHANCE * math.sqrt(len(labelled))) else default
 
 
 def _errors(labelled: Labelled, cut: float) -> int:
