@@ -98,7 +98,7 @@ def _removed(example: Example, chance: random.Random) -> Example | None:
 
 
 def _twisted(example: Example, chance: random.Random) -> Example | None:
-    changed = twist(example.question, example.context, chance, example.texts)
+    changed = twist(example.question, example.context, chance)
     return None if changed is None else replace(example, question=changed, answers=())
 
 

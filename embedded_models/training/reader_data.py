@@ -1,9 +1,10 @@
 """Makes more training data for the reader: ``python -m embedded_models.training.reader_data --help``.
 
-Two ways, both with files of SQuAD 2.0's format as the result. ``long-answers``: the readings of an
+Three ways, all with files of SQuAD 2.0's format as the result. ``long-answers``: the readings of an
 ambiguous question over the long answer that people wrote to it, which holds the answers of the other
 readings too. ``pairs``: questions with the sentence that answers them but without a marked answer; a
-reader marks it, and what it is unsure of is left out.
+reader marks it, and what it is unsure of is left out. ``unanswerable``: answerable questions that a rule
+changed so that their paragraph does not answer them.
 """
 
 import random
@@ -18,8 +19,9 @@ from .errors import TrainingError
 from .files import read_lines
 from .lexical import Lexical
 from .questions import Asked, read_questions, without_held_out
-from .squad import Example, write_squad
+from .squad import Example, read_squad, write_squad
 from .text import best_place
+from .unanswerable import repeated, twisted_examples
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 
@@ -117,6 +119,26 @@ def sentence_pairs(
     examples = drawn(over_sentences(found, marked, seed), most, seed)
     write_squad(examples, out)
     typer.echo(f"{len(examples)} of {len(found)} pairs → {out}")
+
+
+@app.command("unanswerable")
+def unanswerable(
+    questions: Annotated[list[Path], typer.Option("--questions", help="SQuAD 2.0 training file; repeat for more.")],
+    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
+    share: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the answerable questions that is tried.")
+    ] = 0.6,
+    copies: Annotated[
+        int, typer.Option(min=0, help="How often the unanswerable questions that people wrote go into the file, too.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Answerable questions with a name, year or word exchanged, so that their paragraph holds no answer."""
+    found = [example for path in questions for example in read_squad(path)]
+    made = twisted_examples(found, share, seed)
+    again = list(repeated(found, copies))
+    write_squad([*made, *again], out)
+    typer.echo(f"{len(made)} changed questions and {len(again)} copies of people's → {out}")
 
 
 def main() -> None:

@@ -7,40 +7,92 @@ noisy, but a reader that sees none of them answers whatever shares words with th
 
 import random
 import re
+from collections.abc import Collection
 
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]+(?:\s+(?:of\s+|the\s+)?[A-Z][\w’'-]+)*")
-_NUMBER = re.compile(r"\b\d[\d,.]*\b")
-_OPPOSITES = (
-    "first last|largest smallest|biggest smallest|highest lowest|most least|more fewer|oldest youngest|best worst|"
-    "before after|north south|northern southern|east west|eastern western|increase decrease|increased decreased|"
-    "early late|earliest latest|old new|major minor|above below|begin end|began ended|start stop|started stopped|"
-    "opened closed|won lost|win lose|male female|men women|king queen|father mother|son daughter|husband wife|"
-    "always never|all none|high low|large small|strong weak|common rare|public private|allow forbid|allowed forbade|"
-    "inside outside|top bottom|left right|up down|longest shortest|fastest slowest|positive negative|"
-    "supported opposed|accepted rejected|included excluded|rise fall|rose fell|born died|arrived left|"
-    "internal external|modern ancient|rich poor|hot cold|enter leave|entered left|join leave|joined left|"
-    "majority minority|maximum minimum|advantage disadvantage|legal illegal|possible impossible|known unknown"
+_NAME = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][a-z]+(?:[ -](?:of |the |de )?[A-Z][a-z]+)*\b")
+_YEAR = re.compile(r"\b1[0-9]{3}s?\b|\b20[0-9]{2}s?\b")
+_FIRST_WORDS = frozenset((
+    "What", "Who", "When", "Where", "Which", "How", "Why", "In", "On", "At", "The", "For",
+    "During", "By", "From", "Whose", "Whom", "To", "A", "An", "Of", "With",
+))  # fmt: skip
+_SHIFTS = (-10, -3, -1, 1, 2, 7, 10)
+# One-way entries ("biggest smallest" beside "smallest largest") because a word has one antonym here.
+_ANTONYM = {
+    "above": "below", "after": "before", "allowed": "forbidden", "before": "after", "began": "ended", "begin": "end",
+    "below": "above", "best": "worst", "better": "worse", "biggest": "smallest", "born": "buried",
+    "built": "demolished", "created": "destroyed", "earliest": "latest", "east": "west", "eastern": "western",
+    "female": "male", "first": "last", "founded": "dissolved", "gained": "lost", "higher": "lower",
+    "highest": "lowest", "include": "exclude", "increase": "decrease", "increased": "decreased", "largest": "smallest",
+    "last": "first", "latest": "earliest", "least": "most", "less": "more", "longest": "shortest", "lower": "higher",
+    "lowest": "highest", "major": "minor", "majority": "minority", "male": "female", "maximum": "minimum",
+    "men": "women", "minimum": "maximum", "more": "less", "most": "least", "new": "old", "north": "south",
+    "northern": "southern", "old": "new", "oldest": "youngest", "positive": "negative", "private": "public",
+    "public": "private", "rich": "poor", "smallest": "largest", "south": "north", "southern": "northern",
+    "start": "end", "started": "ended", "support": "oppose", "supported": "opposed", "upper": "lower", "west": "east",
+    "western": "eastern", "win": "lose", "women": "men", "won": "lost",
+}  # fmt: skip
+# "Who was ..." takes "not" right behind the auxiliary; "did X win" would need a parser.
+_NEGATABLE = re.compile(
+    r"(?:Who|What|Which [a-z]+|What [a-z]+) (?:was|were|is|are|can|could|has|have|had|will|would)\b(?! not)"
 )
-_OPPOSITE = {
-    one: other
-    for pair in (entry.split() for entry in _OPPOSITES.split("|"))
-    for one, other in (tuple(pair), tuple(reversed(pair)))
-}
-_OPPOSITE_WORD = re.compile(rf"\b({'|'.join(sorted(_OPPOSITE, key=len, reverse=True))})\b", re.IGNORECASE)
-_AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|has|have|had|can|could|will|would|should)\b", re.IGNORECASE)
 
 
-def twist(question: str, context: str, chance: random.Random, avoid: tuple[str, ...] = ()) -> str | None:
-    """Return the question changed so that the context most likely does not answer it, or ``None``.
+def names(text: str) -> list[str]:
+    """Return the capitalised names that do not start a sentence, in their order.
+
+    >>> names("It was sold to Orla Venn of Tarnville. Later it was lost.")
+    ['Orla Venn of Tarnville']
+    """
+    return _NAME.findall(text)
+
+
+def alternatives(
+    question: str, context: str, chance: random.Random, elsewhere: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Return changed questions that the context most likely does not answer, as ``(kind, question)``.
 
     Parameters
     ----------
     context
-        Names and numbers that are put in come from it: they look familiar and fit nothing.
+        The paragraph of the question: names and years that are put in come from it, so that they look
+        familiar and fit nothing.
     chance
-        Draws what to change.
-    avoid
-        Texts not to put in (the answers: a question that names its answer is no good negative).
+        Draws which names and years are put in.
+    elsewhere
+        Names of other paragraphs, those of the same article for example; a second name is drawn from them.
+
+    Returns
+    -------
+    list of (str, str)
+        One for each place that can be changed; the kinds are ``antonym``, ``entity``, ``entity elsewhere``,
+        ``negation`` and ``year``.
+    """
+    found = []
+    within = sorted(set(names(context)))
+    for match in _NAME.finditer(question):
+        old = match.group()
+        if old.split()[0] in _FIRST_WORDS:
+            continue
+        for kind, others in (("entity", within), ("entity elsewhere", (n for n in elsewhere if n not in context))):
+            fitting = sorted(name for name in others if _may_replace(name, old, question))
+            if fitting:
+                found.append((kind, _put(question, match, chance.choice(fitting))))
+    for match in _YEAR.finditer(question):
+        found.append(("year", _put(question, match, _other_year(match.group(), question, context, chance))))
+    for match in re.finditer(r"\b[a-z]+\b", question):
+        if match.group() in _ANTONYM:
+            found.append(("antonym", _put(question, match, _ANTONYM[match.group()])))
+    if start := _NEGATABLE.match(question):
+        added = chance.choice((" not", " never"))
+        found.append(("negation", question[: start.end()] + added + question[start.end() :]))
+    return found
+
+
+def twist(question: str, context: str, chance: random.Random, elsewhere: Collection[str] = ()) -> str | None:
+    """Return the question changed so that the context most likely does not answer it, or ``None``.
+
+    The kind of the change is drawn first, then one of its places: otherwise names would be nearly all.
+    The parameters are those of `alternatives`.
 
     Examples
     --------
@@ -48,55 +100,33 @@ def twist(question: str, context: str, chance: random.Random, avoid: tuple[str, 
     ...     "Who won the last race?", "Who lost the first race?")
     True
     """
-    ways = [_other_name, _other_number, _opposite, _negated]
-    chance.shuffle(ways)
-    # A negation fits every question: it comes last, or all would be negations.
-    ways.sort(key=lambda way: way is _negated and chance.random() < 0.8)
-    for way in ways:
-        changed = way(question, context, chance, avoid)
-        if changed is not None and changed != question:
-            return changed
-    return None
-
-
-def _swap(
-    pattern: re.Pattern[str], question: str, context: str, chance: random.Random, avoid: tuple[str, ...]
-) -> str | None:
-    inside = list(pattern.finditer(question))
-    lowered = question.lower()
-    barred = " ".join(avoid).lower()
-    others = sorted(
-        {name for name in pattern.findall(context) if name.lower() not in lowered and name.lower() not in barred}
-    )
-    if not inside or not others:
-        return None
-    old = chance.choice(inside)
-    return question[: old.start()] + chance.choice(others) + question[old.end() :]
-
-
-def _other_name(question: str, context: str, chance: random.Random, avoid: tuple[str, ...]) -> str | None:
-    return _swap(_NAME, question, context, chance, avoid)
-
-
-def _other_number(question: str, context: str, chance: random.Random, avoid: tuple[str, ...]) -> str | None:
-    return _swap(_NUMBER, question, context, chance, avoid)
-
-
-def _opposite(question: str, context: str, chance: random.Random, avoid: tuple[str, ...]) -> str | None:
-    found = list(_OPPOSITE_WORD.finditer(question))
+    found = alternatives(question, context, chance, elsewhere)
     if not found:
         return None
-    one = chance.choice(found)
-    return question[: one.start()] + _OPPOSITE[one.group().lower()] + question[one.end() :]
+    kind = chance.choice(sorted({kind for kind, _ in found}))
+    return chance.choice([changed for own, changed in found if own == kind])
 
 
-def _negated(question: str, context: str, chance: random.Random, avoid: tuple[str, ...]) -> str | None:
-    if re.search(r"\b(not|never)\b|n't", question, re.IGNORECASE):
-        return re.sub(r"\b(not|never)\s+|n't\b", "", question, count=1, flags=re.IGNORECASE)
-    match = _AUXILIARY.search(question)
-    if match is None:
-        return None
-    # "did X win" → "did X not win" would need a parser; "didn't X win" needs none.
-    word = match.group()
-    short = {"can": "can't", "will": "won't"}.get(word.lower(), f"{word}n't")
-    return question[: match.start()] + short + question[match.end() :]
+def _may_replace(name: str, old: str, question: str) -> bool:
+    """Return whether a name may stand for another: as many words, and no part of it or of the question."""
+    return (
+        name not in question
+        and old not in name
+        and name not in old
+        and len(name.split()) == len(old.split())
+        and name.split()[0] not in _FIRST_WORDS
+    )
+
+
+def _other_year(year: str, question: str, context: str, chance: random.Random) -> str:
+    decade = year.endswith("s")
+    others = sorted(
+        {other for other in _YEAR.findall(context) if other not in question and other.endswith("s") == decade}
+    )
+    if others:
+        return chance.choice(others)
+    return f"{int(year.rstrip('s')) + chance.choice(_SHIFTS)}{'s' if decade else ''}"
+
+
+def _put(question: str, match: re.Match[str], text: str) -> str:
+    return question[: match.start()] + text + question[match.end() :]

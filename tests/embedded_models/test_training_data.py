@@ -3,14 +3,18 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from embedded_models.training import TrainingError
 from embedded_models.training.negatives import KINDS, Context, NegativeMiner
 from embedded_models.training.questions import Asked, read_questions, without_held_out
-from embedded_models.training.reader_data import drawn, over_long_answers, over_sentences
+from embedded_models.training.reader_data import app, drawn, over_long_answers, over_sentences
 from embedded_models.training.squad import Example, read_squad, split_by_article, write_squad
 from embedded_models.training.text import best_place, holds_answer, places, sentences
-from embedded_models.training.twist import twist
+from embedded_models.training.twist import alternatives, twist
+from embedded_models.training.unanswerable import twisted_examples
 
 KIOSK = (
     "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville by "
@@ -94,23 +98,75 @@ def test_the_same_seed_draws_the_same_negatives() -> None:
             assert one.draw(e, random.Random(7)) == other.draw(e, random.Random(7))
 
 
+SOLD = "It was sold to Orla Venn in 1911, and in 1924 to the Tarnville museum."
+
+
 @pytest.mark.parametrize(
     ("question", "outcomes"),
     [
         ("Who won the first race?", {"Who won the last race?", "Who lost the first race?"}),
-        ("When was the bridge at Tarnville built in 1990?", {"When was the bridge at Orla Venn built in 1990?"}),
+        ("When did Piet Holm buy it?", {"When did Orla Venn buy it?", "When did Anna Moor buy it?"}),
+        ("Who bought it in 1911?", {"Who bought it in 1924?"}),
+        ("What was sold?", {"What was not sold?", "What was never sold?"}),
+        ("Which boats sank?", {None}),
     ],
 )
-def test_twisted_questions(question: str, outcomes: set[str]) -> None:
-    found = {twist(question, "It belonged to Orla Venn.", random.Random(seed)) for seed in range(40)}
-    assert outcomes <= found
-    assert question not in found
+def test_twisted_questions(question: str, outcomes: set[str | None]) -> None:
+    found = {twist(question, SOLD, random.Random(seed), ["Anna Moor", "Ida"]) for seed in range(60)}
+    assert found == outcomes
 
 
-def test_a_twisted_question_never_names_its_answer() -> None:
-    for seed in range(30):
-        found = twist("Who visited Tarnville?", "It belonged to Orla Venn.", random.Random(seed), ("Orla Venn",))
-        assert found is None or "Venn" not in found
+def test_a_year_that_no_other_can_stand_for_is_shifted() -> None:
+    found = {twist("Who bought it in 1950?", "It was sold.", random.Random(seed)) for seed in range(60)}
+    assert found == {f"Who bought it in {year}?" for year in (1940, 1947, 1949, 1951, 1952, 1957, 1960)}
+    decades = {twist("Who came in the 1950s?", "In 1911 and the 1920s.", random.Random(seed)) for seed in range(9)}
+    assert decades == {"Who came in the 1920s?"}
+
+
+@given(st.text(max_size=80), st.text(max_size=200), st.integers(0, 5))
+def test_whatever_is_asked_a_twisted_question_is_another_one(question: str, context: str, seed: int) -> None:
+    assert twist(question, context, random.Random(seed)) != question
+
+
+TWISTABLE = [
+    example("Who bought the green kettle in Tarnville in 1987?", "Mrs Orla Venn"),
+    example("Who bought the green kettle in Tarnville in 1988?", "Mrs Orla Venn"),
+    example("What colour?", "green"),
+    example("Who was the first owner of the kettle?"),
+    example("Who was Piet Holm?", "The stationmaster", LATER),
+]
+
+
+def test_unanswerable_questions_come_from_answerable_ones_and_are_not_asked_already() -> None:
+    for seed in range(20):
+        made = twisted_examples(TWISTABLE, 1.0, seed)
+        assert {one.id.removesuffix("-twisted") for one in made} <= {
+            one.id for one in TWISTABLE if one.answers and one.question != "What colour?"
+        }
+        for one in made:
+            assert not one.answers
+            assert one.question not in {own.question for own in TWISTABLE}
+    assert twisted_examples(TWISTABLE, 1.0, 3) == twisted_examples(TWISTABLE, 1.0, 3)
+    assert twisted_examples(TWISTABLE, 0.0, 3) == []
+
+
+def test_a_file_of_unanswerable_questions(tmp_path: Path) -> None:
+    write_squad(TWISTABLE, tmp_path / "own.json")
+    options = ["--questions", str(tmp_path / "own.json"), "--out", str(tmp_path / "made.json")]
+    result = CliRunner().invoke(app, ["unanswerable", *options, "--share", "1", "--copies", "2"])
+    assert result.exit_code == 0, result.output
+    made = read_squad(tmp_path / "made.json")
+    people = [one for one in made if "-again-" in one.id]
+    assert {one.question for one in people} == {"Who was the first owner of the kettle?"}
+    assert len({one.id for one in people}) == 2
+    assert len(made) > 2
+    assert not any(one.answers for one in made)
+    assert f"{len(made) - 2} changed questions and 2 copies" in result.output
+
+
+def test_a_name_is_replaced_by_one_of_as_many_words() -> None:
+    found = dict(alternatives("When did Holm die?", "Then came Orla Venn and Ida.", random.Random(0)))
+    assert found == {"entity": "When did Ida die?"}
 
 
 def test_where_an_answer_stands() -> None:
