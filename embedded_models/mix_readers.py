@@ -43,7 +43,8 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder to write: model/ (float16), shipped/ (int8), report.json.")],
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Weight of the first.")] = 0.3,
     train_files: Annotated[
-        list[Path] | None, typer.Option("--train", help="What the second was trained on: calibrates as it was.")
+        list[Path] | None,
+        typer.Option("--train", help="What both were trained on, the same articles held out."),
     ] = None,
     eval_files: Annotated[
         list[Path] | None, typer.Option("--eval", help="SQuAD 2.0 file to report on; repeat for more.")
@@ -51,7 +52,11 @@ def main(
     calibration: Annotated[float, typer.Option(help="As for train_reader.")] = 0.015,
     seed: Annotated[int, typer.Option(help="As for train_reader.")] = 0,
 ) -> None:
-    """Average two readers, write and measure the result."""
+    """Average two readers, write and measure the result.
+
+    Give no --train where a held-out article of one was trained on by the other: the null threshold is then the
+    evaluation's best, and its figures take each article's threshold from the other articles.
+    """
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
     try:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .spans import Reading
 from .training.backbone import EMBEDDED_BACKBONE, backbone_path, fit_attention, freeze, load_for_training, write_model
 from .training.card import reader_card
 from .training.curve import draw_curve
@@ -25,7 +26,7 @@ from .training.features import Feature, bucketed, collate, make_features
 from .training.files import read_lines, write_text
 from .training.loop import Recipe, train
 from .training.negatives import Context, NegativeMiner
-from .training.scoring import Scores, best_threshold, score
+from .training.scoring import best_threshold, crossed_score, score
 from .training.squad import Example, read_squad, split_by_article
 
 
@@ -67,17 +68,15 @@ def epoch_examples(
     return [titled(example) if chance.random() < titles else example for example in shown]
 
 
-def measure(folder: Path, examples: Sequence[Example], threshold: float | None) -> tuple[Scores, float]:
-    """Return the scores of a written reader, and seconds per 1,000 pairs; ``None`` chooses the threshold."""
+def read_with(folder: Path, examples: Sequence[Example]) -> tuple[list[Reading], float]:
+    """Return what a written reader reads in the examples, and its seconds per 1,000 of them."""
     from .reader import Reader
 
     reader = Reader(str(folder), precision="auto", batch_size=32)
     reader.parts  # noqa: B018 - loading is not part of the time
     started = time.perf_counter()
     readings = reader.read([(example.question, example.context) for example in examples])
-    seconds = time.perf_counter() - started
-    chosen = best_threshold(examples, readings) if threshold is None else threshold
-    return score(examples, readings, chosen), 1000 * seconds / len(examples)
+    return readings, 1000 * (time.perf_counter() - started) / len(examples)
 
 
 def _identity(files: Sequence[Path], settings: dict[str, Any]) -> str:
@@ -176,6 +175,8 @@ def write_and_measure(
 ) -> dict[str, Any]:
     """Write a reader in both forms, choose its null threshold on ``held``, and measure both on ``evaluated``.
 
+    Without ``held`` the threshold is the best one of ``evaluated``, and its figures are `crossed_score`'s.
+
     Returns
     -------
     dict
@@ -185,15 +186,21 @@ def write_and_measure(
     write_model(model, tokenizer, out / "model")
     write_model(model, tokenizer, out / "shipped", small=True)
     report: dict[str, Any] = {}
-    threshold = 0.0
+    threshold: float | None = None
     if held:
-        scores, _ = measure(out / "shipped", held, None)
-        threshold = scores.threshold
-        report["calibration"] = asdict(scores)
-    report["null_threshold"] = threshold
+        readings, _ = read_with(out / "shipped", held)
+        threshold = best_threshold(held, readings)
+        report["calibration"] = asdict(score(held, readings, threshold))
+    report["null_threshold"] = threshold or 0.0
     if evaluated:
         for key, folder in (("evaluation", out / "shipped"), ("evaluation_float16", out / "model")):
-            scores, seconds = measure(folder, evaluated, threshold)
+            readings, seconds = read_with(folder, evaluated)
+            if threshold is None:
+                scores = crossed_score(evaluated, readings)
+                if key == "evaluation":
+                    report["null_threshold"] = best_threshold(evaluated, readings)
+            else:
+                scores = score(evaluated, readings, threshold)
             report[key] = asdict(scores) | {"seconds_per_1000_pairs": seconds}
     return report
 

@@ -36,13 +36,21 @@ def reader_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> st
             ],
         ),
         "",
-        f"The null threshold {report['null_threshold']:.2f} was chosen on the calibration questions (articles that "
-        "were not trained on), not on the evaluation's.",
+        _threshold(report),
     ]
     if "evaluation" in report:
         seconds = report["evaluation"]["seconds_per_1000_pairs"]
         lines.append(f"Reading takes {seconds:.1f} s per 1,000 question-context pairs on the machine that trained it.")
     return "\n".join([*lines, "", *_making(report, command)]) + "\n"
+
+
+def _threshold(report: dict[str, Any]) -> str:
+    chosen = f"The null threshold {report['null_threshold']:.2f} was chosen on the"
+    if "calibration" in report:
+        return f"{chosen} calibration questions (articles that were not trained on), not on the evaluation's."
+    if "evaluation" in report:
+        return f"{chosen} evaluation's questions; each article's figures are made with the best one of the others."
+    return "The null threshold is 0: nothing was held out to choose it on."
 
 
 def colbert_card(report: dict[str, Any], weights: Path, command: Sequence[str]) -> str:

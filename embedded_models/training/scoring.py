@@ -5,6 +5,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from ..spans import Reading
 from .squad import Example
@@ -50,7 +51,8 @@ class Scores:
     answerable_em, answerable_f1
         Of the answerable ones, null not allowed.
     threshold
-        Null threshold of the figures below: the answer is ``""`` iff null − best > threshold.
+        Null threshold of the figures below: the answer is ``""`` iff null − best > threshold. Their mean where
+        each article has its own (`crossed_score`).
     overall_em, overall_f1
         Of all questions.
     kept_f1
@@ -72,9 +74,29 @@ class Scores:
 
 def score(examples: Sequence[Example], readings: Sequence[Reading], threshold: float) -> Scores:
     """Return the scores of readings of the examples' (question, context) pairs."""
+    return _scores(examples, readings, [threshold] * len(examples), threshold)
+
+
+def crossed_score(examples: Sequence[Example], readings: Sequence[Reading]) -> Scores:
+    """Return the scores where each article's null threshold is the best one of the other articles.
+
+    For a reader that was trained on every question a threshold could have been chosen on: no question's own
+    article says which threshold it is scored with. With one article alone the threshold is 0.
+    """
+    own: dict[str, float] = {}
+    for article in dict.fromkeys(example.article for example in examples):
+        others = [place for place, example in enumerate(examples) if example.article != article]
+        own[article] = best_threshold([examples[place] for place in others], [readings[place] for place in others])
+    shown = fmean(own.values()) if own else 0.0
+    return _scores(examples, readings, [own[example.article] for example in examples], shown)
+
+
+def _scores(
+    examples: Sequence[Example], readings: Sequence[Reading], thresholds: Sequence[float], shown: float
+) -> Scores:
     gold = [example.texts for example in examples]
     forced = [reading.spans[0].text if reading.spans else "" for reading in readings]
-    given = [reading.answer(threshold) for reading in readings]
+    given = [reading.answer(threshold) for reading, threshold in zip(readings, thresholds, strict=True)]
     has = [bool(answers) for answers in gold]
     kept = [f1(text, answers) for text, answers in zip(given, gold, strict=True)]
     return Scores(
@@ -82,7 +104,7 @@ def score(examples: Sequence[Example], readings: Sequence[Reading], threshold: f
         without_answer=has.count(False),
         answerable_em=_percent([exact(t, a) for t, a in zip(forced, gold, strict=True) if a]),
         answerable_f1=_percent([f1(t, a) for t, a in zip(forced, gold, strict=True) if a]),
-        threshold=threshold,
+        threshold=shown,
         overall_em=_percent([exact(t, a) for t, a in zip(given, gold, strict=True)]),
         overall_f1=_percent(kept),
         kept_f1=_percent([value for value, answerable in zip(kept, has, strict=True) if answerable]),

@@ -15,7 +15,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertConfi
 from embedded_models import Reader
 from embedded_models.minilm import minilm_path
 from embedded_models.spans import Reading, Span
-from embedded_models.train_reader import epoch_examples, run, titled
+from embedded_models.train_reader import epoch_examples, read_with, run, titled
 from embedded_models.training import TrainingError
 from embedded_models.training.backbone import freeze, load_for_training
 from embedded_models.training.card import colbert_card, reader_card
@@ -23,8 +23,8 @@ from embedded_models.training.curve import draw_curve
 from embedded_models.training.features import bucketed, collate, make_features
 from embedded_models.training.loop import Recipe, train
 from embedded_models.training.negatives import NegativeMiner
-from embedded_models.training.scoring import best_threshold, exact, f1, score
-from embedded_models.training.squad import Example, write_squad
+from embedded_models.training.scoring import best_threshold, crossed_score, exact, f1, score
+from embedded_models.training.squad import Example, read_squad, write_squad
 
 COLOURS = ("red", "green", "blue", "yellow", "black", "white")
 THINGS = ("kettle", "boat", "door", "lamp", "chair", "wagon")
@@ -222,6 +222,21 @@ def test_scores_and_the_threshold() -> None:
     assert f1("old red kettle", ["red"]) == pytest.approx(0.5)
 
 
+def test_crossed_scores_take_each_articles_threshold_from_the_others() -> None:
+    def asked(article: str, answer: str, margin: float) -> tuple[Example, Reading]:
+        answers = ((0, answer),) if answer else ()
+        return Example(f"{article} {margin}", "Which?", "red boats", answers, article), reading("red", margin)
+
+    # In article a 3 and above are answers, in b 1 and above.
+    pairs = [asked("a", "red", 4), asked("a", "", 2), asked("b", "red", 2), asked("b", "", 0)]
+    examples, readings = [example for example, _ in pairs], [reading for _, reading in pairs]
+    found = crossed_score(examples, readings)
+    assert found.threshold == -2  # the mean of -1, which b gives a, and -3, which a gives b
+    assert (found.kept_f1, found.null_accuracy, found.overall_f1, found.answerable_f1) == (50, 50, 50, 100)
+    alone = crossed_score(examples[:2], readings[:2])
+    assert alone == score(examples[:2], readings[:2], 0.0)
+
+
 def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None:
     write_squad(small_examples(), tmp_path / "train.json")
     recipe = Recipe(epochs=2, peak=1e-3, bfloat16=False)
@@ -236,6 +251,15 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
     assert report["evaluation"]["threshold"] == report["null_threshold"]
     assert report["evaluation"]["seconds_per_1000_pairs"] > 0
     assert report["evaluation_float16"].keys() == report["evaluation"].keys()
+    uncalibrated = run(
+        [tmp_path / "train.json"], [tmp_path / "train.json"], tmp_path / "other", recipe, init=tiny, batch_size=4,
+        max_length=64, stride=16, calibration=0,
+    )  # fmt: skip
+    assert "calibration" not in uncalibrated
+    evaluated = read_squad(tmp_path / "train.json")
+    readings, _ = read_with(tmp_path / "other" / "shipped", evaluated)
+    assert uncalibrated["null_threshold"] == best_threshold(evaluated, readings)
+    assert uncalibrated["evaluation"]["overall_f1"] == crossed_score(evaluated, readings).overall_f1
     for folder in ("model", "shipped"):
         assert Reader(str(out / folder)).read([("What colour is the boat?", "The boat is green.")])[0].spans
     assert not list((out / "shipped").glob("model*"))
@@ -248,7 +272,7 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
     assert (out / "model" / "model.safetensors").read_bytes() == before
     write_squad([e for e in small_examples() if not e.answers], tmp_path / "none.json")
     with pytest.raises(TrainingError, match="No training question has an answer"):
-        run([tmp_path / "none.json"], [], tmp_path / "other", recipe, init=tiny)
+        run([tmp_path / "none.json"], [], tmp_path / "none", recipe, init=tiny)
 
 
 def test_the_command_goes_on_after_kill_9(tiny: str, tmp_path: Path) -> None:
@@ -298,6 +322,9 @@ def test_the_card_names_figures_and_command_and_no_folder(tmp_path: Path) -> Non
     }
     card = reader_card(report, tmp_path, ["python", "-m", "x", "--train", "/somewhere/secret/train.json"])
     assert "| evaluation | 3 | 1 | 0.50 | 50.0 | 50.0 |" in card
+    assert "0.50 was chosen on the evaluation's questions; each article's figures" in card
+    held = report | {"calibration": asdict(scores)}
+    assert "0.50 was chosen on the calibration questions" in reader_card(held, tmp_path, ["python"])
     assert "1.2 MB (float16: 2.5 MB)" in card
     assert "12.3 s" in card
     assert "python -m x --train train.json" in card
