@@ -30,7 +30,7 @@ FILM = (
 )
 REMAKE = (
     "Solaris (2002 film) | Steven Soderbergh wrote and directed the American version, with George Clooney as the "
-    "psychologist. It was released in the United States on 27 November 2002."
+    "psychologist. It came out in the United States on 27 November 2002."
 )
 LINER = "Ocean liner | An ocean liner is a passenger ship that runs on a schedule between ports."
 FESTIVAL = "Cannes 1972 | At the festival of May 1972 the film Solaris came out, and the Grand Prix was given to it."

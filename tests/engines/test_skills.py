@@ -27,7 +27,7 @@ PASSAGES = [
     "Solaris (1972 film) | Andrei Tarkovsky directed this Soviet film of the novel. It came out in May 1972, at "
     "the Cannes Film Festival, and won the Grand Prix there.",
     "Solaris (2002 film) | Steven Soderbergh wrote and directed the American version, with George Clooney as the "
-    "psychologist. It was released in the United States on 27 November 2002.",
+    "psychologist. It came out in the United States on 27 November 2002.",
     "Ocean liner | An ocean liner is a passenger ship that runs on a schedule between ports.",
 ]
 QUESTION = "When did Solaris come out?"

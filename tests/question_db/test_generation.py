@@ -118,7 +118,11 @@ def by_hand(message: str) -> str:
         return fields(revised_question=f'"{named}"')
     if "`[[ ## question ## ]]`" in message:
         answer = re.search(r"## answer ## ]]\n(.*)", message)[1]  # type: ignore[index]
-        told = {"Jan Hora": "Who built it?", "1941": "When was it built by Jan Hora?", "Slovakia": "Where is it?"}
+        told = {
+            "Jan Hora": "Who was the builder of it?",
+            "1941": "When was it built by Jan Hora?",
+            "Slovakia": "Where is it?",
+        }
         return fields(question=told.get(answer, "None"))
     return fields(answers="1. Jan Hora\n2. 1941\n3. the 1941\n4. Slovakia\n5. Orava Dam (upper)\n6. 41 metres")
 
@@ -128,7 +132,7 @@ def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path)
         made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
     # "Slovakia" does not stand in the passage, "the 1941" neither; for 41 metres there was no question.
     assert {(one.question, one.answers) for one in made.questions} == {
-        ("Who built Orava Dam?", ("Jan Hora",)),
+        ("Who was the builder of Orava Dam?", ("Jan Hora",)),
         ("When was Orava Dam built by Jan Hora?", ("1941",)),
     }
     assert made.counts.answers == 3
