@@ -14,6 +14,17 @@ from engines.extractive.prompt import Prompt, parse_prompt, render_reply
 Reply = Callable[[Prompt], Mapping[str, object]]
 
 
+def said(request: Request, text: str) -> Response:
+    """Return a reply to a request, of one token each way."""
+    return Response(
+        id=None,
+        model=request.model,
+        message=Message.assistant(text),
+        finish_reason="stop",
+        usage=Usage(input_tokens=1, output_tokens=1),
+    )
+
+
 class ScriptedEngine:
     """DSPy's engine contract over a function; ``seen`` keeps the prompts in the order of their arrival.
 
@@ -42,13 +53,7 @@ class ScriptedEngine:
         finally:
             with self._lock:
                 self._running -= 1
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(text),
-            finish_reason="stop",
-            usage=Usage(input_tokens=1, output_tokens=1),
-        )
+        return said(request, text)
 
     def stream(self, request: Request) -> Any:
         return response_to_events(self.complete(request))

@@ -9,7 +9,8 @@ import threading
 from typing import Any
 
 import dspy
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Request, Response
+from scripted_engine import said
 
 from embedded_models import Encoder
 from engines.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
@@ -89,13 +90,7 @@ class StepsEngine:
         """Reply."""
         with self._lock:
             text = self._reply(request)
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(text),
-            finish_reason="stop",
-            usage=Usage(input_tokens=1, output_tokens=1),
-        )
+        return said(request, text)
 
     def _reply(self, request: Request) -> str:
         system = request.system
