@@ -23,7 +23,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -e . -c constraints.txt
 	@touch $@
 
-$(VENV)/.ready: $(VENV)/.installed benchmarks/homonyms/corpus.jsonl
+$(VENV)/.ready: $(VENV)/.installed evaluation/homonyms/corpus.jsonl
 	$(BIN)/polyqa setup
 	@touch $@
 

@@ -1,6 +1,6 @@
 """The questions of a data set that a corpus can answer, as a file of their own.
 
-python -m benchmarks.answerable --questions SOURCE --index NAME --out FILE.json [--readings one|many] [--limit N]
+python -m polyqa.benchmarks.answerable --questions SOURCE --index NAME --out FILE.json [--readings one|many] [--limit N]
 
 A question counts as answerable if each of its readings has an answer in title or text of the first hundred
 passages (STR-EM's match). Without this a small corpus would be measured mostly by what it does not hold.
@@ -14,13 +14,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from metrics import answer_coverage, exact_presence
-from metrics.gold import Question
-from signatures import PolyqaError
-
-from .loading import load_questions
-from .runs import write_atomically
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import write_atomically
+from polyqa.metrics import answer_coverage, exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.signatures import PolyqaError
 
 DEPTH = 100
 _BATCH = 64

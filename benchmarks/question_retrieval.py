@@ -1,6 +1,6 @@
 """SIXPAQ's table 2: recall of diverse answers, passages retrieved through generated questions or directly.
 
-python -m benchmarks.question_retrieval --index NAME --questions SOURCE [--questions-db FOLDER] [--json FILE]
+python -m polyqa.benchmarks.question_retrieval --index NAME --questions SOURCE [--questions-db FOLDER] [--json FILE]
 """
 
 import json
@@ -12,17 +12,16 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from colbert_index import ColBERTIndex
-from embedded_models import Encoder
-from metrics import has_answer
-from metrics.gold import Question
-from metrics.recall import distinct_answers, recall
-from question_db import QuestionDatabase, QuestionRetriever, questions_path
-from signatures import Passage, PolyqaError
-
-from .columns import MEAN
-from .estimates import Difference, Estimate, compare, estimate
-from .loading import load_questions
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.embedded_models import Encoder
+from polyqa.evaluation.columns import MEAN
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.statistics import Difference, Estimate, compare, estimate
+from polyqa.metrics import has_answer
+from polyqa.metrics.gold import Question
+from polyqa.metrics.recall import distinct_answers, recall
+from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
+from polyqa.signatures import Passage, PolyqaError
 
 Ranking = list[list[Passage]]
 _DEPTH = 50  # of the rankings whose union says which answers can be found

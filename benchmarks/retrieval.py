@@ -1,6 +1,6 @@
 """How well retrieval covers the readings: AC@k and MRecall@k of every stage, in one table.
 
-python -m benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
+python -m polyqa.benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from colbert_index import (
+from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
     FusedRetriever,
@@ -21,15 +21,14 @@ from colbert_index import (
     SpanReaderReranker,
     rerank,
 )
-from embedded_models import Encoder, Reader
-from metrics import answer_coverage, exact_presence, has_answer, mrecall
-from metrics.answer_match import Match
-from metrics.gold import Question
-from signatures import Passage, PolyqaError
-
-from .columns import MEAN
-from .estimates import Estimate, estimate
-from .loading import load_questions
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.evaluation.columns import MEAN
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.statistics import Estimate, estimate
+from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
+from polyqa.metrics.answer_match import Match
+from polyqa.metrics.gold import Question
+from polyqa.signatures import Passage, PolyqaError
 
 Ranking = Sequence[Sequence[Passage]]
 
@@ -63,8 +62,8 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
     """Return DIVA's passages for each question, with the embedded engine's pseudo-interpretations."""
     import dspy
 
-    from engines.extractive import ExtractiveEngine, embedded_lm
-    from programs import DIVA
+    from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+    from polyqa.programs import DIVA
 
     program = DIVA(retriever, reranker, encoder=encoder)
     with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder)), adapter=dspy.ChatAdapter()):

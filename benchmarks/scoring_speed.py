@@ -1,6 +1,6 @@
 """How fast long answers are scored: batched, against one by one as the official scripts do it.
 
-python -m benchmarks.scoring_speed --questions FILE [--limit 948]
+python -m polyqa.benchmarks.scoring_speed --questions FILE [--limit 948]
 
 The baseline feeds the same reader one (question, long answer) pair at a time, padded to the full window,
 and chooses the span with the loops of the Hugging Face question-answering example, which ASQA's official
@@ -13,12 +13,11 @@ from typing import Annotated, Any
 
 import typer
 
-from embedded_models import EMBEDDED_READER, Reader
-from metrics.gold import Question
-from metrics.long_form import score_long_answers
-from signatures import PolyqaError
-
-from .loading import load_questions
+from polyqa.embedded_models import EMBEDDED_READER, Reader
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.signatures import PolyqaError
 
 _MAX_LENGTH, _STRIDE, _N_BEST, _LONGEST = 384, 128, 20, 30
 

@@ -1,11 +1,11 @@
 """Fits the extractive engine's support: how sure it is that a span of a passage answers a question.
 
-python -m benchmarks.support --questions SOURCE --index NAME [--questions SOURCE --index NAME] [--limit N]
+python -m polyqa.benchmarks.support --questions SOURCE --index NAME [--questions SOURCE --index NAME] [--limit N]
 
 Give training questions only. A question's five best passages are read, as RAC shows them, and five farther ones,
 which programs see that read every passage alone. The label of a span is whether it has a token F1 of at least 0.6
-with a gold answer of the question. Printed are the weights for `engines.extractive.reading`, and how well they tell
-answers from other spans where they were not fitted (five folds by question).
+with a gold answer of the question. Printed are the weights for `polyqa.engines.extractive.reading`, and how well they
+tell answers from other spans where they were not fitted (five folds by question).
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, rerank
-from embedded_models import Encoder, Reader
-from metrics.gold import Question
-from metrics.token_f1 import token_f1
-from signatures import PolyqaError
-
-from .loading import load_questions
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, rerank
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.metrics.token_f1 import token_f1
+from polyqa.signatures import PolyqaError
 
 _PASSAGES = 5
 _FARTHER = (6, 9, 13, 18, 24)  # places from 0
@@ -63,9 +62,9 @@ class Fit:
 
 def collect(questions: Sequence[Question], index: ColBERTIndex, encoder: Encoder, reader: Reader, start: int) -> Sample:
     """Return the spans of the passages of each question; questions are numbered from ``start``."""
-    from engines.extractive.models import Models
-    from engines.extractive.prompt import PromptPassage
-    from engines.extractive.reading import gather
+    from polyqa.engines.extractive.models import Models
+    from polyqa.engines.extractive.prompt import PromptPassage
+    from polyqa.engines.extractive.reading import gather
 
     models, reranker = Models(encoder, reader), BiEncoderReranker(encoder, index)
     features: list[tuple[float, ...]] = []
@@ -127,7 +126,7 @@ def main(
     limit: Annotated[int | None, typer.Option(min=_FOLDS, help="Only so many questions of each source.")] = None,
 ) -> None:
     """Fit the weights and print them."""
-    from engines.extractive.reading import Features
+    from polyqa.engines.extractive.reading import Features
 
     if len(questions) != len(index):
         raise typer.BadParameter("give one --index for each --questions")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from signatures import Passage
+from polyqa.signatures import Passage
 
 _SETTINGS = {"stopwords": "english", "stemmer": "english"}
 

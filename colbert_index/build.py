@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from embedded_models import Encoder
-from signatures import Passage, PolyqaError
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage, PolyqaError
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus

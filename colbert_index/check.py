@@ -6,8 +6,8 @@ from pickle import UnpicklingError
 
 import numpy as np
 
-from embedded_models import Encoder
-from signatures import Passage
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage
 
 from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .files import VECTORS, IndexFaultError

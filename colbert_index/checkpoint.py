@@ -9,10 +9,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from embedded_models.compact import read_compact
-from embedded_models.minilm import minilm_path
-from embedded_models.shipped import colbert_weights_path
-from signatures import PolyqaError
+from polyqa.embedded_models.compact import read_compact
+from polyqa.embedded_models.minilm import minilm_path
+from polyqa.embedded_models.shipped import colbert_weights_path
+from polyqa.signatures import PolyqaError
 
 from .engine import prepare_colbert, quiet
 from .store import checkpoint_home

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from signatures import Passage, PolyqaError
+from polyqa.signatures import Passage, PolyqaError
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from embedded_models.precision import Precision, resolve_precision
+from polyqa.embedded_models.precision import Precision, resolve_precision
 
 from .extensions import install_extensions
 from .settings import IndexSettings

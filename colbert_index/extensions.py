@@ -20,7 +20,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 from .store import extension_home
 

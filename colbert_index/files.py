@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from signatures import Passage, PolyqaError
+from polyqa.signatures import Passage, PolyqaError
 
 from .bm25 import BM25Retriever
 from .settings import Manifest

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from signatures import Passage
+from polyqa.signatures import Passage
 
 from .retriever import Retriever
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signatures import Passage
+from polyqa.signatures import Passage
 
 from .bm25 import BM25Retriever
 from .checkpoint import resolve_checkpoint

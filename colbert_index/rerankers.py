@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embedded_models import Encoder, SpanReader
-from signatures import Passage
+from polyqa.embedded_models import Encoder, SpanReader
+from polyqa.signatures import Passage
 
 from .index import ColBERTIndex
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from signatures import Passage
+from polyqa.signatures import Passage
 
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
 

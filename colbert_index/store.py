@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from embedded_models import Encoder
-from signatures import Passage, PolyqaError
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage, PolyqaError
 
 from .build import make_indexer, replacing
 from .checkpoint import checkpoint_hash, resolve_checkpoint

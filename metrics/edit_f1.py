@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from signatures import Interpretation
+from polyqa.signatures import Interpretation
 
 from .exact_match import exact_match
 from .exact_presence import normalize_answer

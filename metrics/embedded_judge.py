@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from embedded_models import Encoder, SpanReader
-from signatures import Passage
+from polyqa.embedded_models import Encoder, SpanReader
+from polyqa.signatures import Passage
 
 from .agreement import agree
 from .judges import Claim

@@ -5,9 +5,9 @@ from typing import Any
 
 import dspy
 
-from embedded_models import SpanReader
-from signatures import AmbiguityType, Interpretation
-from signatures.lenient import parse_ambiguity_types
+from polyqa.embedded_models import SpanReader
+from polyqa.signatures import AmbiguityType, Interpretation
+from polyqa.signatures.lenient import parse_ambiguity_types
 
 from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens

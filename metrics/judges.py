@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from signatures import Interpretation, Passage
+from polyqa.signatures import Interpretation, Passage
 
 from .gold import Question
 from .grounded import Judgement

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from signatures import FindDistinct, MatchInterpretations, Passage, PolyqaError, VerifySupport
+from polyqa.signatures import FindDistinct, MatchInterpretations, Passage, PolyqaError, VerifySupport
 
 from .judges import Claim
 

@@ -4,7 +4,7 @@ Each wraps the plain function of the same name: what a corpus value is (mean, DR
 micro) is decided here. They need no network. Importing this module imports `evaluate` and `datasets`,
 which takes seconds; nothing else in `metrics` does.
 
->>> from metrics.modules import StrEM
+>>> from polyqa.metrics.modules import StrEM
 >>> StrEM().compute(predictions=["In 1997, in the USA."], references=[[["1997"], ["1998"]]])
 {'str_em': 0.5}
 """
@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import evaluate
 from datasets import Features, List, Value
 
-from embedded_models import Reader, SpanReader
-from signatures import Interpretation
+from polyqa.embedded_models import Reader, SpanReader
+from polyqa.signatures import Interpretation
 
 from . import grounded
 from .alce import alce_text

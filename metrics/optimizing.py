@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import dspy
 
-from embedded_models import SpanReader
-from signatures import PolyqaError
+from polyqa.embedded_models import SpanReader
+from polyqa.signatures import PolyqaError
 
 from .gold import Question
 from .long_form import LongFormScore, score_long_answers

@@ -13,8 +13,8 @@ from dspy.clients.cache import Cache
 from dspy.utils.callback import BaseCallback
 from filelock import FileLock, Timeout
 
-from benchmarks.runs import write_atomically
-from signatures import PolyqaError
+from polyqa.evaluation.runs import write_atomically
+from polyqa.signatures import PolyqaError
 
 _REPLIES, _COUNT = "calls", "calls.json"
 _OF_LANGUAGE_MODELS = "dspy.clients.lm"  # embedders are kept in the same cache

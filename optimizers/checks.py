@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import dspy
 
-from metrics.gold import Question
-from metrics.optimizing import Measure
-from programs.knn import check_picking
-from signatures import PolyqaError
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import Measure
+from polyqa.programs.knn import check_picking
+from polyqa.signatures import PolyqaError
 
 from .recipe import Recipe
 

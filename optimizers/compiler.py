@@ -9,18 +9,18 @@ from pathlib import Path
 
 import dspy
 
-from benchmarks.comparison import Comparison, compare_runs
-from benchmarks.loading import questions_fingerprint
-from benchmarks.progress import Progress, silent
-from benchmarks.runner import evaluate
-from benchmarks.runs import Run, RunSettings, write_atomically
-from benchmarks.scoring import Scorer
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from programs.card import Spent
-from programs.knn import set_knn_demos
-from programs.state import dump_program, load_program, program_hash
-from signatures import PolyqaError
+from polyqa.artifacts.card import Spent
+from polyqa.artifacts.state import dump_program, load_program, program_hash
+from polyqa.evaluation.comparison import Comparison, compare_runs
+from polyqa.evaluation.loading import questions_fingerprint
+from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.runner import evaluate
+from polyqa.evaluation.runs import Run, RunSettings, write_atomically
+from polyqa.evaluation.scoring import Scorer
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.programs.knn import set_knn_demos
+from polyqa.signatures import PolyqaError
 
 from .calls import CallCounter, kept_calls
 from .checks import check_measurable, check_recipe, check_writer

@@ -9,12 +9,12 @@ from pathlib import Path
 import dspy
 import numpy as np
 
-from benchmarks.estimates import Estimate
-from benchmarks.progress import Progress, silent
-from benchmarks.runs import summarize, write_atomically
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from signatures import PolyqaError
+from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.runs import summarize, write_atomically
+from polyqa.evaluation.statistics import Estimate
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.signatures import PolyqaError
 
 from .compiler import compile
 from .recipe import Recipe

@@ -11,10 +11,10 @@ from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS as MIPRO_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
-from benchmarks.runs import write_atomically
-from metrics.gold import Question
-from programs.recording import recording
-from programs.state import program_hash
+from polyqa.artifacts.state import program_hash
+from polyqa.evaluation.recording import recording
+from polyqa.evaluation.runs import write_atomically
+from polyqa.metrics.gold import Question
 
 from .calls import CallCounter
 from .checks import SIMBA_BATCH
@@ -220,8 +220,8 @@ def estimate(
     lm, prompt_lm
         Names, for the price.
     most
-        How many calls a run takes at most, see `programs.registry.most_calls`; as many as were measured if that is
-        not known.
+        How many calls a run takes at most, see `polyqa.programs.registry.most_calls`; as many as were measured if
+        that is not known.
     further
         Runs of the program besides: evaluations on other questions.
     """

@@ -10,13 +10,13 @@ from typing import Any
 import dspy
 from dspy.utils.callback import BaseCallback
 
-from metrics.exact_presence import normalize_answer
-from metrics.gold import Question
-from programs.knn import LEFT_OUT
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.gold import Question
+from polyqa.programs.knn import LEFT_OUT
 
 
 class LeaveOneOut(BaseCallback):
-    """Sets `programs.knn.LEFT_OUT` while a program answers one of its training questions.
+    """Sets `polyqa.programs.knn.LEFT_OUT` while a program answers one of its training questions.
 
     A callback, as DSPy hands those on to the threads that its optimizers start, which know nothing else of
     the caller's context. From there on the context is copied: by our own threads and by asyncio.

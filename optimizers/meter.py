@@ -7,8 +7,8 @@ from typing import Any
 
 from dspy.utils.callback import BaseCallback
 
-from benchmarks.runs import write_atomically
-from programs.card import Spent
+from polyqa.artifacts.card import Spent
+from polyqa.evaluation.runs import write_atomically
 
 _RECENT = 64  # entries of a model's history that concurrent calls may have added since the last look
 

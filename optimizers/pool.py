@@ -11,13 +11,13 @@ import dspy
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from benchmarks.loading import questions_fingerprint
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from programs.recording import recording
-from programs.state import program_hash
-from question_db.journal import appending, read_journal
-from signatures import PolyqaError
+from polyqa.artifacts.state import program_hash
+from polyqa.evaluation.loading import questions_fingerprint
+from polyqa.evaluation.recording import recording
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.question_db.journal import appending, read_journal
+from polyqa.signatures import PolyqaError
 
 from .leave_one_out import leave_one_out
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from shlex import quote
 
-from programs import PROGRAMS
-from programs.artifact import compiled_home
-from programs.card import Card, Figure, Gain
+from polyqa.artifacts.card import Card, Figure, Gain
+from polyqa.artifacts.store import compiled_home
+from polyqa.programs import PROGRAMS
 
 from .recipe import Recipe
 

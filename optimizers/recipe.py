@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 Optimizer = Literal[
     "labels",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 from .recipe import Recipe
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from metrics.exact_presence import normalize_answer
-from metrics.gold import Question
-from signatures import PolyqaError
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.gold import Question
+from polyqa.signatures import PolyqaError
 
 
 def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import dspy
 
-from metrics.feedback import FeedbackMetric
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from signatures import PolyqaError
+from polyqa.metrics.feedback import FeedbackMetric
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.signatures import PolyqaError
 
 from .frozen import freeze, thaw
 from .leave_one_out import leave_one_out

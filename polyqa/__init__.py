@@ -10,19 +10,16 @@ Everything here loads lazily: importing polyqa imports neither torch nor DSPy.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._shadowing import check_packages
-
-check_packages()
-
 if TYPE_CHECKING:
-    from colbert_index import ColBERTIndex, build_index
-    from engines.extractive import embedded_lm
-    from signatures import Coverage, Interpretation, Passage, PolyqaError
+    from polyqa.colbert_index import ColBERTIndex, build_index
+    from polyqa.engines.extractive import embedded_lm
+    from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
     from .asking import Result, aask, ask
     from .compiling import compile
-    from .composition import language_model, load, open_index
     from .evaluating import evaluate
+    from .loading import load, open_index
+    from .models import language_model
 
 __version__ = "0.1.0"
 
@@ -37,11 +34,11 @@ _HOMES = {
     "ask": "polyqa.asking",
     "build_index": "colbert_index",
     "compile": "polyqa.compiling",
-    "embedded_lm": "engines.extractive",
+    "embedded_lm": "polyqa.engines.extractive",
     "evaluate": "polyqa.evaluating",
-    "language_model": "polyqa.composition",
-    "load": "polyqa.composition",
-    "open_index": "polyqa.composition",
+    "language_model": "polyqa.models",
+    "load": "polyqa.loading",
+    "open_index": "polyqa.loading",
 }
 
 __all__ = [

@@ -10,27 +10,28 @@ from typing import Any
 
 import dspy
 
-from benchmarks.comparison import compare_runs
-from benchmarks.estimates import Difference
-from benchmarks.loading import load_questions
-from benchmarks.progress import Progress, silent
-from benchmarks.runs import Run, write_atomically
-from colbert_index import ColBERTIndex, build_index, read_corpus
-from colbert_index.store import index_path
-from embedded_models import EMBEDDED_READER
-from engines.extractive import MODEL_NAME
-from metrics.gold import Question
-from optimizers.calls import kept_calls
-from optimizers.checks import check_measurable
-from optimizers.recipe import Recipe
-from optimizers.training_set import pick_passages, split_questions, training_questions
-from programs.artifact import artifact_names, compiled_home, read_artifact
-from question_db import Counts, generate_questions
-from signatures import Passage, PolyqaError
+from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
+from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
+from polyqa.colbert_index.store import index_path
+from polyqa.embedded_models import EMBEDDED_READER
+from polyqa.engines.extractive import MODEL_NAME
+from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.runs import Run, write_atomically
+from polyqa.evaluation.statistics import Difference
+from polyqa.metrics.gold import Question
+from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.checks import check_measurable
+from polyqa.optimizers.recipe import Recipe
+from polyqa.question_db import Counts, generate_questions
+from polyqa.question_db.training_set import pick_passages, split_questions, training_questions
+from polyqa.signatures import Passage, PolyqaError
 
 from .compiling import Made, check_program, chosen_recipe, compile, writing_model
-from .composition import language_model, load, shared_encoder
-from .evaluating import evaluate, make_scorer, ready_reader, shared_reader
+from .evaluating import evaluate, make_scorer
+from .loading import load
+from .models import language_model, ready_reader, shared_encoder, shared_reader
 
 QUESTIONS, JOURNAL = "questions.json", "generated.jsonl"
 _DEV = 0.25  # of the train part: what a recipe picks by
@@ -104,13 +105,13 @@ def adapt(
     Parameters
     ----------
     corpus
-        A file that `colbert_index.read_corpus` reads.
+        A file that `polyqa.colbert_index.read_corpus` reads.
     program, recipe, lm, prompt_lm, api_base, reader, threads, progress
         See `polyqa.compiling.compile`.
     out
         The artifact's folder; the index gets the folder's name. The questions that were made are kept in it.
     questions
-        Training questions of yours, see `benchmarks.loading.load_questions`; made from the corpus if not
+        Training questions of yours, see `polyqa.evaluation.loading.load_questions`; made from the corpus if not
         given.
     limit_passages
         Make questions from so many passages at most (all are indexed).

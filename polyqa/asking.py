@@ -8,11 +8,12 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
-from colbert_index import ColBERTIndex
-from programs.recording import Call, Recorder, recording
-from signatures import Coverage, Interpretation, Passage, PolyqaError
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.evaluation.recording import Call, Recorder, recording
+from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
-from .composition import DEFAULT_PROGRAM, language_model, load
+from .loading import DEFAULT_PROGRAM, load
+from .models import language_model
 
 MAX_QUESTION = 2_000
 

@@ -10,37 +10,37 @@ from typing import Any
 
 import dspy
 
-from benchmarks.columns import COLUMNS
-from benchmarks.comparison import compare_runs
-from benchmarks.loading import load_questions, questions_fingerprint
-from benchmarks.plots import FORMATS
-from benchmarks.progress import Progress, silent
-from benchmarks.runs import Run, summarize
-from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
-from engines.extractive import MODEL_NAME
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric, Measure
-from optimizers.calls import kept_calls
-from optimizers.checks import check_measurable, check_recipe, check_writer
-from optimizers.compiler import Compiled
-from optimizers.compiler import compile as compile_program
-from optimizers.curve import Curve, learning_curve, plot_curve
-from optimizers.estimates import Estimate, estimate, measure_question
-from optimizers.prompts import prompt_diff
-from optimizers.readme import artifact_readme
-from optimizers.recipe import Recipe
-from optimizers.recipes import recipe as recipe_by_name
-from optimizers.splits import check_disjoint
-from programs import PROGRAMS
-from programs.artifact import find_artifact, read_artifact, save_artifact
-from programs.assembly import retrieves
-from programs.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
-from programs.registry import most_calls
-from programs.state import signature_fingerprints
-from signatures import PolyqaError
+from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
+from polyqa.artifacts.state import signature_fingerprints
+from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
+from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
+from polyqa.engines.extractive import MODEL_NAME
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.loading import load_questions, questions_fingerprint
+from polyqa.evaluation.plots import FORMATS
+from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.runs import Run, summarize
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.checks import check_measurable, check_recipe, check_writer
+from polyqa.optimizers.compiler import Compiled
+from polyqa.optimizers.compiler import compile as compile_program
+from polyqa.optimizers.curve import Curve, learning_curve, plot_curve
+from polyqa.optimizers.estimates import Estimate, estimate, measure_question
+from polyqa.optimizers.prompts import prompt_diff
+from polyqa.optimizers.readme import artifact_readme
+from polyqa.optimizers.recipe import Recipe
+from polyqa.optimizers.recipes import recipe as recipe_by_name
+from polyqa.optimizers.splits import check_disjoint
+from polyqa.programs import PROGRAMS
+from polyqa.programs.registry import most_calls, needs_index
+from polyqa.signatures import PolyqaError
 
-from .composition import index_of, language_model, load, warm_up
-from .evaluating import evaluate, make_scorer, ready_reader
+from .evaluating import evaluate, make_scorer
+from .loading import index_of, load, warm_up
+from .models import language_model, ready_reader
 
 Confirm = Callable[[Estimate], bool]
 
@@ -91,7 +91,7 @@ def compile(
     Parameters
     ----------
     program
-        A name of `programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
+        A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
     index, encoder, reranker, settings
         See `polyqa.load`. They are kept in the artifact, which is loaded with the same; an encoder, and a
         reranker other than ``reader``, must be named again.
@@ -100,7 +100,7 @@ def compile(
     recipe
         A name of `optimizers.RECIPES`, or a recipe.
     train, dev, test
-        See `benchmarks.loading.load_questions`. Demos come from train; dev picks and is reported; test is
+        See `polyqa.evaluation.loading.load_questions`. Demos come from train; dev picks and is reported; test is
         reported once and may be left out. They must not share a question.
     out
         The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work``, which may
@@ -207,7 +207,7 @@ def compile(
         name=out.name,
         program=program,
         settings=settings,
-        reranker=reranker if retrieves(program) else None,
+        reranker=reranker if needs_index(program) else None,
         signatures=signature_fingerprints(compiled.program),
         recipe={**chosen.model_dump(mode="json"), "seed": seed},
         measure=measure,

@@ -4,51 +4,34 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from benchmarks.loading import load_questions, questions_fingerprint
-from benchmarks.progress import Progress, silent
-from benchmarks.runner import evaluate as run_program
-from benchmarks.runs import Run, RunSettings
-from benchmarks.scoring import Scorer
-from embedded_models import EMBEDDED_READER, Reader, reader_name
-from engines.extractive import MODEL_NAME
-from metrics.embedded_judge import EmbeddedJudge
-from metrics.gold import Question
-from metrics.judges import Judge
-from metrics.llm_judge import LLMJudge
-from programs.identity import described_program
-from programs.registry import PROGRAMS
-from programs.settings import checked_settings, setting_types
-from programs.state import program_hash
-from signatures import PolyqaError
+from polyqa.artifacts.identity import described_program
+from polyqa.artifacts.state import program_hash
+from polyqa.embedded_models import EMBEDDED_READER
+from polyqa.engines.extractive import MODEL_NAME
+from polyqa.evaluation.loading import load_questions, questions_fingerprint
+from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.runner import evaluate as run_program
+from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.evaluation.scoring import Scorer
+from polyqa.metrics.embedded_judge import EmbeddedJudge
+from polyqa.metrics.gold import Question
+from polyqa.metrics.judges import Judge
+from polyqa.metrics.llm_judge import LLMJudge
+from polyqa.programs.registry import PROGRAMS
+from polyqa.settings import checked_settings, setting_types
+from polyqa.signatures import PolyqaError
 
-from .composition import DEFAULT_PROGRAM, index_of, judge_model, language_model, load, shared_encoder, warm_up
+from .loading import DEFAULT_PROGRAM, index_of, load, warm_up
+from .models import judge_model, language_model, shared_encoder, shared_reader
 
 DEFAULT_RUNS = "runs"
 _PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
-
-
-def shared_reader(name: str) -> Reader:
-    """Return the reader of a name, one for all who use it."""
-    return _reader(reader_name(name))
-
-
-@lru_cache(maxsize=2)
-def _reader(name: str) -> Reader:
-    return Reader(name)
-
-
-def ready_reader(name: str) -> Reader:
-    """Return `shared_reader` loaded: one that cannot be loaded should cost no call of a language model."""
-    reader = shared_reader(name)
-    reader.read([("warm up?", "warm up")])
-    return reader
 
 
 def make_scorer(
@@ -115,7 +98,7 @@ def evaluate(
     program, index, demos, settings
         See `polyqa.load`; or a program from it, which has its index, demos and settings.
     questions, format, split, limit, seed
-        See `benchmarks.loading.load_questions`; or questions.
+        See `polyqa.evaluation.loading.load_questions`; or questions.
     lm, api_base
         See `polyqa.language_model`.
     name, runs
@@ -125,7 +108,7 @@ def evaluate(
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     retry_failed, progress
-        See `benchmarks.runner.evaluate`.
+        See `polyqa.evaluation.runner.evaluate`.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from typing import Any
 
 import dspy
 
-from programs.knn import KNNPredict
+from polyqa.programs.knn import KNNPredict
 
 
 def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str, Any]]]:

@@ -1,57 +1,62 @@
-"""Program settings from the command line: ``-k 5`` and ``--set depth=2``."""
+"""The settings of a program: what its constructor takes beside its parts, checked before it is called."""
 
-import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from inspect import Parameter, signature
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from polyqa.programs.registry import program_class
+from polyqa.signatures import PolyqaError
+
+_PARTS = ("encoder",)  # keywords that the assembly fills
 
 
-def program_settings(program: str, passages: int | None, pairs: Sequence[str]) -> dict[str, Any]:
-    """Return what a program's constructor is given.
+def setting_types(program: str) -> dict[str, Any]:
+    """Return the settings of a program, by name, with their types."""
+    constructor = program_class(program).__init__
+    types = get_type_hints(constructor)
+    return {
+        name: types[name]
+        for name, parameter in signature(constructor).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY and name not in _PARTS
+    }
 
-    Parameters
-    ----------
-    program
-        Its name. ``passages`` is left out for programs whose constructor has no such setting, so that one
-        command line can run all programs.
-    passages
-        Of ``-k``.
-    pairs
-        ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such, else as text.
 
-    Returns
-    -------
-    dict
-        The values as they were given: a run is known by them, and loading turns them into their types.
+def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as the types that a program's constructor names.
+
+    A text that means a value of the type is taken as such: ``"False"`` is no true text but false.
 
     Raises
     ------
     PolyqaError
-        If a pair has no name or no value, is no setting of the program, or is not of its type.
+        If the program has no such setting, or a value is not of its type.
     """
-    from programs.registry import REGISTRY
-    from programs.settings import checked_settings, setting_types
-    from signatures import PolyqaError
-
-    given: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise PolyqaError(f"--set {pair}: write NAME=VALUE, such as --set depth=2.")
-        given[name.strip()] = _value(value.strip())
-    registered = program in REGISTRY
-    if given and not registered:
-        raise PolyqaError(
-            f"{program} takes no --set: the settings of a compiled program are fixed; others have "
-            f"{', '.join(REGISTRY)}."
-        )
-    if registered:
-        checked_settings(program, given)
-    shown = passages is not None and (not registered or "passages" in setting_types(program))
-    return {"passages": passages, **given} if shown else given
+    types = setting_types(program)
+    return {name: _checked(program, name, value, types) for name, value in settings.items()}
 
 
-def _value(text: str) -> Any:
+def _checked(program: str, name: str, value: Any, types: Mapping[str, Any]) -> Any:
+    known = ", ".join(f"{own} ({_described(kind)})" for own, kind in types.items()) or "none"
+    if name not in types:
+        raise PolyqaError(f"{program} has no setting {name!r:.80}; its settings: {known}.")
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+        checked = TypeAdapter(types[name]).validate_python(value.strip() if isinstance(value, str) else value)
+    except (ValidationError, OverflowError):
+        fits = False
+    else:  # pydantic takes true for the number 1; who writes passages=true made a mistake
+        fits = isinstance(checked, bool) or not isinstance(value, bool)
+    if not fits:
+        raise PolyqaError(
+            f"The setting {name} of {program} is {_described(types[name])}, not {value!r:.80}; its settings: {known}."
+        )
+    return checked
+
+
+def _described(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, get_args(kind)))
+    if kind is bool:
+        return "true or false"
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)

@@ -7,11 +7,11 @@ from typing import Literal
 
 import dspy
 
-from colbert_index import Reranker, Retriever
-from embedded_models import Encoder
-from metrics.agreement import agree
-from signatures import AmbiguityType, Coverage, Interpretation, LocateAnswer, Passage, render_passages
-from signatures.lenient import is_null
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.embedded_models import Encoder
+from polyqa.metrics.agreement import agree
+from polyqa.signatures import AmbiguityType, Coverage, Interpretation, LocateAnswer, Passage, render_passages
+from polyqa.signatures.lenient import is_null
 
 from .citation import cite
 from .concurrency import gather_all, run_all

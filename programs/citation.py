@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from signatures import Interpretation, Passage
+from polyqa.signatures import Interpretation, Passage
 
 
 def _normalize(text: str) -> str:

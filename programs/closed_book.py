@@ -2,8 +2,8 @@
 
 import dspy
 
-from embedded_models import Encoder
-from signatures import AnswerClosedBook
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import AnswerClosedBook
 
 from .knn import KNNPredict
 

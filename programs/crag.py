@@ -6,9 +6,9 @@ from functools import partial
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
-from embedded_models import Encoder
-from signatures import Grade, GradePassage, Passage, RewriteQuery
+from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
 
 from .concurrency import gather_all, run_all
 from .grounded import GroundedProgram

@@ -8,9 +8,9 @@ from typing import TypeVar
 import dspy
 import numpy as np
 
-from colbert_index import Reranker, Retriever
-from embedded_models import Encoder
-from signatures import (
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import (
     AnswerClosedBook,
     Coverage,
     InferPseudoInterpretations,

@@ -6,7 +6,7 @@ from functools import partial
 
 import dspy
 
-from signatures import Interpretation, Passage
+from polyqa.signatures import Interpretation, Passage
 
 from .concurrency import gather_all, run_all
 from .diva import DIVA

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
-from embedded_models import Encoder
-from signatures import (
+from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import (
     ExtractInterpretations,
     Interpretation,
     Passage,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
-from embedded_models import Encoder
-from signatures import Passage, SelectPassages, render_passages
+from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage, SelectPassages, render_passages
 
 from .grounded import GroundedProgram
 from .knn import KNNPredict

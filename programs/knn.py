@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import dspy
 import numpy as np
 
-from embedded_models import Encoder
-from metrics.exact_presence import normalize_answer
-from signatures import PolyqaError
+from polyqa.embedded_models import Encoder
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.signatures import PolyqaError
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
 """Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
 
-Set while a program answers a question of its own training set (`optimizers.leave_one_out`), where demos
+Set while a program answers a question of its own training set (`polyqa.optimizers.leave_one_out`), where demos
 from its labels would tell the answer; empty, and without effect, at any other time.
 """
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import dspy
 
-from embedded_models import Encoder
-from signatures import AnswerRefined, Interpretation, RefineQuestion
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import AnswerRefined, Interpretation, RefineQuestion
 
 from .knn import KNNPredict
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import dspy
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 from .auto import Auto
 from .closed_book import ClosedBook
@@ -209,3 +209,13 @@ def registered(name: str) -> Entry:
 def program_class(name: str) -> type[dspy.Module]:
     """Return the class of a program; see `registered`."""
     return registered(name).program
+
+
+def needs_index(name: str) -> bool:
+    """Return whether a program, by name, searches an index."""
+    return "index" in registered(name).needs
+
+
+def needs_questions(name: str) -> bool:
+    """Return whether a program, by name, reads a database of generated questions."""
+    return "questions" in registered(name).needs

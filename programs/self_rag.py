@@ -7,9 +7,9 @@ from functools import partial
 
 import dspy
 
-from colbert_index import Reranker, Retriever
-from embedded_models import Encoder
-from signatures import (
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import (
     AnswerClosedBook,
     CritiqueSegment,
     DecideRetrieval,
@@ -18,7 +18,7 @@ from signatures import (
     Passage,
     Support,
 )
-from signatures.lenient import is_null
+from polyqa.signatures.lenient import is_null
 
 from .concurrency import gather_all, run_all
 from .grounded import RetrievingProgram

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 import dspy
 
-from colbert_index import Reranker, Retriever
-from embedded_models import Encoder
-from question_db import FoundQuestion, QuestionRetriever
-from signatures import Interpretation, Passage, SelectQuestions, render_passages
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.embedded_models import Encoder
+from polyqa.question_db import FoundQuestion, QuestionRetriever
+from polyqa.signatures import Interpretation, Passage, SelectQuestions, render_passages
 
 from .citation import number_citations
 from .grounded import GroundedProgram

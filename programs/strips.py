@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from colbert_index import Reranker
-from signatures import Passage
+from polyqa.colbert_index import Reranker
+from polyqa.signatures import Passage
 
 # Initials ("J. R. R.") and short titles ("Dr.", "St.") end no sentence.
 _END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)[\"”’')\]]*\s+(?=[\"“‘'(\[]*[A-Z0-9])")

@@ -6,9 +6,9 @@ from functools import partial
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
-from embedded_models import Encoder
-from signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
+from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
 
 from .citation import cite, holding
 from .concurrency import gather_all, run_all

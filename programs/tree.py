@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from metrics.exact_presence import normalize_answer
-from signatures import Interpretation
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.signatures import Interpretation
 
 if TYPE_CHECKING:
     from rich.tree import Tree

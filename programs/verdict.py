@@ -6,10 +6,10 @@ from functools import partial
 
 import dspy
 
-from colbert_index import Reranker, Retriever, rerank
-from embedded_models import Encoder
-from signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
-from signatures.lenient import is_null
+from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
+from polyqa.signatures.lenient import is_null
 
 from .concurrency import gather_all, run_all
 from .consolidation import Clusters, Strictness, consolidate

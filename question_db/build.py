@@ -8,10 +8,10 @@ from typing import Protocol
 
 import dspy
 
-from colbert_index import ColBERTIndex
-from colbert_index.build import replacing
-from embedded_models import Encoder, SpanReader
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.build import replacing
+from polyqa.embedded_models import Encoder, SpanReader
+from polyqa.signatures import Passage, PolyqaError
 
 from .database import QuestionDatabase, questions_path, write_database
 from .generation import generate_questions

@@ -10,9 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from colbert_index import ColBERTIndex
-from embedded_models import Encoder
-from signatures import PolyqaError
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import PolyqaError
 
 from .manifest import Manifest, read_manifest, write_manifest
 from .types import FoundQuestion, GeneratedQuestion, Generation

@@ -18,8 +18,8 @@ from typing import Any
 
 import dspy
 
-from embedded_models import SpanReader
-from signatures import Passage, PolyqaError
+from polyqa.embedded_models import SpanReader
+from polyqa.signatures import Passage, PolyqaError
 
 from .build import Generate
 from .gathering import gathering

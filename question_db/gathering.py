@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from metrics.exact_presence import normalize_answer
-from signatures import Passage, PolyqaError
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.signatures import Passage, PolyqaError
 
 from .journal import Append, appending, read_journal
 from .types import Counts, GeneratedQuestion, Generation, Origin

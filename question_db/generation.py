@@ -13,8 +13,8 @@ from typing import Any
 
 import dspy
 
-from embedded_models import SpanReader
-from signatures import Passage
+from polyqa.embedded_models import SpanReader
+from polyqa.signatures import Passage
 
 from .gathering import gathering
 from .steps import read_passage

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 _SETTINGS = "settings"
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from signatures import PolyqaError
+from polyqa.signatures import PolyqaError
 
 from .types import Counts, Origin
 

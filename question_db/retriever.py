@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from colbert_index import ColBERTIndex
-from signatures import Passage
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.signatures import Passage
 
 from .database import QuestionDatabase, Ranking
 from .types import FoundQuestion

@@ -5,10 +5,10 @@ from typing import Any
 
 import dspy
 
-from embedded_models import SpanReader
-from metrics.exact_presence import normalize_answer
-from signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
-from signatures.lenient import is_null
+from polyqa.embedded_models import SpanReader
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
+from polyqa.signatures.lenient import is_null
 
 from .verification import verified
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from embedded_models import SpanReader
-from metrics.agreement import agree
+from polyqa.embedded_models import SpanReader
+from polyqa.metrics.agreement import agree
 
 
 def verified(pairs: Sequence[tuple[str, str]], context: str, reader: SpanReader) -> list[bool]:
     """Return, for each question with its answer, whether the reader gives that answer over the context.
 
     A reader that holds "no answer" to be likelier than its best span (the official null rule) gives none.
-    The paper wants answers equal after normalisation; here they must agree (`metrics.agreement.agree`), as
+    The paper wants answers equal after normalisation; here they must agree (`polyqa.metrics.agreement.agree`), as
     a reader may cut a date or a title short.
     """
     readings = reader.read([(question, context) for question, _ in pairs])

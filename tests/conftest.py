@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from colbert_index import ColBERTIndex, build_index
-from embedded_models import Encoder, Reader
-from signatures import Passage
+from polyqa.colbert_index import ColBERTIndex, build_index
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.signatures import Passage
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and the tests of Ctrl-C with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

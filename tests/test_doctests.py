@@ -6,35 +6,32 @@ import pkgutil
 
 import pytest
 
-from polyqa._shadowing import PACKAGES
+import polyqa
 
 _WITH_EXAMPLES = {
-    "embedded_models.batching",
-    "embedded_models.training.scoring",
-    "embedded_models.training.text",
-    "embedded_models.training.twist",
-    "metrics.agreement",
-    "metrics.alce",
-    "metrics.dr",
-    "metrics.edit_f1",
-    "metrics.exact_match",
-    "metrics.exact_presence",
-    "metrics.length",
-    "metrics.modules",
-    "metrics.recall",
-    "metrics.token_f1",
-    "optimizers.families",
-    "programs.strips",
-    "signatures.lenient",
-    "signatures.types",
+    "polyqa.embedded_models.batching",
+    "polyqa.training.scoring",
+    "polyqa.training.text",
+    "polyqa.training.twist",
+    "polyqa.metrics.agreement",
+    "polyqa.metrics.alce",
+    "polyqa.metrics.dr",
+    "polyqa.metrics.edit_f1",
+    "polyqa.metrics.exact_match",
+    "polyqa.metrics.exact_presence",
+    "polyqa.metrics.length",
+    "polyqa.metrics.modules",
+    "polyqa.metrics.recall",
+    "polyqa.metrics.token_f1",
+    "polyqa.question_db.families",
+    "polyqa.programs.strips",
+    "polyqa.signatures.lenient",
+    "polyqa.signatures.types",
 }
 
 
 def _modules() -> list[str]:
-    found = []
-    for name in (*PACKAGES, "polyqa"):
-        package = importlib.import_module(name)
-        found += [info.name for info in pkgutil.walk_packages(package.__path__, f"{name}.")]
+    found = [info.name for info in pkgutil.walk_packages(polyqa.__path__, "polyqa.")]
     return sorted(name for name in found if not name.endswith("__main__"))
 
 

@@ -2,8 +2,8 @@
 
 import re
 
-from signatures import AmbiguityType
-from signatures.lenient import parse_ambiguity_types
+from polyqa.signatures import AmbiguityType
+from polyqa.signatures.lenient import parse_ambiguity_types
 
 from .models import Models
 from .prompt import Demo, Prompt

@@ -2,8 +2,8 @@
 
 import re
 
-from signatures import AmbiguityType
-from signatures.lenient import parse_questions
+from polyqa.signatures import AmbiguityType
+from polyqa.signatures.lenient import parse_questions
 
 from .ambiguity import nearest_demos
 from .models import Models

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from statistics import mean
 
-from signatures import Interpretation
-from signatures.lenient import parse_interpretations
+from polyqa.signatures import Interpretation
+from polyqa.signatures.lenient import parse_interpretations
 
 from .models import Models
 from .naming import stands_for_title

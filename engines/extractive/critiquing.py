@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from signatures import Interpretation, Support
-from signatures.lenient import parse_interpretations, parse_yes_no
+from polyqa.signatures import Interpretation, Support
+from polyqa.signatures.lenient import parse_interpretations, parse_yes_no
 
 from .composing import tell
 from .extracting import extract_interpretations

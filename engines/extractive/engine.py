@@ -6,7 +6,7 @@ from typing import Any
 
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
-from embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader
+from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader
 
 from .ambiguity import type_ambiguity
 from .asking import generate_question

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from signatures.lenient import parse_interpretations
+from polyqa.signatures.lenient import parse_interpretations
 
 from .models import Models
 from .prompt import Prompt, parse_passages

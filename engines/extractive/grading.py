@@ -1,7 +1,7 @@
 """CRAG's evaluator and its query rewriter."""
 
-from signatures import Grade
-from signatures.lenient import parse_grade
+from polyqa.signatures import Grade
+from polyqa.signatures.lenient import parse_grade
 
 from .models import Models
 from .prompt import Prompt

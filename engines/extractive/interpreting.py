@@ -1,6 +1,6 @@
 """Verified diversification: the one reading that a single passage answers, or none."""
 
-from signatures.lenient import is_null
+from polyqa.signatures.lenient import is_null
 
 from .extracting import reading_of
 from .models import Models

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from embedded_models import Encoder, Reader
+from polyqa.embedded_models import Encoder, Reader
 
 
 @dataclass(frozen=True)

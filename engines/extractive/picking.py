@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from signatures.lenient import parse_numbers
+from polyqa.signatures.lenient import parse_numbers
 
 from .models import Models
 from .prompt import Prompt, PromptPassage, parse_passages

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from embedded_models import Span
+from polyqa.embedded_models import Span
 
 from .models import Models
 from .prompt import PromptPassage

@@ -1,6 +1,6 @@
 """Query refinement: this engine knows nothing beyond its prompt, so it refines nothing of its own."""
 
-from signatures.lenient import parse_interpretations
+from polyqa.signatures.lenient import parse_interpretations
 
 from .ambiguity import nearest_demos
 from .closed_book import SAME_QUESTION, answer_closed_book

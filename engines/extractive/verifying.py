@@ -1,6 +1,6 @@
 """Verification: is there an answer in the passages?"""
 
-from signatures.lenient import parse_yes_no
+from polyqa.signatures.lenient import parse_yes_no
 
 from .models import Models
 from .prompt import Prompt, parse_passages

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from metrics.gold import Question
-from signatures import AmbiguityType, Passage
-from signatures.lenient import parse_ambiguity_types
+from polyqa.metrics.gold import Question
+from polyqa.signatures import AmbiguityType, Passage
+from polyqa.signatures.lenient import parse_ambiguity_types
 
 from .held import Demo
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from metrics.agreement import agree
-from metrics.gold import Question
-from programs.sixpaq import render_candidates
-from signatures import Interpretation, Passage, render_passages
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.gold import Question
+from polyqa.programs.sixpaq import render_candidates
+from polyqa.signatures import Interpretation, Passage, render_passages
 
 from .held import Demo, held_readings
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 import dspy
 
-from metrics.gold import Question
-from programs.jpr import JPR
-from programs.sixpaq import SIXPAQ, candidate_readings
-from signatures import Passage
+from polyqa.metrics.gold import Question
+from polyqa.programs.jpr import JPR
+from polyqa.programs.sixpaq import SIXPAQ, candidate_readings
+from polyqa.signatures import Passage
 
 from .ambiguity import clarifying, typing
 from .choosing import keeping, selecting

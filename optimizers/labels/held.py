@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.exact_presence import exact_presence
-from metrics.gold import Question, Reading
-from signatures import Passage
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question, Reading
+from polyqa.signatures import Passage
 
 Demo = dict[str, Any]
 Held = tuple[Reading, int, str]

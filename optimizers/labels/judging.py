@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from metrics.exact_presence import exact_presence
-from metrics.gold import Question
-from programs.strips import split_sentences
-from signatures import Grade, Passage, render_passages
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.programs.strips import split_sentences
+from polyqa.signatures import Grade, Passage, render_passages
 
 from .held import Demo, cut, first_empty, held_readings
 

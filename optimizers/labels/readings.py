@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from metrics.exact_presence import exact_presence
-from metrics.gold import Question
-from signatures import Passage, render_passages
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.signatures import Passage, render_passages
 
 from .held import Demo, cut, held_readings, interpretations
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.answerable import answerable, as_ambignq
-from benchmarks.loading import load_questions, questions_from_records
-from metrics.gold import Question, Reading
-from signatures import Passage
+from polyqa.benchmarks.answerable import answerable, as_ambignq
+from polyqa.evaluation.loading import load_questions, questions_from_records
+from polyqa.metrics.gold import Question, Reading
+from polyqa.signatures import Passage
 
 
 class Shelf:
@@ -53,7 +53,16 @@ def test_what_is_written_is_read_back() -> None:
 
 def test_the_command_writes_a_file_of_plain_questions(tmp_path: Path) -> None:
     out = tmp_path / "plain.json"
-    command = ["-m", "benchmarks.answerable", "--questions", "homonyms/train", "--index", "homonyms", "--out", str(out)]
+    command = [
+        "-m",
+        "polyqa.benchmarks.answerable",
+        "--questions",
+        "homonyms/train",
+        "--index",
+        "homonyms",
+        "--out",
+        str(out),
+    ]
     subprocess.run([sys.executable, *command, "--readings", "one", "--limit", "5"], check=True, capture_output=True)
     assert len(json.loads(out.read_text())) == 5
     assert all(len(one.readings) == 1 for one in load_questions(str(out)))

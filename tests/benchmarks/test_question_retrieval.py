@@ -1,7 +1,7 @@
-from benchmarks.estimates import Difference, Estimate
-from benchmarks.question_retrieval import BASELINE, evaluate, findable, table
-from metrics.gold import Question, Reading
-from signatures import Passage
+from polyqa.benchmarks.question_retrieval import BASELINE, evaluate, findable, table
+from polyqa.evaluation.statistics import Difference, Estimate
+from polyqa.metrics.gold import Question, Reading
+from polyqa.signatures import Passage
 
 PASSAGES = {
     pid: Passage(pid=pid, text=f"The colour is {colour}.")

@@ -1,9 +1,9 @@
 import random
 
-from benchmarks.loading import load_questions
-from benchmarks.retrieval import evaluate_ranking, run
-from colbert_index import ColBERTIndex
-from metrics import exact_presence
+from polyqa.benchmarks.retrieval import evaluate_ranking, run
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics import exact_presence
 
 
 def test_every_stage_on_the_shipped_questions() -> None:

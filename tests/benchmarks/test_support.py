@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from benchmarks.loading import load_questions
-from benchmarks.support import Sample, collect, fit
-from colbert_index import ColBERTIndex
-from embedded_models import Encoder, Reader
-from signatures import PolyqaError
+from polyqa.benchmarks.support import Sample, collect, fit
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.evaluation.loading import load_questions
+from polyqa.signatures import PolyqaError
 
 
 def drawn(questions: int = 60) -> Sample:

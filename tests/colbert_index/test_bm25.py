@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from colbert_index import BM25Retriever, ColBERTIndex
-from signatures import Passage
+from polyqa.colbert_index import BM25Retriever, ColBERTIndex
+from polyqa.signatures import Passage
 
 FEW = [
     Passage(pid="a", title="Tea", text="Green tea is steamed."),

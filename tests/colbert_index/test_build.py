@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build, build_index, check_index
-from colbert_index.build import replacing
-from colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
-from colbert_index.settings import fingerprint
-from colbert_index.store import checkpoint_home
-from embedded_models import Encoder
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build, build_index, check_index
+from polyqa.colbert_index.build import replacing
+from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from polyqa.colbert_index.settings import fingerprint
+from polyqa.colbert_index.store import checkpoint_home
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage, PolyqaError
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
 
@@ -227,7 +227,7 @@ def test_a_writer_killed_between_its_two_renames_loses_nothing(tmp_path: Path) -
 
 _BUILD = """
 import sys
-from colbert_index import build_index
+from polyqa.colbert_index import build_index
 build_index(sys.argv[1], sys.argv[2], overwrite=True, progress=False)
 """
 
@@ -268,8 +268,8 @@ _TRACED_BUILD = """
 import sys
 connections = []
 sys.addaudithook(lambda event, args: event == "socket.connect" and connections.append(args[1]))
-from colbert_index import ColBERTIndex, build_index
-from embedded_models import Encoder
+from polyqa.colbert_index import ColBERTIndex, build_index
+from polyqa.embedded_models import Encoder
 built = build_index("corpus.tsv", "./traced", encoder=Encoder(), progress=False)
 found = built.search("marmot")
 assert connections == [], connections

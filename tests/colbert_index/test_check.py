@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from colbert_index import ColBERTIndex, IndexFaultError, check_index
+from polyqa.colbert_index import ColBERTIndex, IndexFaultError, check_index
 
 FILES = [
     "polyqa.json",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colbert_index import read_corpus
-from colbert_index.files import read_passages, write_passages
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index import read_corpus
+from polyqa.colbert_index.files import read_passages, write_passages
+from polyqa.signatures import Passage, PolyqaError
 
 Write = Callable[[str, str | bytes], Path]
 

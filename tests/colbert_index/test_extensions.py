@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from colbert_index import ColBERTIndex, extensions
-from colbert_index.extensions import compile_extensions, extensions_ready
-from colbert_index.store import extension_home
-from signatures import PolyqaError
+from polyqa.colbert_index import ColBERTIndex, extensions
+from polyqa.colbert_index.extensions import compile_extensions, extensions_ready
+from polyqa.colbert_index.store import extension_home
+from polyqa.signatures import PolyqaError
 
 NAMES = ["decompress_residuals_cpp", "filter_pids_cpp", "segmented_lookup_cpp", "segmented_maxsim_cpp"]
 

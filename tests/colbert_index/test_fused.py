@@ -2,8 +2,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from signatures import Passage
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
+from polyqa.signatures import Passage
 
 
 class Ranking:

@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from colbert_index import (
+from polyqa.colbert_index import (
     ColBERTIndex,
     IndexFaultError,
     IndexSettings,
@@ -17,7 +17,7 @@ from colbert_index import (
     SearchSettings,
     build_index,
 )
-from signatures import Passage
+from polyqa.signatures import Passage
 
 QUERIES = {
     "what stops the kite from spinning in gusts": "kite-tail",

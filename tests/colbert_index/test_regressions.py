@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from colbert_index import (
+from polyqa.colbert_index import (
     ColBERTIndex,
     IndexFaultError,
     IndexSettings,
@@ -24,9 +24,9 @@ from colbert_index import (
     read_corpus,
     remove_passages,
 )
-from colbert_index.engine import quiet
-from embedded_models import Reader
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index.engine import quiet
+from polyqa.embedded_models import Reader
+from polyqa.signatures import Passage, PolyqaError
 
 
 # 1 stale handles
@@ -117,7 +117,7 @@ def test_unknown_settings(copy_index: Callable[[], Path]) -> None:
 
 _CHECK = """
 import sys
-from colbert_index import IndexFaultError, check_index
+from polyqa.colbert_index import IndexFaultError, check_index
 try:
     check_index(sys.argv[1])
 except IndexFaultError as error:

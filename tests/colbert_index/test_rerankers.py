@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from colbert_index import (
+from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
     CrossEncoderReranker,
@@ -16,9 +16,9 @@ from colbert_index import (
     build_index,
     rerank,
 )
-from embedded_models import Encoder, Reader
-from embedded_models.minilm import minilm_path
-from signatures import Passage
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.embedded_models.minilm import minilm_path
+from polyqa.signatures import Passage
 
 QUERIES = ["why is old ice blue", "what keeps bread free of mould", "sound post of the violin"]
 

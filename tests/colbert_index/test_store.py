@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from colbert_index import ColBERTIndex, build_index, check_index
-from colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
-from colbert_index.store import checkpoint_home, index_home, index_names, index_path
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index import ColBERTIndex, build_index, check_index
+from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from polyqa.colbert_index.store import checkpoint_home, index_home, index_names, index_path
+from polyqa.signatures import Passage, PolyqaError
 
 
 @pytest.mark.parametrize("name", ["a", "homonyms", "My-index_2.1", "9", "x" * 100])

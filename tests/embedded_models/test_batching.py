@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded_models import Encoder, Reader
-from embedded_models.batching import by_padded_length
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.embedded_models.batching import by_padded_length
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 7), st.integers(1, 20))

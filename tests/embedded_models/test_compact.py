@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForQuestionAnswering, BertConfig, BertForQuestionAnswering
 
-from embedded_models.compact import COMPACT_FILE, compact, load_model, read_compact, restore, write_compact
-from embedded_models.minilm import minilm_path
+from polyqa.embedded_models.compact import COMPACT_FILE, compact, load_model, read_compact, restore, write_compact
+from polyqa.embedded_models.minilm import minilm_path
 
 ROWS = st.lists(st.lists(st.floats(-1000, 1000, width=32), min_size=3, max_size=3), min_size=1, max_size=6)
 

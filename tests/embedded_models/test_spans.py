@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedded_models.spans import Reading, Span, Window, read_windows
+from polyqa.embedded_models.spans import Reading, Span, Window, read_windows
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "hf_null_postprocess.json").read_text(encoding="utf-8"))
 

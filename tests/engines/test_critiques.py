@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import dspy
 import pytest
 
-from engines.extractive import ExtractiveEngine, embedded_lm
-from signatures import (
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.signatures import (
     AnswerRefined,
     CritiqueSegment,
     DecideRetrieval,

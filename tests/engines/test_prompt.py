@@ -8,7 +8,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.extractive.prompt import (
+from polyqa.engines.extractive.prompt import (
     Demo,
     Prompt,
     PromptError,
@@ -17,7 +17,7 @@ from engines.extractive.prompt import (
     parse_prompt,
     render_reply,
 )
-from signatures import (
+from polyqa.signatures import (
     AmbiguityType,
     AnswerClosedBook,
     ExtractInterpretations,

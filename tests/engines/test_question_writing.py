@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import dspy
 import pytest
 
-from engines.extractive import embedded_lm
-from signatures import DetectAnswers, GenerateQuestion, ReviseQuestion
+from polyqa.engines.extractive import embedded_lm
+from polyqa.signatures import DetectAnswers, GenerateQuestion, ReviseQuestion
 
 TOWER = (
     "Tower Bridge (London) | It was designed by the architect Horace Jones and was opened on 30 June 1894. John Barry "

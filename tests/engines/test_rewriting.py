@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.extractive.rewriting import (
+from polyqa.engines.extractive.rewriting import (
     Insertion,
     apply,
     common_words,

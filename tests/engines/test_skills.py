@@ -7,10 +7,10 @@ import dspy
 import pytest
 from dspy.lm15 import InvalidRequestError, Message, Request
 
-from engines.extractive import AsyncExtractiveEngine, ExtractiveEngine, embedded_lm
-from engines.extractive.prompt import parse_passages
-from engines.extractive.reading import gather
-from signatures import (
+from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine, embedded_lm
+from polyqa.engines.extractive.prompt import parse_passages
+from polyqa.engines.extractive.reading import gather
+from polyqa.signatures import (
     AmbiguityType,
     AnswerClosedBook,
     ExtractInterpretations,

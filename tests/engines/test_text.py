@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.extractive.text import (
+from polyqa.engines.extractive.text import (
     STOPWORDS,
     AnswerKind,
     answer_kind,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.extractive.thresholds import best_cut, clearly_better_cut
+from polyqa.engines.extractive.thresholds import best_cut, clearly_better_cut
 
 LABELS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=12)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.extractive.prompt import PromptPassage
-from engines.extractive.tidying import tidy
+from polyqa.engines.extractive.prompt import PromptPassage
+from polyqa.engines.extractive.tidying import tidy
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loading import load_questions
-from embedded_models import Reading, Span
-from metrics.gold import Question
-from metrics.gold import Reading as GoldReading
+from polyqa.embedded_models import Reading, Span
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Reading as GoldReading
 
 
 class TableReader:

@@ -1,6 +1,6 @@
 import pytest
 
-from metrics.agreement import agree
+from polyqa.metrics.agreement import agree
 
 
 @pytest.mark.parametrize(

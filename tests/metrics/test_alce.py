@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from metrics.alce import alce_text
+from polyqa.metrics.alce import alce_text
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
-from metrics.f1_answer import f1_answer
-from metrics.gold import Reading
-from signatures import Interpretation
+from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
+from polyqa.metrics.f1_answer import f1_answer
+from polyqa.metrics.gold import Reading
+from polyqa.signatures import Interpretation
 
 FOLDER = Path(__file__).parent.parent / "golden"
 SETS = json.loads((FOLDER / "ambigqa_get_f1.json").read_text(encoding="utf-8"))

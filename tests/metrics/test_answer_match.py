@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics import covered_answers, has_answer
+from polyqa.metrics import covered_answers, has_answer
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "has_answer.json").read_text(encoding="utf-8"))
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from metrics import answer_coverage, covered_answers, exact_presence, has_answer, mrecall
-from metrics.alce import alce_text
-from metrics.answer_f1 import answer_f1
-from metrics.disambig_f1 import disambig_f1, score_disambig_f1
-from metrics.dr import corpus_dr, dr
-from metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
-from metrics.exact_match import exact_match
-from metrics.f1_answer import f1_answer
-from metrics.gold import Question, Reading
-from metrics.grounded import (
+from polyqa.metrics import answer_coverage, covered_answers, exact_presence, has_answer, mrecall
+from polyqa.metrics.alce import alce_text
+from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
+from polyqa.metrics.dr import corpus_dr, dr
+from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.f1_answer import f1_answer
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.grounded import (
     Judgement,
     Ratio,
     gold_recall,
@@ -28,14 +28,14 @@ from metrics.grounded import (
     released_grounded_recall,
     sufficient,
 )
-from metrics.length import length
-from metrics.long_form import score_long_answers
-from metrics.optimizing import AnswerMetric
-from metrics.recall import distinct_answers, recall
-from metrics.rouge_l import rouge_l
-from metrics.str_em import str_em
-from metrics.token_f1 import token_f1
-from signatures import Interpretation
+from polyqa.metrics.length import length
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.metrics.recall import distinct_answers, recall
+from polyqa.metrics.rouge_l import rouge_l
+from polyqa.metrics.str_em import str_em
+from polyqa.metrics.token_f1 import token_f1
+from polyqa.signatures import Interpretation
 
 SHE = Reading("Who won in 1998?", ("She",))
 FOUND = Interpretation(question="Who won in 1998?", answer="She")
@@ -264,7 +264,7 @@ def test_a_question_without_readings_is_refused(table_reader: Any) -> None:
 
 
 def test_modules_refuse_what_the_functions_refuse(table_reader: Any, tmp_path: Path) -> None:
-    from metrics import modules
+    from polyqa.metrics import modules
 
     where = str(tmp_path)
     with pytest.raises(ValueError, match="at least one"):
@@ -277,7 +277,7 @@ def test_modules_refuse_what_the_functions_refuse(table_reader: Any, tmp_path: P
 
 
 def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:
-    from metrics import modules
+    from polyqa.metrics import modules
 
     where = str(tmp_path)
     empty = {"grounded": [], "matched": [], "found": [False], "groundable": [False], "supported": [False]}

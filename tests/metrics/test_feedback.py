@@ -6,12 +6,12 @@ from typing import Any
 import dspy
 import pytest
 
-from embedded_models import Reader
-from metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
-from metrics.gold import Question, Reading
-from metrics.long_form import score_long_answers
-from metrics.optimizing import AnswerMetric
-from signatures import (
+from polyqa.embedded_models import Reader
+from polyqa.metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.signatures import (
     AmbiguityType,
     AnswerClosedBook,
     ExtractInterpretations,

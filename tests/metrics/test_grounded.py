@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from metrics.grounded import (
+from polyqa.metrics.grounded import (
     Judgement,
     Ratio,
     gold_recall,

@@ -6,15 +6,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import answer_coverage, exact_presence, has_answer, mrecall, normalize_answer
-from metrics.answer_f1 import answer_f1
-from metrics.disambig_f1 import disambig_f1
-from metrics.dr import corpus_dr, dr
-from metrics.edit_f1 import edit_f1, edits, question_edit_f1
-from metrics.exact_match import exact_match
-from metrics.f1_answer import f1_answer
-from metrics.gold import Reading
-from metrics.grounded import (
+from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall, normalize_answer
+from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.disambig_f1 import disambig_f1
+from polyqa.metrics.dr import corpus_dr, dr
+from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.f1_answer import f1_answer
+from polyqa.metrics.gold import Reading
+from polyqa.metrics.grounded import (
     Judgement,
     Ratio,
     gold_recall,
@@ -27,11 +27,11 @@ from metrics.grounded import (
     released_grounded_recall,
     sufficient,
 )
-from metrics.recall import distinct_answers, recall
-from metrics.rouge_l import rouge_l
-from metrics.str_em import str_em
-from metrics.token_f1 import token_f1
-from signatures import Interpretation
+from polyqa.metrics.recall import distinct_answers, recall
+from polyqa.metrics.rouge_l import rouge_l
+from polyqa.metrics.str_em import str_em
+from polyqa.metrics.token_f1 import token_f1
+from polyqa.signatures import Interpretation
 
 NEARLY = 1e-12
 # Few words, so that texts share some; articles, punctuation, case and letters beyond ASCII.

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from embedded_models import Encoder, Reader
-from metrics.embedded_judge import EmbeddedJudge
-from metrics.gold import Question
-from metrics.gold import Reading as GoldReading
-from metrics.grounded import Ratio, grounded_recall
-from metrics.judges import Claim, judge_readings
-from signatures import Interpretation, Passage
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.metrics.embedded_judge import EmbeddedJudge
+from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Reading as GoldReading
+from polyqa.metrics.grounded import Ratio, grounded_recall
+from polyqa.metrics.judges import Claim, judge_readings
+from polyqa.signatures import Interpretation, Passage
 
 
 class TableJudge:

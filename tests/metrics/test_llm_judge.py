@@ -10,10 +10,10 @@ from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import AdapterParseError
 from openai_server import Server, serve
 
-from metrics.gold import Question, Reading
-from metrics.judges import Claim, judge_readings
-from metrics.llm_judge import LLMJudge
-from signatures import Interpretation, Passage, PolyqaError
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.judges import Claim, judge_readings
+from polyqa.metrics.llm_judge import LLMJudge
+from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 CLAIMS = [Claim(f"Who won in {year}?", (f"winner of {year}",)) for year in (1998, 2002, 2006)]
 PASSAGES = [Passage(pid=str(year), title="Games", text=f"The winner of {year} is known.") for year in (1998, 2002)]

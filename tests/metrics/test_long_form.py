@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from embedded_models import Reader
-from metrics.disambig_f1 import disambig_f1, score_disambig_f1
-from metrics.dr import corpus_dr, dr
-from metrics.gold import Question, Reading
-from metrics.length import length
-from metrics.long_form import score_long_answers
-from metrics.rouge_l import rouge_l
-from metrics.str_em import str_em
-from metrics.token_f1 import token_f1
+from polyqa.embedded_models import Reader
+from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
+from polyqa.metrics.dr import corpus_dr, dr
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.length import length
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.metrics.rouge_l import rouge_l
+from polyqa.metrics.str_em import str_em
+from polyqa.metrics.token_f1 import token_f1
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "asqa_instances.json").read_text(encoding="utf-8"))
 PREDICTIONS: dict[str, str] = GOLDEN["predictions"]

@@ -12,24 +12,24 @@ from typing import Any
 import evaluate
 import pytest
 
-import metrics
-from embedded_models import Reader
-from metrics import answer_coverage, exact_presence, grounded, modules, mrecall
-from metrics.alce import alce_text
-from metrics.answer_f1 import answer_f1
-from metrics.disambig_f1 import score_disambig_f1
-from metrics.dr import corpus_dr
-from metrics.edit_f1 import edit_f1
-from metrics.exact_match import exact_match
-from metrics.f1_answer import f1_answer
-from metrics.gold import Question, Reading
-from metrics.grounded import Judgement
-from metrics.long_form import score_long_answers
-from metrics.recall import recall
-from metrics.rouge_l import rouge_l
-from metrics.str_em import str_em
-from metrics.token_f1 import token_f1
-from signatures import Interpretation
+from polyqa import metrics
+from polyqa.embedded_models import Reader
+from polyqa.metrics import answer_coverage, exact_presence, grounded, modules, mrecall
+from polyqa.metrics.alce import alce_text
+from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.disambig_f1 import score_disambig_f1
+from polyqa.metrics.dr import corpus_dr
+from polyqa.metrics.edit_f1 import edit_f1
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.f1_answer import f1_answer
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.grounded import Judgement
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.metrics.recall import recall
+from polyqa.metrics.rouge_l import rouge_l
+from polyqa.metrics.str_em import str_em
+from polyqa.metrics.token_f1 import token_f1
+from polyqa.signatures import Interpretation
 
 Columns = dict[str, list[Any]]
 
@@ -339,7 +339,7 @@ def test_importing_metrics_imports_no_heavy_package() -> None:
 
 
 def test_no_other_metric_imports_evaluate_or_a_model() -> None:
-    names = [info.name for info in pkgutil.iter_modules(metrics.__path__, "metrics.")]
-    others = [name for name in names if name != "metrics.modules"]
+    names = [info.name for info in pkgutil.iter_modules(metrics.__path__, "polyqa.metrics.")]
+    others = [name for name in names if name != "polyqa.metrics.modules"]
     assert len(others) > 20
     assert not imported_by(*others) & {"evaluate", "datasets", "torch", "transformers"}

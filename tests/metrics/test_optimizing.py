@@ -4,11 +4,11 @@ from typing import Any
 import dspy
 import pytest
 
-from embedded_models import Reader
-from metrics.gold import Question
-from metrics.long_form import score_long_answers
-from metrics.optimizing import AnswerMetric, gold_of
-from signatures import PolyqaError
+from polyqa.embedded_models import Reader
+from polyqa.metrics.gold import Question
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.metrics.optimizing import AnswerMetric, gold_of
+from polyqa.signatures import PolyqaError
 
 GOOD = "The 1997 film Titanic came out in December 1997. The 1953 film Titanic came out in April 1953."
 HALF = "The film Titanic came out in December 1997."

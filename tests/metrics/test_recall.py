@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics import answer_coverage, mrecall
-from metrics.recall import distinct_answers, recall
+from polyqa.metrics import answer_coverage, mrecall
+from polyqa.metrics.recall import distinct_answers, recall
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mrecall.json").read_text(encoding="utf-8"))
 CASES = [

@@ -8,8 +8,8 @@ from punkt import sent_tokenize
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.scoring import BootstrapAggregator, Score
 
-from metrics.gold import Question
-from metrics.rouge_l import rouge_l
+from polyqa.metrics.gold import Question
+from polyqa.metrics.rouge_l import rouge_l
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "asqa_instances.json").read_text(encoding="utf-8"))
 SEEDS = range(5)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from metrics import exact_presence, normalize_answer
-from metrics.answer_f1 import answer_f1
-from metrics.exact_match import exact_match
-from metrics.token_f1 import token_f1
+from polyqa.metrics import exact_presence, normalize_answer
+from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.token_f1 import token_f1
 
 FOLDER = Path(__file__).parent.parent / "golden"
 NORMALIZED = json.loads((FOLDER / "normalize_answer.json").read_text(encoding="utf-8"))

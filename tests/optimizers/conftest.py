@@ -7,11 +7,11 @@ from openai_server import Server, serve
 from writing_engine import WritingEngine
 
 import polyqa
-from benchmarks.loading import load_questions
-from embedded_models import Reader
-from engines.extractive import ExtractiveEngine
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,11 @@ from harness import scripted
 from openai_server import Server
 
 import polyqa
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers import recipe
-from optimizers.calls import CallCounter, CallRefused, kept_calls
-from optimizers.compiler import compile
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import recipe
+from polyqa.optimizers.calls import CallCounter, CallRefused, kept_calls
+from polyqa.optimizers.compiler import compile
 
 THREADS = 2
 

@@ -10,12 +10,12 @@ import dspy
 import pytest
 
 import polyqa
-from metrics.gold import Question, Reading
-from metrics.optimizing import AnswerMetric
-from optimizers import Recipe, compile, recipe
-from optimizers.checks import check_writer
-from optimizers.splits import check_disjoint
-from programs.state import dump_program
+from polyqa.artifacts.state import dump_program
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import Recipe, compile, recipe
+from polyqa.optimizers.checks import check_writer
+from polyqa.optimizers.splits import check_disjoint
 
 
 def test_compiling_leaves_the_student_as_it_was_and_scores_both(
@@ -144,11 +144,11 @@ def test_only_the_named_predictors_get_demos(
 _CHILD = """
 import sys
 import polyqa
-from benchmarks.loading import load_questions
-from metrics.optimizing import AnswerMetric
-from embedded_models import Reader
-from engines.extractive import ExtractiveEngine, embedded_lm
-from optimizers import compile, recipe
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.optimizers import compile, recipe
 # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the batch,
 # and a resumed run has other batches.
 program, lm = polyqa.load("rac"), embedded_lm(ExtractiveEngine(reader=Reader()))
@@ -156,7 +156,7 @@ print("ready", flush=True)
 chosen = recipe("knn-bootstrap").model_copy(update={"threshold": 0.2})
 made = compile(program, load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
                metric=AnswerMetric(Reader()), lm=lm, work=sys.argv[1], threads=2)
-from programs.state import program_hash
+from polyqa.artifacts.state import program_hash
 print("done", program_hash(made.program), flush=True)
 """
 

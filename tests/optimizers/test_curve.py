@@ -3,12 +3,12 @@ from pathlib import Path
 import dspy
 import pytest
 
-from embedded_models import Reader
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers.curve import learning_curve, plot_curve
-from optimizers.recipes import recipe as recipe_by_name
-from signatures import PolyqaError
+from polyqa.embedded_models import Reader
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers.curve import learning_curve, plot_curve
+from polyqa.optimizers.recipes import recipe as recipe_by_name
+from polyqa.signatures import PolyqaError
 
 
 def test_a_curve_grows_with_the_examples_and_is_the_same_when_drawn_again(

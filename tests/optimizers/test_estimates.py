@@ -8,12 +8,12 @@ import pytest
 from harness import questions
 from two_steps import OneStep, StepsEngine, TwoSteps, steps_lm
 
-from embedded_models import Encoder, Reader
-from metrics.optimizing import AnswerMetric
-from optimizers import Recipe, recipe
-from optimizers.estimates import PerQuestion, estimate, runs_and_writings
-from optimizers.recipe import Optimizer
-from optimizers.teleprompters import run_teleprompter
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import Recipe, recipe
+from polyqa.optimizers.estimates import PerQuestion, estimate, runs_and_writings
+from polyqa.optimizers.recipe import Optimizer
+from polyqa.optimizers.teleprompters import run_teleprompter
 
 BOOTSTRAPPED: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
 RECIPES: list[tuple[Optimizer, dict[str, Any]]] = [

@@ -3,13 +3,13 @@ from pathlib import Path
 import dspy
 import pytest
 
-from embedded_models import Reader
-from metrics.exact_presence import exact_presence
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers.labels import label_demos
-from optimizers.pool import bootstrap_pool
-from signatures import AmbiguityType, PolyqaError
+from polyqa.embedded_models import Reader
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers.labels import label_demos
+from polyqa.optimizers.pool import bootstrap_pool
+from polyqa.signatures import AmbiguityType, PolyqaError
 
 
 def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: list[Question]) -> None:

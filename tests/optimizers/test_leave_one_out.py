@@ -10,17 +10,17 @@ from dspy.lm15 import Request, Response
 from harness import questions
 from two_steps import StepsEngine, TwoSteps, steps_lm
 
-from embedded_models import Encoder, Reader
-from engines.extractive import ExtractiveEngine
-from engines.extractive.prompt import Prompt, parse_prompt
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers import compile, recipe
-from optimizers.labels import label_demos
-from optimizers.leave_one_out import leave_one_out
-from optimizers.pool import bootstrap_pool
-from programs import set_knn_demos
-from programs.knn import LEFT_OUT
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.engines.extractive.prompt import Prompt, parse_prompt
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import compile, recipe
+from polyqa.optimizers.labels import label_demos
+from polyqa.optimizers.leave_one_out import leave_one_out
+from polyqa.optimizers.pool import bootstrap_pool
+from polyqa.programs import set_knn_demos
+from polyqa.programs.knn import LEFT_OUT
 
 
 class Watched:

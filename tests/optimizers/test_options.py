@@ -8,14 +8,14 @@ import pytest
 from harness import questions
 from two_steps import OneStep, StepsEngine, TwoSteps, steps_lm
 
-from embedded_models import Encoder, Reader
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers import RECIPES, Recipe, compile
-from optimizers.frozen import freeze, thaw
-from optimizers.recipe import Optimizer
-from programs.state import dump_program
-from signatures import InferPseudoInterpretations, PolyqaError
+from polyqa.artifacts.state import dump_program
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import RECIPES, Recipe, compile
+from polyqa.optimizers.frozen import freeze, thaw
+from polyqa.optimizers.recipe import Optimizer
+from polyqa.signatures import InferPseudoInterpretations, PolyqaError
 
 EVERY = questions(18)
 TRAIN, DEV = EVERY[:12], EVERY[12:]

@@ -9,11 +9,11 @@ import dspy
 import pytest
 
 import polyqa
-import signatures
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers.pool import bootstrap_pool, label_fields
-from question_db.journal import read_journal
+from polyqa import signatures
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers.pool import bootstrap_pool, label_fields
+from polyqa.question_db.journal import read_journal
 
 
 @pytest.mark.parametrize(

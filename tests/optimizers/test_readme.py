@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from optimizers.readme import artifact_readme
-from optimizers.recipes import RECIPES
-from programs.artifact import README, artifact_names, compiled_home, find_artifact, read_artifact
+from polyqa.artifacts.store import README, artifact_names, compiled_home, find_artifact, read_artifact
+from polyqa.optimizers.readme import artifact_readme
+from polyqa.optimizers.recipes import RECIPES
 
 
 def told(folder: str | Path) -> list[str]:

@@ -11,13 +11,13 @@ import pytest
 from openai_server import Server
 
 import polyqa
-from metrics.gold import Question
-from metrics.optimizing import AnswerMetric
-from optimizers import Recipe
-from optimizers.compiler import compile
-from optimizers.estimates import Estimate
-from programs.recording import recording
-from programs.state import dump_program
+from polyqa.artifacts.state import dump_program
+from polyqa.evaluation.recording import recording
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import Recipe
+from polyqa.optimizers.compiler import compile
+from polyqa.optimizers.estimates import Estimate
 
 RECIPES = {
     "labels": Recipe(name="labels", optimizer="labels"),
@@ -60,7 +60,7 @@ RECIPES = {
 _CHILD = """
 import json, sys
 import polyqa
-from programs.recording import recording
+from polyqa.evaluation.recording import recording
 program = polyqa.load(sys.argv[1])
 lm = polyqa.language_model("openai/child", api_base=sys.argv[2], cache=False)
 with recording(lm) as recorder:
@@ -173,7 +173,7 @@ def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM)
 def test_saved_and_loaded_programs_send_the_same_prompts(
     rac: dspy.Module, train: list[Question], dev: list[Question], wire_lm: dspy.LM, metric: AnswerMetric, tmp_path: Path
 ) -> None:
-    from programs.state import load_program
+    from polyqa.artifacts.state import load_program
 
     for name in ("gepa", "few-shot"):
         made = compile(rac, train, dev, RECIPES[name], metric=metric, lm=wire_lm, work=tmp_path / name, threads=2)

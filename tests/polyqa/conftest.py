@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from polyqa.cli import main
+from polyqa.cli.app import main
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,15 +9,15 @@ import killed_adapts
 import pytest
 from openai_server import serve
 
-from benchmarks.loading import load_questions
-from colbert_index import ColBERTIndex
-from colbert_index.store import checkpoint_home
-from engines.extractive import ExtractiveEngine
 from polyqa.adapting import adapt
-from signatures import PolyqaError
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.store import checkpoint_home
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.signatures import PolyqaError
 
 Run = Callable[..., tuple[int, str, str]]
-CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[1] / "question_db" / "corpus.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_given_questions_are_split_and_used(
     assert not (home / "first" / "questions.json").exists()
 
     # Now that artifact is a shipped one: it is reported beside the new one.
-    monkeypatch.setattr("programs.artifact.compiled_home", lambda: home)
+    monkeypatch.setattr("polyqa.artifacts.store.compiled_home", lambda: home)
     monkeypatch.setattr("polyqa.adapting.compiled_home", lambda: home)
     code, printed, err = run(*words, str(tmp_path / "second"))
     assert code == 0, err

@@ -9,14 +9,14 @@ import pytest
 from two_steps import StepsEngine, steps_lm
 
 import polyqa
-from benchmarks.loading import load_questions
-from colbert_index import SpanReaderReranker
-from metrics.gold import Question
-from optimizers import RECIPES
-from optimizers.estimates import Estimate
-from programs.artifact import read_artifact
-from programs.state import dump_program
-from signatures import PolyqaError
+from polyqa.artifacts.state import dump_program
+from polyqa.artifacts.store import read_artifact
+from polyqa.colbert_index import SpanReaderReranker
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.optimizers import RECIPES
+from polyqa.optimizers.estimates import Estimate
+from polyqa.signatures import PolyqaError
 
 
 def questions(split: str, n: int) -> list[Question]:

@@ -8,14 +8,14 @@ import dspy
 import pytest
 
 import polyqa
-from benchmarks.loading import load_questions
-from benchmarks.runs import SETTINGS, Run
-from benchmarks.scoring import Scorer
-from metrics.gold import Question
+from polyqa.artifacts.state import program_hash
 from polyqa.evaluating import make_scorer
-from programs import SelfRAG
-from programs.state import program_hash
-from signatures import PolyqaError
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import SETTINGS, Run
+from polyqa.evaluation.scoring import Scorer
+from polyqa.metrics.gold import Question
+from polyqa.programs import SelfRAG
+from polyqa.signatures import PolyqaError
 
 Evaluate = Callable[..., Run]
 

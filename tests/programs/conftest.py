@@ -6,9 +6,9 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 
 Messages = list[tuple[str, str]]
 _QUESTION = re.compile(r"^\[\[ ## question ## \]\]\n(.*)$", re.M)

@@ -6,10 +6,10 @@ import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from colbert_index import BiEncoderReranker, FusedRetriever
-from engines.extractive.prompt import Prompt, parse_passages
-from programs import Auto
-from signatures import Coverage
+from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
+from polyqa.engines.extractive.prompt import Prompt, parse_passages
+from polyqa.programs import Auto
+from polyqa.signatures import Coverage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]

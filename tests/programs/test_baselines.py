@@ -12,16 +12,16 @@ import pytest
 from harness import fields, scripted
 from openai_server import serve
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
-from metrics.exact_presence import exact_presence
-from metrics.gold import Question
-from optimizers.labels import label_demos
-from programs import CRAG, JPR, RAC, QueryRefinement, SelfRAG, set_knn_demos
-from programs.recording import recording
-from programs.strips import refine, split_sentences
-from signatures import Grade, Passage, Support
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.evaluation.recording import recording
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.optimizers.labels import label_demos
+from polyqa.programs import CRAG, JPR, RAC, QueryRefinement, SelfRAG, set_knn_demos
+from polyqa.programs.strips import refine, split_sentences
+from polyqa.signatures import Grade, Passage, Support
 
 QUESTION = "When did Titanic come out?"
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
@@ -432,7 +432,7 @@ def test_a_segment_that_says_nothing_new_is_dropped(make: Any) -> None:
 @pytest.fixture
 def training(parts: Parts) -> list[Question]:
     """Questions of the shipped training set, which its corpus answers."""
-    from benchmarks.loading import load_questions
+    from polyqa.evaluation.loading import load_questions
 
     return list(load_questions("homonyms/train"))[:12]
 

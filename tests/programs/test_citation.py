@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from programs.citation import cite
-from signatures import Interpretation, Passage
+from polyqa.programs.citation import cite
+from polyqa.signatures import Interpretation, Passage
 
 PASSAGES = [
     Passage(pid="film-1953", title="Titanic (1953 film)", text="It came out on April 16, 1953."),

@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 import pytest
 
-from programs.concurrency import gather_all, run_all
+from polyqa.programs.concurrency import gather_all, run_all
 
 QUESTIONS = [f"question {number}" for number in range(5)]
 WAIT = 30  # seconds until a test gives up; none of them takes so long

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedded_models import Encoder
-from programs.consolidation import consolidate
+from polyqa.embedded_models import Encoder
+from polyqa.programs.consolidation import consolidate
 
 
 def around(centre: int, spread: float, count: int, seed: int, dimensions: int = 32) -> np.ndarray:

@@ -10,9 +10,9 @@ import dspy
 import numpy as np
 import pytest
 
-from embedded_models import Encoder
-from programs import ClosedBook, KNNPredict, set_knn_demos
-from signatures import (
+from polyqa.embedded_models import Encoder
+from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
+from polyqa.signatures import (
     AnswerClosedBook,
     ExtractInterpretations,
     Interpretation,
@@ -240,8 +240,8 @@ CHILD = """
 import json, sys
 import dspy
 from dspy.lm15 import Message, Response, Usage
-from embedded_models import Encoder
-from programs import ClosedBook
+from polyqa.embedded_models import Encoder
+from polyqa.programs import ClosedBook
 
 class Engine:
     seen = []

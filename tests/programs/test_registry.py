@@ -6,9 +6,9 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
-from engines.extractive.prompt import Prompt
-from programs.registry import REGISTRY, most_calls, registered
-from signatures import PolyqaError
+from polyqa.engines.extractive.prompt import Prompt
+from polyqa.programs.registry import REGISTRY, most_calls, registered
+from polyqa.signatures import PolyqaError
 
 
 def exhausting(verdict: str) -> ScriptedEngine:

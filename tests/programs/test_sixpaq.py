@@ -10,22 +10,22 @@ import pytest
 from harness import fields, scripted
 from openai_server import Server, serve
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
-from embedded_models import Encoder, Reader
-from engines.extractive import ExtractiveEngine, embedded_lm
-from engines.extractive.models import Models
-from engines.extractive.picking import select_questions
-from engines.extractive.prompt import Demo, Prompt
-from metrics.gold import Question, Reading
-from optimizers.labels import label_demos
-from programs import SIXPAQ, set_knn_demos
-from programs.artifact import load, save_artifact
-from programs.assembly import assemble
-from programs.card import Card, DataCard, IndexCard
-from programs.sixpaq import candidate_readings, chosen, render_candidates
-from programs.state import signature_fingerprints
-from question_db import FoundQuestion, QuestionDatabase, QuestionRetriever, build_questions, locally
-from signatures import Passage, PolyqaError
+from polyqa.artifacts.card import Card, DataCard, IndexCard
+from polyqa.artifacts.state import signature_fingerprints
+from polyqa.artifacts.store import save_artifact
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.engines.extractive.models import Models
+from polyqa.engines.extractive.picking import select_questions
+from polyqa.engines.extractive.prompt import Demo, Prompt
+from polyqa.loading import load
+from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers.labels import label_demos
+from polyqa.programs import SIXPAQ, set_knn_demos
+from polyqa.programs.sixpaq import candidate_readings, chosen, render_candidates
+from polyqa.question_db import FoundQuestion, QuestionDatabase, QuestionRetriever, build_questions, locally
+from polyqa.signatures import Passage, PolyqaError
 
 QUESTION = "When was Tower Bridge opened?"
 _RIVERS = [
@@ -169,15 +169,15 @@ def test_every_distinct_answer_of_a_question_is_a_candidate() -> None:
 def test_assembly_finds_the_questions_and_says_how_to_make_them(
     bridges: ColBERTIndex, index: ColBERTIndex, encoder: Encoder
 ) -> None:
-    program = assemble("sixpaq", index=bridges, encoder=encoder, by="count")
+    program = load("sixpaq", index=bridges, encoder=encoder, by="count")
     assert isinstance(program, SIXPAQ)
     assert (program.by, program.asked.by) == ("count", "count")
     with pytest.raises(PolyqaError, match="polyqa questions build"):
-        assemble("sixpaq", index=index, encoder=encoder)
+        load("sixpaq", index=index, encoder=encoder)
     with pytest.raises(PolyqaError, match="other passages"):
-        assemble("sixpaq", index=index, encoder=encoder, questions=bridges.path / "questions")
+        load("sixpaq", index=index, encoder=encoder, questions=bridges.path / "questions")
     with pytest.raises(PolyqaError, match="by of sixpaq is max or count or index, not 'mean'"):
-        assemble("sixpaq", index=bridges, encoder=encoder, by="mean")
+        load("sixpaq", index=bridges, encoder=encoder, by="mean")
 
 
 GOLD = Question(

@@ -11,11 +11,11 @@ import dspy
 import pytest
 from openai_server import Server, serve
 
-from colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive import ExtractiveEngine, embedded_lm
-from programs import DIVA, RAC, ClosedBook, set_knn_demos
-from signatures import AmbiguityType, Coverage, Passage
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.programs import DIVA, RAC, ClosedBook, set_knn_demos
+from polyqa.signatures import AmbiguityType, Coverage, Passage
 
 QUESTION = "When did Titanic come out?"
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"

@@ -10,11 +10,11 @@ from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
-from colbert_index import BiEncoderReranker, FusedRetriever
-from engines.extractive import ExtractiveEngine
-from engines.extractive.prompt import Prompt
-from programs import TreeOfClarifications
-from programs.tree import NodeStatus
+from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.engines.extractive.prompt import Prompt
+from polyqa.programs import TreeOfClarifications
+from polyqa.programs.tree import NodeStatus
 
 QUESTION = "When did Titanic come out?"
 FILM, MUSICAL = "When did the 1953 film Titanic come out?", "When did the musical Titanic open?"

@@ -6,11 +6,11 @@ import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from colbert_index import BiEncoderReranker, FusedRetriever
-from embedded_models import Encoder
-from engines.extractive.prompt import Prompt, parse_passages
-from programs import VERDICT, DiversifyThenVerify
-from signatures import Coverage
+from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive.prompt import Prompt, parse_passages
+from polyqa.programs import VERDICT, DiversifyThenVerify
+from polyqa.signatures import Coverage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]

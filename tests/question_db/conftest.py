@@ -4,14 +4,14 @@ from pathlib import Path
 import dspy
 import pytest
 
-from colbert_index import ColBERTIndex, build_index, read_corpus
-from embedded_models import Encoder, Reader
-from engines.extractive import embedded_lm
-from question_db import Generation, QuestionDatabase, generate_questions
-from question_db.database import write_database
-from signatures import Passage
+from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.engines.extractive import embedded_lm
+from polyqa.question_db import Generation, QuestionDatabase, generate_questions
+from polyqa.question_db.database import write_database
+from polyqa.signatures import Passage
 
-CORPUS = Path(__file__).parents[1] / "optimizers" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[1] / "question_db" / "corpus.jsonl"
 
 
 @pytest.fixture(scope="session")

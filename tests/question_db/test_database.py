@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from harness import fields, scripted
 
-from colbert_index import ColBERTIndex, build_index, remove_passages
-from embedded_models import Encoder, Reader
-from question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
-from question_db.build import chosen_passages, journal_path
-from question_db.manifest import MANIFEST
-from signatures import Passage, PolyqaError
+from polyqa.colbert_index import ColBERTIndex, build_index, remove_passages
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
+from polyqa.question_db.build import chosen_passages, journal_path
+from polyqa.question_db.manifest import MANIFEST
+from polyqa.signatures import Passage, PolyqaError
 
 
 def content(path: Path) -> list[tuple[object, ...]]:

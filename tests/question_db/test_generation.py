@@ -11,12 +11,12 @@ from harness import fields, scripted
 from openai_server import serve
 from pydantic import ValidationError
 
-from embedded_models import Reader
-from engines.extractive import ExtractiveEngine
-from metrics.agreement import agree
-from question_db import GeneratedQuestion, Generation, generate_questions
-from question_db.verification import verified
-from signatures import Passage, PolyqaError
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.metrics.agreement import agree
+from polyqa.question_db import GeneratedQuestion, Generation, generate_questions
+from polyqa.question_db.verification import verified
+from polyqa.signatures import Passage, PolyqaError
 
 DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded_models import Reader
-from engines.extractive import MODEL_NAME
-from polyqa.questioning import make_models
-from question_db import Generation, generate_questions
-from question_db.distributed import on_ray
-from signatures import Passage
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import MODEL_NAME
+from polyqa.question_building import make_models
+from polyqa.question_db import Generation, generate_questions
+from polyqa.question_db.distributed import on_ray
+from polyqa.signatures import Passage
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 
@@ -20,7 +20,7 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     corpus: list[Passage], generation: Generation, reader: Reader, tmp_path: Path
 ) -> None:
     """The journal begins as a local one that was stopped after three passages, and ends as one of Ray."""
-    from engines.extractive import embedded_lm
+    from polyqa.engines.extractive import embedded_lm
 
     journal = tmp_path / "journal.jsonl"
 

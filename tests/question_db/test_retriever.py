@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from question_db import FoundQuestion, QuestionDatabase, QuestionRetriever
-from signatures import Passage
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
+from polyqa.question_db import FoundQuestion, QuestionDatabase, QuestionRetriever
+from polyqa.signatures import Passage
 
 QUERIES = ["When was the bridge opened?", "Who designed the tower?", "How tall is the lighthouse?"]
 

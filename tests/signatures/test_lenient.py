@@ -10,7 +10,7 @@ from dspy.utils.exceptions import AdapterParseError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from signatures import (
+from polyqa.signatures import (
     AmbiguityType,
     ExtractInterpretations,
     InferPseudoInterpretations,
@@ -19,7 +19,7 @@ from signatures import (
     TypeAmbiguity,
     VerifyInterpretation,
 )
-from signatures.lenient import (
+from polyqa.signatures.lenient import (
     is_null,
     parse_ambiguity_types,
     parse_interpretation_lines,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signatures import DetectAnswers
-from signatures.lenient import parse_answers
+from polyqa.signatures import DetectAnswers
+from polyqa.signatures.lenient import parse_answers
 
 
 def chat_answers(text: str) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 import dspy
 import pytest
 
-from signatures import CritiqueSegment, Grade, GradePassage, Support
-from signatures.lenient import parse_grade, parse_support, parse_usefulness
+from polyqa.signatures import CritiqueSegment, Grade, GradePassage, Support
+from polyqa.signatures.lenient import parse_grade, parse_support, parse_usefulness
 
 
 @pytest.mark.parametrize(

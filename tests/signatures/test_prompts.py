@@ -5,8 +5,8 @@ from typing import Any
 import dspy
 import pytest
 
-import signatures
-from signatures import (
+from polyqa import signatures
+from polyqa.signatures import (
     AmbiguityType,
     AnswerClosedBook,
     AnswerRefined,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from signatures import AmbiguityType, Coverage, Interpretation, Passage, render_passages
+from polyqa.signatures import AmbiguityType, Coverage, Interpretation, Passage, render_passages
 
 
 def test_a_passage_is_rendered_with_its_title() -> None:

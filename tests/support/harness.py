@@ -9,9 +9,9 @@ import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 from openai_server import Server, serve
 
-from benchmarks.records import Failure, Record
-from benchmarks.runs import Run, RunSettings
-from metrics.gold import Question, Reading
+from polyqa.evaluation.records import Failure, Record
+from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.metrics.gold import Question, Reading
 
 FAILURE = Failure(kind="ValueError", message="no")
 

@@ -18,12 +18,11 @@ from pathlib import Path
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 from killed_runs import fork, lines
 
-from colbert_index.store import checkpoint_home
-from embedded_models import EMBEDDED_READER, Reader
-from engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.adapting import adapt
-from polyqa.composition import shared_encoder
-from polyqa.evaluating import shared_reader
+from polyqa.colbert_index.store import checkpoint_home
+from polyqa.embedded_models import EMBEDDED_READER, Reader
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.models import shared_encoder, shared_reader
 
 # Where each stage leaves its first trace, and how many whole lines there must be more than before.
 STAGES = {

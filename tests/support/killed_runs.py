@@ -18,13 +18,13 @@ from pathlib import Path
 
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 
-from benchmarks.loading import load_questions
-from benchmarks.runner import evaluate
-from benchmarks.runs import PREDICTIONS, RunSettings
-from embedded_models import Reader
-from engines.extractive import ExtractiveEngine, embedded_lm
-from polyqa.composition import load, warm_up
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.evaluating import make_scorer
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runner import evaluate
+from polyqa.evaluation.runs import PREDICTIONS, RunSettings
+from polyqa.loading import load, warm_up
 
 
 def fork(work: Callable[[], object]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
-from engines.extractive.prompt import Prompt, parse_prompt, render_reply
+from polyqa.engines.extractive.prompt import Prompt, parse_prompt, render_reply
 
 Reply = Callable[[Prompt], Mapping[str, object]]
 

@@ -12,9 +12,9 @@ import dspy
 from dspy.lm15 import Request, Response
 from scripted_engine import said
 
-from embedded_models import Encoder
-from engines.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
-from programs import KNNPredict
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
+from polyqa.programs import KNNPredict
 
 ANSWERS = ("In sense 0 {name} is blue. In sense 1 {name} is green.", "{name} is blue.", "Nobody knows.")
 """To `harness.questions`; only the first scores above 0."""

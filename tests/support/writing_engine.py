@@ -7,7 +7,7 @@ import threading
 
 from dspy.lm15 import LM15Error, Message, Request, Response, Usage
 
-from engines.extractive import ExtractiveEngine
+from polyqa.engines.extractive import ExtractiveEngine
 
 _OUTPUTS = re.compile(r"Your output fields are:\n(.*?)\nAll interactions will be structured", re.S)
 _HEEDED = "read every passage twice"

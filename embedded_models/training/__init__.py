@@ -1,9 +1,0 @@
-"""What the training commands share: data, hard negatives, features, the loop, checkpoints.
-
-Importing it loads no model. The commands are ``python -m embedded_models.train_reader`` and
-``python -m embedded_models.train_colbert``.
-"""
-
-from .errors import TrainingError
-
-__all__ = ["TrainingError"]

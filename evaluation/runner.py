@@ -1,0 +1,257 @@
+"""Runs a program over questions: every question is written down as it ends, a killed run goes on."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import dspy
+from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
+
+from polyqa.evaluation.recording import Recorder, recording
+from polyqa.metrics.gold import Question
+from polyqa.signatures import Interpretation, Passage, PolyqaError
+
+from .progress import Progress, silent
+from .records import Failure, Record
+from .runs import (
+    PREDICTIONS,
+    SETTINGS,
+    Run,
+    RunSettings,
+    append,
+    read_records,
+    read_settings,
+    rewrite_in_order,
+    write_atomically,
+    write_summary,
+)
+from .scoring import JudgeError, Output, Scorer
+
+FIRST_FAILURES = 8
+_NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
+_ELSEWHERE = "Choose another name, or delete the folder."
+
+
+def evaluate(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    *,
+    lm: dspy.LM,
+    scorer: Scorer,
+    folder: str | Path,
+    settings: RunSettings,
+    threads: int = 8,
+    retry_failed: bool = False,
+    progress: Callable[[int], Progress] = silent,
+) -> Run:
+    """Answer and score every question; go on where an earlier run of the same folder stopped.
+
+    Parameters
+    ----------
+    program
+        Called with ``question=…`` from several threads at once.
+    questions
+        With distinct ids.
+    lm
+        The language model.
+    scorer
+        Scores each answer as it comes.
+    folder
+        Of the run, see `runs`. It is locked while the run goes on.
+    settings
+        Must equal those of the earlier run.
+    threads
+        How many questions are answered at once.
+    retry_failed
+        Whether questions that failed in an earlier run are asked again.
+    progress
+        Makes a progress display for a number of questions.
+
+    Returns
+    -------
+    Run
+        Records in the order of the questions. A question whose program raised, or on which the judge
+        failed, is recorded with its error and scores as an empty answer.
+
+    Raises
+    ------
+    PolyqaError
+        If two questions share an id; if the folder holds another run, or another process runs it; if
+        the first questions all fail (they stay recorded; mend the cause and run again with
+        ``retry_failed``).
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            return _evaluate(program, questions, lm, scorer, folder, settings, threads, retry_failed, progress)
+    except Timeout:
+        raise PolyqaError(f"{folder} is being run by another process.") from None
+
+
+def _evaluate(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    lm: dspy.LM,
+    scorer: Scorer,
+    folder: Path,
+    settings: RunSettings,
+    threads: int,
+    retry_failed: bool,
+    progress: Callable[[int], Progress],
+) -> Run:
+    ids = [question.id for question in questions]
+    if len(set(ids)) < len(ids):
+        raise PolyqaError(f"Two questions have the id {next(one for one in ids if ids.count(one) > 1)!r}.")
+    _check_settings(folder, settings)
+    done = {record.id: record for record in read_records(folder / PREDICTIONS, repair=True)}
+    strange = done.keys() - set(ids)
+    if strange:
+        raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
+    if retry_failed:
+        done = {one: record for one, record in done.items() if record.error is None}
+        rewrite_in_order(folder / PREDICTIONS, [one for one in ids if one in done], done)
+    open_questions = [question for question in questions if question.id not in done]
+    if open_questions:
+        with progress(len(questions)) as bar:
+            for record in done.values():
+                bar.add(record)
+            _run(program, open_questions, lm, scorer, folder / PREDICTIONS, threads, done, bar)
+    records = rewrite_in_order(folder / PREDICTIONS, ids, done)
+    write_summary(folder, settings, records)
+    return Run(folder, settings, records)
+
+
+def _check_settings(folder: Path, settings: RunSettings) -> None:
+    earlier = read_settings(folder)
+    if earlier is None:
+        if (folder / PREDICTIONS).exists():
+            raise PolyqaError(f"{folder} holds predictions but no {SETTINGS}: outputs of another system. {_ELSEWHERE}")
+        write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
+        return
+    old, new = earlier.model_dump(), settings.model_dump()
+    changed = [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
+    if changed:
+        raise PolyqaError(f"{folder} holds another run: {'; '.join(changed)}. {_ELSEWHERE}")
+
+
+def _run(
+    program: dspy.Module,
+    questions: Sequence[Question],
+    lm: dspy.LM,
+    scorer: Scorer,
+    path: Path,
+    threads: int,
+    done: dict[str, Record],
+    bar: Progress,
+) -> None:
+    """Fill ``done``; the file has every record before ``done`` has it.
+
+    When it is stopped, the questions that are being answered are still answered and kept.
+    """
+    stop = threading.Event()
+    fresh: list[Record] = []
+
+    def one(question: Question) -> Record | None:
+        return None if stop.is_set() else answer_one(program, question, lm, scorer)
+
+    def keep(ended: Iterable[Future[Record | None]]) -> None:
+        for future in ended:
+            record = future.result()
+            if record is None or record.id in done:
+                continue
+            append(file, record)
+            done[record.id] = record
+            fresh.append(record)
+            bar.add(record)
+
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    pool = ThreadPoolExecutor(threads)
+    every: list[Future[Record | None]] = []
+    try:
+        for question in questions:
+            # Each gets a copy of this context: callbacks that the caller set with `dspy.context`.
+            every.append(pool.submit(copy_context().run, one, question))
+        pending = set(every)
+        while pending:
+            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+            keep(ended)
+            _give_up_early(fresh)
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        keep(future for future in every if not future.cancelled() and future.exception() is None)
+        os.close(file)
+
+
+def _give_up_early(records: Sequence[Record]) -> None:
+    if len(records) < FIRST_FAILURES:
+        return
+    errors = [record.error for record in records if record.error is not None]
+    if len(errors) == len(records) and len({error.kind for error in errors}) == 1:
+        raise PolyqaError(
+            f"The first {len(records)} questions all failed: {errors[0].message} "
+            "They are recorded; mend the cause and run again with --retry-failed."
+        )
+
+
+def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
+    """Answer and score one question; an error of the program or the judge becomes part of the record."""
+    failure: Failure | None = None
+    recorder = Recorder()
+    output, extra = _NOTHING
+    try:
+        with recording(lm) as recorder:
+            prediction = program(question=question.question)
+        output, extra = _output(prediction)
+    except Exception as error:
+        failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
+    try:
+        scores = scorer.score([question], [output])[0]
+    except JudgeError as error:
+        failure = Failure.of(error)
+        output, extra = _NOTHING
+        scores = scorer.score([question], [output])[0]
+    return Record.of(
+        question,
+        answer=output.answer,
+        interpretations=tuple(output.interpretations),
+        passages=tuple(output.passages),
+        universe=tuple(output.universe),
+        extra=extra,
+        scores=scores,
+        calls=len(recorder.calls),
+        input_tokens=recorder.input_tokens,
+        output_tokens=recorder.output_tokens,
+        seconds=round(recorder.seconds, 3),
+        error=failure,
+    )
+
+
+_INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
+
+
+def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
+    """Return what is scored, and what else a program reports."""
+    fields = dict(prediction.items())
+    answer = str(fields.pop("answer", None) or "")
+    output = Output(
+        answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
+        interpretations=_INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ()),
+        passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
+        universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
+    )
+    return output, {name: _json_data(value) for name, value in fields.items()}
+
+
+def _json_data(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value, fallback=str)
+    except ValueError:  # bytes that are no text, or a value that holds itself
+        return str(value)

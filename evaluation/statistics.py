@@ -1,0 +1,191 @@
+"""Figures with their uncertainty: bootstrap intervals, paired differences, permutation tests."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyqa.evaluation.columns import Column
+
+Scores = Sequence[NDArray[np.float64]]
+RESAMPLES = 2_000
+PERMUTATIONS = 9_999
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A corpus value with its 95% bootstrap interval and the number of questions that have it.
+
+    A single question has no interval: ``low`` and ``high`` are NaN then.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        interval = "" if isnan(self.low) else f" [{self.low:.1f}, {self.high:.1f}]"
+        return f"{self.value:.1f}{interval}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON data; JSON has no NaN, so what is not known is ``None``."""
+        return _json_data(asdict(self))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """B − A of a paired comparison.
+
+    Attributes
+    ----------
+    a, b, difference
+        Corpus values, and b − a.
+    low, high
+        95% bootstrap interval of the difference, questions drawn in pairs.
+    p
+        Two-sided permutation test: how often swapping A and B at random within questions gives a
+        difference at least as large; exact for up to 13 questions.
+    wins, ties, losses
+        Questions on which B is better, equal, worse; all 0 for what is neither better nor worse.
+    n
+        Questions on which both have a value; a ratio of nothing is none.
+    """
+
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    wins: int
+    ties: int
+    losses: int
+    n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as JSON data, see `Estimate.to_dict`."""
+        return _json_data(asdict(self))
+
+
+def _json_data(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in fields.items()}
+
+
+def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]], seed: int) -> tuple[float, float]:
+    from scipy.stats import bootstrap
+
+    if n < 2:
+        return float("nan"), float("nan")
+    result = bootstrap(
+        (np.arange(n),),
+        lambda index, axis: statistic(index),
+        n_resamples=RESAMPLES,
+        batch=max(1, 2_000_000 // n),
+        vectorized=True,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def _permuted(
+    first: NDArray[np.int64], second: NDArray[np.int64], statistic: Callable[..., NDArray[np.float64]], seed: int
+) -> float:
+    from scipy.stats import permutation_test
+
+    n = len(first)
+    if n < 2:
+        return 1.0
+
+    def rounded(x: NDArray[np.int64], y: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
+        # Sums of the same scores in another order differ in their last bits, by more than scipy tolerates where the
+        # difference is small: the permutations that change nothing would not count as equal to what was observed.
+        return np.round(statistic(x, y, axis), 9)
+
+    tested = permutation_test(
+        (first, second),
+        rounded,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=PERMUTATIONS,
+        batch=max(1, 2_000_000 // n),
+        rng=np.random.default_rng(seed),
+    )
+    return float(tested.pvalue)
+
+
+def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | None:
+    """Return a corpus value with its 95% percentile bootstrap interval over questions.
+
+    Parameters
+    ----------
+    column
+        Says which scores are combined, and how.
+    scores
+        One array per score of the column, shape (n,), NaN where a question has none.
+    seed
+        Of the resampling.
+
+    Returns
+    -------
+    Estimate or None
+        ``None`` if no question has a value. With a single question the interval is NaN.
+    """
+    known = _known(column, scores)
+    if not known.any():
+        return None
+    kept = [values[known] for values in scores]
+    n = int(known.sum())
+    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)), seed)
+    return Estimate(float(column.value(*kept)), low, high, n)
+
+
+def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Difference | None:
+    """Compare two systems on the same questions.
+
+    Parameters
+    ----------
+    column
+        Says which scores are combined, and how.
+    a, b
+        One array per score of the column, shape (n,), the same question at the same place.
+    seed
+        Of resampling and permutation.
+
+    Returns
+    -------
+    Difference or None
+        ``None`` if there is no question on which both have a value.
+    """
+    known = _known(column, a) & _known(column, b)
+    n = int(known.sum())
+    if not n:
+        return None
+    left, right = [values[known] for values in a], [values[known] for values in b]
+    both = [np.concatenate(pair) for pair in zip(left, right, strict=True)]
+
+    def gain(x: NDArray[np.int64], y: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
+        return column.value(*(values[y] for values in both)) - column.value(*(values[x] for values in both))
+
+    low, high = _resampled(n, lambda index: gain(index, index + n), seed)
+    first, second = np.arange(n), np.arange(n, 2 * n)
+    wins = ties = losses = 0
+    if column.higher_is_better is not None:
+        own = gain(first[:, None], second[:, None]) * (1 if column.higher_is_better else -1)
+        ties = int(np.isclose(own, 0.0, atol=1e-9).sum())
+        wins = int((own > 1e-9).sum())
+        losses = n - wins - ties
+    a_value, b_value = float(column.value(*left)), float(column.value(*right))
+    p = _permuted(first, second, gain, seed)
+    return Difference(a_value, b_value, b_value - a_value, low, high, p, wins, ties, losses, n)
+
+
+def _known(column: Column, scores: Scores) -> NDArray[np.bool_]:
+    """Return which questions have a value of their own: all the scores, and no ratio of nothing."""
+    own = [*scores, column.value(*(values[:, None] for values in scores))]
+    known: NDArray[np.bool_] = ~np.any([np.isnan(values) for values in own], axis=0)
+    return known

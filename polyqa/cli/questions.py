@@ -1,0 +1,163 @@
+"""`polyqa questions …`: build, search and describe the database of an index's generated questions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
+
+_Index = Annotated[str, typer.Option("--index", help="Name or path of the index.")]
+_Place = Annotated[
+    Path | None, typer.Option("--questions", help="Folder of the database; by default questions/ in the index.")
+]
+
+
+@questions_app.command("build")
+def build_command(
+    index: _Index = "homonyms",
+    out: Annotated[Path | None, typer.Option(help="Folder; by default questions/ in the index's folder.")] = None,
+    lm: Annotated[
+        str, typer.Option(help="Language model: polyqa/extractive (embedded), openai/…, ollama_chat/…, …")
+    ] = "polyqa/extractive",
+    api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
+    reader: Annotated[str, typer.Option(help="Verifies the questions: embedded, a path, or a hub name.")] = "embedded",
+    threads: Annotated[int | None, typer.Option(min=1, help="Passages at once: 8, embedded engine 2.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'polyqa[ray]').")] = "local",
+    workers: Annotated[int, typer.Option(min=1, help="Ray: how many workers, one CPU each.")] = 2,
+    address: Annotated[
+        str | None, typer.Option(help="Ray: the cluster's address; one is started here if not given.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a database that is there.")] = False,
+) -> None:
+    """Make questions from the passages of an index: detect answers, ask, verify, revise twice.
+
+    The same command goes on where it was stopped.
+    """
+    from ..question_building import build
+    from .adapt import passage_bar
+
+    database = build(
+        index,
+        steps=passage_bar,
+        out=out,
+        lm=lm,
+        api_base=api_base,
+        reader=reader,
+        threads=threads,
+        limit=limit,
+        seed=seed,
+        engine=engine,  # type: ignore[arg-type]
+        workers=workers,
+        address=address,
+        overwrite=overwrite,
+    )
+    typer.echo(f"{database.manifest.counts}: {database.path}")
+
+
+@questions_app.command("search")
+def search_command(
+    question: Annotated[str, typer.Argument(help="What to search for.")],
+    index: _Index = "homonyms",
+    questions: _Place = None,
+    by: Annotated[
+        str, typer.Option(help="questions: the nearest questions; max or count: passages through them.")
+    ] = "questions",
+    ranking: Annotated[str, typer.Option(help="How questions are ranked: dense or bm25.")] = "dense",
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Search the questions, or the passages through them."""
+    import json
+
+    from polyqa.question_db import QuestionRetriever
+    from polyqa.signatures import PolyqaError
+
+    from ..question_building import open_questions
+
+    if by not in ("questions", "max", "count"):
+        raise PolyqaError(f"--by is questions, max or count, not {by!r}.")
+    if ranking not in ("dense", "bm25"):
+        raise PolyqaError(f"--ranking is dense or bm25, not {ranking!r}.")
+    if not question.strip():
+        raise PolyqaError("The question is empty.")
+    opened, database = open_questions(index, questions)
+    found: list[Any] = (
+        database.search(question, k, ranking=ranking)  # type: ignore[arg-type]
+        if by == "questions"
+        else QuestionRetriever(database, opened, by=by, ranking=ranking).search(question, k)  # type: ignore[arg-type]
+    )
+    if as_json:
+        typer.echo(json.dumps([one.model_dump() for one in found], ensure_ascii=False, indent=2))
+        return
+    from rich.console import Console
+
+    Console(highlight=False).print(_questions(found) if by == "questions" else _passages(found))
+
+
+@questions_app.command("info")
+def info_command(
+    index: _Index = "homonyms",
+    questions: _Place = None,
+    check: Annotated[bool, typer.Option("--check", help="Read the whole database and check it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what a database of questions holds and how it was made."""
+    from ..question_building import open_questions
+
+    _, database = open_questions(index, questions)
+    if check:
+        database.check()
+    if as_json:
+        typer.echo(database.manifest.model_dump_json(indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    manifest = database.manifest
+    table = Table(show_header=False, box=None)
+    rows = {
+        "path": database.path,
+        "questions": f"{len(database):,}",
+        "made from": f"{manifest.counts.passages:,} of {manifest.index_passages:,} passages",
+        "steps": manifest.counts,
+        "language model": manifest.origin.lm,
+        "reader": manifest.origin.reader,
+        "encoder": f"{manifest.encoder} ({manifest.dimensions} dimensions)",
+        "index": manifest.index,
+        "lancedb": manifest.lancedb,
+    }
+    for name, value in rows.items():
+        table.add_row(f"[bold]{name}[/]", str(value))
+    Console(highlight=False).print(table)
+
+
+def _questions(found: list[Any]) -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("", "score", "question", "answers", "passages"):
+        table.add_column(name, justify="right" if name in ("", "score") else "left")
+    for rank, one in enumerate(found, 1):
+        answers = ", ".join(dict.fromkeys(one.answers))
+        pids = ", ".join(dict.fromkeys(one.pids))
+        table.add_row(str(rank), f"{one.score:.3f}", escape(one.question), escape(answers), escape(pids))
+    return table
+
+
+def _passages(found: list[Any]) -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("", "score", "passage", "title"):
+        table.add_column(name, justify="right" if name in ("", "score") else "left")
+    for rank, one in enumerate(found, 1):
+        table.add_row(str(rank), f"{one.score:.3f}", escape(one.pid), escape(one.title))
+    return table

@@ -1,0 +1,246 @@
+"""Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
+
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
+from polyqa.artifacts.state import load_program, signature_fingerprints
+from polyqa.artifacts.store import STATE, read_json
+from polyqa.colbert_index import (
+    BiEncoderReranker,
+    ColBERTIndex,
+    CrossEncoderReranker,
+    FusedRetriever,
+    Reranker,
+    SpanReaderReranker,
+)
+from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder, Reader
+from polyqa.engines.extractive import MODEL_NAME
+from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
+from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
+from polyqa.signatures import PolyqaError
+
+from .models import embedded_engine, shared_encoder
+from .settings import checked_settings
+
+DEFAULT_INDEX = "homonyms"
+DEFAULT_PROGRAM = "auto"
+READER_RERANKER = "reader"
+_PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict"})
+"""What `load` is given beside a program's settings."""
+
+
+def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex:
+    """Return an index by name or path; an opened one is returned as it is."""
+    return index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
+
+
+def load(
+    program: str | Path = DEFAULT_PROGRAM,
+    *,
+    index: str | Path | ColBERTIndex | None = None,
+    demos: str | Path | None = None,
+    encoder: str | Encoder = EMBEDDED_ENCODER,
+    reranker: str | None = None,
+    questions: str | Path | None = None,
+    strict: bool = True,
+    **settings: Any,
+) -> dspy.Module:
+    """Return a program that is ready to be asked.
+
+    Parameters
+    ----------
+    program
+        A name of `polyqa.programs.registry.REGISTRY`, such as ``auto`` or ``diva``; or a compiled one: its name in
+        ``compiled/``, or its folder.
+    index
+        Name or path of the index, or an opened one. By default ``homonyms``; for a compiled program the
+        index of its card, by name.
+    demos
+        A JSON file that `dspy.Module.save` wrote: demos, instructions and kNN settings.
+    encoder
+        The sentence encoder for reranking and kNN demos; for a compiled program it must be the card's.
+    reranker
+        ``reader`` (the embedded span reader has a say beside the encoder) or a cross-encoder by name or path; else
+        the encoder reranks, for a compiled program what its card names.
+    questions
+        Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
+    strict
+        For compiled programs: whether another version of DSPy, or an index of the card's name with another
+        content, is an error; else it is a warning. An index that is given is never an error.
+    settings
+        More for the program's constructor, such as ``passages=5``, see `polyqa.settings.checked_settings`; a
+        compiled program has its own.
+
+    Returns
+    -------
+    dspy.Module
+        Call it under ``dspy.context(lm=…)``, or hand it to `polyqa.ask`.
+
+    Raises
+    ------
+    PolyqaError
+        If the program, the index or the demos are not there, damaged or do not fit, or a setting is not one of the
+        program's or not of its type.
+    """
+    own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
+    if program not in PROGRAMS and find_artifact(program) is not None:
+        if settings or demos is not None:
+            given = ", ".join([*settings, *(["demos"] if demos is not None else [])])
+            raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
+        return _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
+    if program not in PROGRAMS:
+        known = ", ".join([*PROGRAMS, *artifact_names()])
+        raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
+    opened = index if index is not None else DEFAULT_INDEX
+    made = _assemble(str(program), opened, own_encoder, reranker, questions, settings)
+    if demos is not None:
+        _load_demos(made, Path(demos))
+    return made
+
+
+def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
+    """Load what the first question would load: index, encoder, and the embedded engine's reader."""
+    retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
+    if retriever is not None and reranker is not None:
+        reranker.score(["warm up"], retriever.search("warm up", 1))
+    if lm.model == MODEL_NAME:
+        embedded_engine().models.reader.read([("warm up?", "warm up")])
+
+
+def index_of(program: dspy.Module) -> ColBERTIndex | None:
+    """Return the index that a program searches; ``None`` if it searches none."""
+    retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
+    return next((one for one in retrievers if isinstance(one, ColBERTIndex)), None)
+
+
+def _assemble(
+    program: str,
+    index: str | Path | ColBERTIndex,
+    encoder: Encoder,
+    reranker: str | None,
+    questions: str | Path | None,
+    settings: dict[str, Any],
+) -> dspy.Module:
+    """Return an uncompiled program; no index is opened for one that searches none."""
+    settings = checked_settings(program, settings)
+    parts: list[Any] = []
+    if needs_index(program):
+        opened = open_index(index)
+        parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
+        if needs_questions(program):
+            database = QuestionDatabase.open(questions or questions_path(opened), encoder=encoder, index=opened)
+            parts.append(QuestionRetriever(database, opened))
+    try:
+        return program_class(program)(*parts, encoder=encoder, **settings)
+    except (TypeError, ValueError) as error:
+        raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
+
+
+def _make_reranker(name: str | None, encoder: Encoder, index: ColBERTIndex) -> Reranker:
+    similar = BiEncoderReranker(encoder, index)
+    if name is None:
+        return similar
+    if name == READER_RERANKER:
+        return SpanReaderReranker(similar, Reader(precision="auto", batch_size=32))
+    return CrossEncoderReranker(name)
+
+
+def _load_demos(program: dspy.Module, path: Path) -> None:
+    if not path.is_file():
+        raise PolyqaError(f"There is no file {path}; --demos takes the JSON file of a saved program.")
+    if path.suffix != ".json":
+        raise PolyqaError(f"{path}: only JSON is loaded, as a pickle could run code. Save the program as .json.")
+    load_program(program, read_json(path), str(path))
+
+
+def _load_compiled(
+    artifact: Artifact,
+    index: str | Path | ColBERTIndex | None,
+    encoder: Encoder,
+    reranker: str | None,
+    questions: str | Path | None,
+    strict: bool,
+) -> dspy.Module:
+    card = artifact.card
+    if card.program not in PROGRAMS:
+        raise PolyqaError(f"{artifact.path}: unknown program {card.program!r:.80}; there are {', '.join(PROGRAMS)}.")
+    if parts := sorted(card.settings.keys() & _PARTS):
+        raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
+    _check_version(artifact, strict)
+    _check_encoder(artifact, encoder)
+    opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
+    program = _assemble(
+        card.program, opened, encoder, reranker or _known_reranker(artifact), questions, dict(card.settings)
+    )
+    for predictor, fingerprint in signature_fingerprints(program).items():
+        if card.signatures.get(predictor) != fingerprint:
+            raise PolyqaError(
+                f"{artifact.path}: the signature of {predictor} is not the one it was compiled with "
+                f"({card.signatures.get(predictor, 'none')!r:.40}, now {fingerprint}); compile it again."
+            )
+    load_program(program, artifact.state, str(artifact.path / STATE))
+    return program
+
+
+# The card is data from anywhere: it may not make this process load weights from a path or a hub.
+
+
+def _check_encoder(artifact: Artifact, given: Encoder) -> None:
+    name = artifact.card.encoder
+    if given.name != name:
+        raise PolyqaError(
+            f"{artifact.path} was compiled with the encoder {name!r:.120}: load it with encoder= of that name, if you "
+            "trust it."
+        )
+
+
+def _known_reranker(artifact: Artifact) -> str | None:
+    name = artifact.card.reranker
+    if name not in (None, READER_RERANKER):
+        raise PolyqaError(
+            f"{artifact.path} was compiled with the reranker {name!r:.120}: load it with reranker= of that name, if "
+            "you trust it."
+        )
+    return name
+
+
+def _check_version(artifact: Artifact, strict: bool) -> None:
+    made, have = artifact.card.versions.get("dspy", "unknown"), version("dspy")
+    if made.split(".")[:2] != have.split(".")[:2]:
+        _complain(f"{artifact.path} was compiled with DSPy {made:.40}, this is {have}; prompts may differ.", strict)
+
+
+def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:
+    card = artifact.card.index
+    if given is not None:
+        opened = open_index(given)
+        if card is not None and opened.fingerprint != card.fingerprint:
+            warnings.warn(
+                f"{artifact.path.name} was compiled over the index {card.name}, not {opened.name}: its demos are "
+                "about other passages, and its figures do not hold here.",
+                stacklevel=4,
+            )
+        return opened
+    if card is None:
+        raise PolyqaError(f"{artifact.path}: its card names no index; give one.")
+    if Path(card.name).name != card.name or card.name in ("", ".", ".."):
+        raise PolyqaError(f"{artifact.path}: its card names the index by a path ({card.name!r:.80}); give an index.")
+    opened = open_index(card.name)
+    if opened.fingerprint != card.fingerprint:
+        _complain(
+            f"{artifact.path}: the index {card.name} holds other passages now ({opened.fingerprint}, was "
+            f"{card.fingerprint:.40}). Give the index explicitly to use it all the same, or compile again.",
+            strict,
+        )
+    return opened
+
+
+def _complain(text: str, strict: bool) -> None:
+    if strict:
+        raise PolyqaError(text)
+    warnings.warn(text, stacklevel=5)

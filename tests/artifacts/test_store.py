@@ -1,0 +1,332 @@
+"""Artifacts: what is saved comes back; what is damaged, old or hostile is refused in one clear line."""
+
+import json
+import random
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+import polyqa
+from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
+from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
+from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, SpanReaderReranker
+from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder
+from polyqa.loading import load
+from polyqa.programs import RAC, set_knn_demos
+from polyqa.signatures import PolyqaError
+
+DEMO = {
+    "passages": ["Dune (novel) | Dune appeared in August 1965."],
+    "question": "When did Dune come out?",
+    "interpretations": [{"question": "When did the novel Dune come out?", "answer": "August 1965", "pid": "1"}],
+}
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def program() -> dspy.Module:
+    made = polyqa.load("rac", passages=3)
+    set_knn_demos(made, {"extract": [DEMO], "write": [{**DEMO, "answer": "In 1965."}]}, k=2)
+    return made
+
+
+@pytest.fixture
+def make(program: dspy.Module, tmp_path: Path) -> Make:
+    def write(name: str = "mine", saved: dspy.Module = program, **changes: Any) -> Path:
+        index = ColBERTIndex("homonyms")
+        fields: dict[str, Any] = {
+            "name": name,
+            "program": "rac",
+            "settings": {"passages": 3},
+            "signatures": signature_fingerprints(program),
+            "recipe": {"name": "knn", "optimizer": "labels"},
+            "measure": "dr",
+            "threshold": 0.5,
+            "reader": "polyqa-minilm-reader",
+            "train": DataCard(source="homonyms/train", n=1, fingerprint="0"),
+            "lm": "polyqa/extractive",
+            "encoder": EMBEDDED_ENCODER,
+            "index": IndexCard(name=index.name, fingerprint=index.fingerprint, passages=len(index)),
+            "versions": {"polyqa": version("polyqa"), "dspy": version("dspy")},
+            "date": "2026-01-01",
+        }
+        path = save_artifact(saved, Card(**fields), tmp_path / name, "# mine")
+        if changes:
+            card = json.loads((path / "card.json").read_text())
+            (path / "card.json").write_text(json.dumps({**card, **changes}))
+        return path
+
+    return write
+
+
+def test_what_is_saved_comes_back(make: Make, program: dspy.Module) -> None:
+    path = make()
+    loaded = load(path)
+    assert isinstance(loaded, RAC)
+    assert loaded.passages == 3
+    assert dump_program(loaded) == dump_program(program)
+    assert sorted(file.name for file in path.iterdir()) == ["README.md", "card.json", "program.json"]
+    assert polyqa.load(path).passages == 3
+
+
+def test_only_the_fields_of_a_predictor_are_saved(program: dspy.Module, make: Make) -> None:
+    state = json.loads((make() / "program.json").read_text())
+    for name, predictor in program.named_predictors():
+        assert set(state[name]) == {"signature", "demos", "knn"}
+        assert all(set(demo) <= set(predictor.signature.fields) for demo in state[name]["demos"])
+
+
+def test_saving_again_replaces(make: Make, program: dspy.Module) -> None:
+    other = program.deepcopy()
+    changed = {**DEMO, "question": "When was Dune filmed?"}
+    set_knn_demos(other, {"extract": [DEMO, changed], "write": [{**changed, "answer": "In 1984."}]}, k=1)
+    assert make() == make(saved=other)
+    loaded = load(make(saved=other))
+    assert dump_program(loaded) == dump_program(other) != dump_program(program)
+    assert [demo["question"] for demo in loaded.extract.demos] == [DEMO["question"], changed["question"]]
+    assert loaded.write.k == 1
+    assert sorted(file.name for file in make(saved=other).iterdir()) == ["README.md", "card.json", "program.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"program": "os.system"}, "unknown program 'os.system'"),
+        ({"format": 2}, "not a card of this version"),
+        ({"signatures": {"extract": "0", "write": "0"}}, "signature of extract is not the one"),
+        ({"signatures": {}}, "signature of extract is not the one"),
+        ({"versions": {"dspy": "2.5.0"}}, r"compiled with DSPy 2\.5\.0"),
+        ({"versions": {}}, "compiled with DSPy unknown"),
+        ({"encoder": "/tmp/evil"}, "encoder '/tmp/evil'"),
+        ({"index": {"name": "../../etc", "fingerprint": "0", "passages": 1}}, "names the index by a path"),
+        ({"index": {"name": "homonyms", "fingerprint": "0", "passages": 1}}, "holds other passages now"),
+        ({"index": None}, "names no index"),
+        ({"settings": {"passages": 900}}, "cannot be made"),
+        ({"settings": {"passages": "few"}}, "The setting passages of rac is int, not 'few'"),
+        ({"settings": {"retriever": "x"}}, "rac has no setting 'retriever'"),
+        ({"settings": {"self": 1}}, "rac has no setting 'self'"),
+        ({"settings": {"reranker": "reader"}}, "gives 'reranker' as a setting"),
+        ({"settings": {"passages": 3, "encoder": "/tmp/evil"}}, "gives 'encoder' as a setting"),
+        ({"settings": {"index": "../../etc"}}, "gives 'index' as a setting"),
+        ({"settings": {"program": "auto"}}, "gives 'program' as a setting"),
+        ({"settings": {"questions": "/tmp/evil"}}, "gives 'questions' as a setting"),
+        ({"reranker": "/tmp/evil"}, "reranker '/tmp/evil': load it with reranker="),
+        ({"reranker": {"name": "reader"}}, "not a card"),
+        ({"settings": {"passages": [1]}}, "not a card"),
+        ({"settings": {"candidates": 10**400}}, "not a card"),
+        ({"api_base": "http://evil"}, "not a card"),
+        ({"threshold": "x"}, "not a card"),
+    ],
+)
+def test_a_card_that_does_not_fit_is_refused(changes: dict[str, Any], told: str, make: Make) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        load(make(**changes))
+
+
+def test_the_reranker_of_the_card_is_taken_unless_another_is_given(make: Make) -> None:
+    assert isinstance(load(make()).reranker, BiEncoderReranker)
+    path = make(reranker="reader")
+    assert isinstance(load(path).reranker, SpanReaderReranker)
+    assert isinstance(polyqa.load(path).reranker, SpanReaderReranker)
+    assert isinstance(load(make(reranker="some/other"), reranker="reader").reranker, SpanReaderReranker)
+
+
+def test_a_given_encoder_must_be_that_of_the_card(make: Make) -> None:
+    with pytest.raises(PolyqaError, match=r"encoder 'some/other': load it with encoder= of that name"):
+        polyqa.load(make(encoder="some/other"))
+    with pytest.raises(PolyqaError, match=f"encoder '{EMBEDDED_ENCODER}'"):
+        load(make(), encoder=Encoder("some/other"))
+    assert load(make(), encoder=Encoder()).passages == 3
+
+
+@pytest.mark.parametrize("value", [[1, 2], (1.0, 0.5), {"a": 1}, Path("x"), float("nan"), float("inf"), "x" * 501])
+def test_settings_that_a_card_cannot_keep_are_told(value: Any) -> None:
+    check_settings({"passages": 3, "rule": "spread", "margin": 0.5, "pruning": False, "by": None})
+    with pytest.raises(PolyqaError, match=r"setting weights=.* cannot be kept in an artifact"):
+        check_settings({"passages": 3, "weights": value})
+
+
+def test_strictness_can_be_lowered_for_versions_and_rebuilt_indexes_only(make: Make) -> None:
+    other = {"name": "homonyms", "fingerprint": "0", "passages": 1}
+    with pytest.warns(UserWarning, match="other passages"):
+        load(make(index=other), strict=False)
+    with pytest.warns(UserWarning, match="compiled with DSPy"):
+        load(make(versions={"dspy": "2.5.0"}), strict=False)
+    with pytest.raises(PolyqaError, match="signature"):
+        load(make(signatures={}), strict=False)
+
+
+def test_a_given_index_is_taken_with_a_warning(make: Make, index: ColBERTIndex) -> None:
+    with pytest.warns(UserWarning, match="compiled over the index homonyms"):
+        loaded = load(make(), index=index)
+    assert loaded.retriever.retrievers[0] is index
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(make(), index="homonyms")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda state: state.pop("extract"), "nothing for the predictor extract"),
+        (lambda state: state.update(verify=state["extract"]), "has no predictor 'verify'"),
+        (
+            lambda state: state["extract"].update(lm={"model": "x", "api_base": "http://evil"}, demos="x"),
+            "extract is damaged at demos",
+        ),
+        (lambda state: state["extract"].update(__class__="os.system"), "damaged at __class__"),
+        (lambda state: state["extract"]["signature"]["fields"].pop(), "signature of extract has changed"),
+        (lambda state: state["extract"]["demos"].append({"gold": 1}), "'gold' that its signature lacks"),
+        (lambda state: state["extract"]["knn"].update(k=0), "damaged at knn.k"),
+        (lambda state: state["extract"]["knn"].update(encoder="/tmp/evil"), "picked with the encoder"),
+        (lambda state: state["extract"]["knn"].update(field="answer"), "no input 'answer'"),
+        (lambda state: state["extract"]["signature"].update(instructions=7), "damaged at signature.instructions"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
+    change: Callable[[Any], Any], told: str, make: Make, program: dspy.Module
+) -> None:
+    path = make()
+    state = json.loads((path / "program.json").read_text())
+    change(state)
+    (path / "program.json").write_text(json.dumps(state))
+    with pytest.raises(PolyqaError, match=told):
+        load(path)
+    before = dump_program(program)
+    with pytest.raises(PolyqaError):
+        load_program(program, state, "here")
+    assert dump_program(program) == before
+
+
+def test_a_language_model_in_a_state_is_left_out(make: Make) -> None:
+    path = make()
+    state = json.loads((path / "program.json").read_text())
+    state["extract"]["lm"] = {"model": "openai/evil", "api_base": "http://evil", "api_key": "k"}
+    (path / "program.json").write_text(json.dumps(state))
+    assert load(path).extract.lm is None
+
+
+def test_names_cannot_leave_the_folder(tmp_path: Path, make: Make) -> None:
+    path = make()
+    for name in ("../compiled", "..", ".", "", "a/../../b", str(tmp_path / "none")):
+        assert find_artifact(name) is None
+    with pytest.raises(PolyqaError, match="no compiled program 'nothing'"):
+        read_artifact("nothing")
+    secret = tmp_path / "secret.json"
+    secret.write_text("{}")
+    (path / "program.json").unlink()
+    (path / "program.json").symlink_to(secret)
+    with pytest.raises(PolyqaError, match="no regular file"):
+        load(path)
+
+
+def test_oversize_files_are_refused_before_they_are_read(make: Make) -> None:
+    path = make()
+    with (path / "program.json").open("r+b") as file:
+        file.truncate(65 << 20)  # sparse: takes no disk
+    with pytest.raises(PolyqaError, match="larger than 64 MB"):
+        load(path)
+
+
+_HOSTILE: tuple[Callable[[random.Random], Any], ...] = (
+    lambda draw: None,
+    lambda draw: draw.choice([True, False, -1, 0, 10**400, -(10**400), 1e308, 0.5]),
+    lambda draw: "../" * draw.randint(1, 9) + "etc/passwd",
+    lambda draw: "\x00\u202e" * draw.randint(1, 9),
+    lambda draw: "x" * draw.choice([0, 10, 300_000]),
+    lambda draw: [],
+    lambda draw: {},
+    lambda draw: [[[[{"a": None}]]]],
+    lambda draw: {"__class__": "os.system", "__reduce__": ["os.system", ["id"]]},
+    lambda draw: {"api_base": "http://127.0.0.1:9", "api_key": "k", "model": "openai/x"},
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, one in inner for place in _places(one, (*path, key)))]
+
+
+def _mutated(value: Any, draw: random.Random) -> Any:
+    value = json.loads(json.dumps(value))
+    place = draw.choice(_places(value))
+    new = draw.choice(_HOSTILE)(draw)
+    if not place:
+        return new
+    holder = value
+    for key in place[:-1]:
+        holder = holder[key]
+    if draw.random() < 0.3 and isinstance(holder, dict):
+        holder[draw.choice(["__init__", "lm", "knn", "demos", "signature", "x"])] = new
+    elif draw.random() < 0.2:
+        del holder[place[-1]]
+    else:
+        holder[place[-1]] = new
+    return value
+
+
+def _damaged(text: bytes, draw: random.Random) -> bytes:
+    data = bytearray(text)
+    kind = draw.randrange(5)
+    if kind == 0:
+        return bytes(data[: draw.randrange(len(data))])
+    if kind == 1:
+        for _ in range(draw.randint(1, 20)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        return bytes(data)
+    if kind == 2:
+        return b"[" * draw.choice([10, 100_000])
+    if kind == 3:
+        return draw.randbytes(draw.randint(0, 500))
+    return b'{"demos": ' + b"9" * draw.choice([10, 5_000]) + b"}"
+
+
+def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each loads to a program of prompts, or is refused; nothing is run, written or connected to."""
+    import os
+    import socket
+    import subprocess
+
+    path = make()
+    originals = {name: (path / name).read_bytes() for name in ("card.json", "program.json")}
+    index = ColBERTIndex("homonyms")
+    index.search("warm up", 1)
+
+    def forbidden(*args: object, **options: object) -> None:
+        raise AssertionError(f"an artifact ran something: {args}")
+
+    for module, name in ((os, "system"), (subprocess, "Popen"), (socket.socket, "connect"), (os, "execv")):
+        monkeypatch.setattr(module, name, forbidden)
+    draw = random.Random(0)
+    refusals: list[str] = []
+    for _ in range(1_000):
+        name = draw.choice(list(originals))
+        text = originals[name]
+        if draw.random() < 0.7:
+            data = _mutated(json.loads(text), draw)
+            text = json.dumps(data).encode(errors="surrogatepass")
+        else:
+            text = _damaged(text, draw)
+        for own, original in originals.items():
+            (path / own).write_bytes(text if own == name else original)
+        listing = sorted(tmp_path.rglob("*"))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                loaded = load(path, index=index)
+        except PolyqaError as error:
+            refusals.append(str(error))
+        else:
+            assert isinstance(loaded, dspy.Module)
+            assert all(predictor.lm is None for _, predictor in loaded.named_predictors())
+        assert sorted(tmp_path.rglob("*")) == listing
+        for own in originals:
+            (path / own).unlink()
+    assert len(refusals) > 500
+    assert all("\n" not in text and len(text) < 1_500 for text in refusals)

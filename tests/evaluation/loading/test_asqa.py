@@ -1,0 +1,139 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question, Reading
+from polyqa.signatures import PolyqaError
+
+Write = Callable[..., Path]
+FILM = {
+    "ambiguous_question": "When did Titanic come out?",
+    "qa_pairs": [
+        {"question": "When did the 1953 film Titanic come out?", "short_answers": ["1953", "April 16, 1953"]},
+        {"question": "When did the 1997 film Titanic come out?", "short_answers": ["1997"], "pid": "p2"},
+    ],
+    "annotations": [{"long_answer": "There are two films.", "knowledge": []}, {"long_answer": "In 1953 and in 1997."}],
+    "ambiguity": "AmbSub",
+    "reason": "Two films share the name.",
+}
+GAMES = {
+    "ambiguous_question": "Who hosted the winter games?",
+    "qa_pairs": [{"question": "Who hosted the 1998 winter games?", "short_answers": ["Nagano"]}],
+}
+
+
+def ids(questions: list[Question]) -> list[str]:
+    return [question.id for question in questions]
+
+
+def test_a_record_becomes_a_question(write: Write) -> None:
+    (question,) = load_questions(write({"dev": {"q1": FILM}}))
+    assert question == Question(
+        id="q1",
+        question="When did Titanic come out?",
+        readings=(
+            Reading("When did the 1953 film Titanic come out?", ("1953", "April 16, 1953")),
+            Reading("When did the 1997 film Titanic come out?", ("1997",), "p2"),
+        ),
+        long_answers=("There are two films.", "In 1953 and in 1997."),
+        ambiguity="AmbSub",
+        reason="Two films share the name.",
+    )
+    assert [list(aliases) for aliases in question.answers] == [["1953", "April 16, 1953"], ["1997"]]
+
+
+def test_what_may_be_missing(write: Write) -> None:
+    (question,) = load_questions(write({"dev": {"q1": GAMES}}))
+    assert (question.long_answers, question.ambiguity, question.reason) == ((), None, None)
+
+
+def test_a_column_that_a_record_leaves_empty_is_missing(write: Write) -> None:
+    empty = {**GAMES, "annotations": None, "ambiguity": None, "long_answer": None}
+    assert load_questions(write({"dev": {"q1": empty}})) == load_questions(write({"dev": {"q1": GAMES}}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"dev": {"a": FILM, "b": GAMES}}, {"a": FILM, "b": GAMES}, {"dev": [{"id": "a", **FILM}, {"id": "b", **GAMES}]}],
+    ids=["one split", "no splits", "a split that is a list"],
+)
+def test_the_only_split_needs_no_name(write: Write, data: Any) -> None:
+    assert ids(load_questions(write(data))) == ["a", "b"]
+
+
+def test_a_file_without_splits_may_hold_one_question(write: Write) -> None:
+    assert ids(load_questions(write({"a": FILM}))) == ["a"]
+
+
+def test_a_split_is_taken_by_name_in_the_order_of_the_file(write: Write) -> None:
+    path = write({"train": {"b": GAMES, "a": FILM}, "dev": {"c": GAMES}})
+    assert ids(load_questions(path, split="train")) == ["b", "a"]
+    assert ids(load_questions(str(path), split="dev")) == ["c"]
+
+
+def test_lines_with_one_long_answer_each(write: Write) -> None:
+    record = {"id": "-7", **GAMES, "long_answer": "Nagano did in 1998.", "source": "somewhere", "align_score": 0.5}
+    (question,) = load_questions(write([record], "train.jsonl"))
+    assert (question.id, question.long_answers) == ("-7", ("Nagano did in 1998.",))
+
+
+def test_a_key_is_the_id_whatever_the_record_says(write: Write) -> None:
+    assert ids(load_questions(write({"key": {"id": "own", **FILM}}))) == ["key"]
+
+
+def test_rows_as_the_hub_has_them(write: Write) -> None:
+    pairs = {"question": ["Who hosted in 1998?", "Who hosted in 2006?"], "short_answers": [["Nagano"], ["Turin"]]}
+    notes = {"knowledge": [[], []], "long_answer": ["Nagano, then Turin.", "Two cities."]}
+    row = {"sample_id": 12, "ambiguous_question": "Who hosted?", "qa_pairs": pairs, "annotations": notes}
+    (question,) = load_questions(write([row], "rows.jsonl"))
+    assert question.id == "12"
+    assert [reading.short_answers for reading in question.readings] == [("Nagano",), ("Turin",)]
+    assert question.long_answers == ("Nagano, then Turin.", "Two cities.")
+
+
+def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
+    (question,) = load_questions(write({"q": {**GAMES, "qa_pairs": GAMES["qa_pairs"] * 2}}))
+    assert len(question.readings) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Field required"),
+        ({"ambiguous_question": " ", "qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Text is blank"),
+        ({"ambiguous_question": "Who?"}, "qa_pairs: Field required"),
+        ({"ambiguous_question": "Who?", "qa_pairs": []}, "qa_pairs: List should have at least 1 item"),
+        ({"ambiguous_question": "Who?", "qa_pairs": None}, "qa_pairs: Input should be a valid list"),
+        ({**GAMES, "qa_pairs": [{"question": "Who won?"}]}, "qa_pairs[0].short_answers: Field required"),
+        ({**GAMES, "qa_pairs": [*GAMES["qa_pairs"], {"short_answers": ["She"]}]}, "qa_pairs[1].question: Field"),
+        ({**GAMES, "qa_pairs": ["Who won?"]}, "qa_pairs[0]: Input should be"),
+        ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": "Nagano"}]}, "qa_pairs[0].short_answers: Input"),
+        ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": []}]}, "qa_pairs[0].short_answers: List"),
+        ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": [1998]}]}, "qa_pairs[0].short_answers[0]: Input"),
+        ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": ["\ud800"]}]}, "half a character"),
+        ({**GAMES, "annotations": [{"answer": "no long answer"}]}, "annotations[0].long_answer: Field required"),
+        ({**GAMES, "qa_pairs": [{}, {}]}, "(and 3 more)"),
+        ("a string", "expected an object, got str"),
+        (["a list"], "expected an object, got list"),
+        (None, "expected an object, got NoneType"),
+    ],
+)
+def test_the_first_bad_record_is_named_and_shown(write: Write, bad: Any, told: str) -> None:
+    path = write({"dev": {"good": FILM, "broken-7": bad, "worse": 1}})
+    with pytest.raises(PolyqaError) as caught:
+        load_questions(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: question 'broken-7': ")
+    assert told in message
+    assert "worse" not in message
+    assert len(message.splitlines()) == 1
+
+
+def test_the_beginning_of_a_bad_record_is_shown(write: Write) -> None:
+    with pytest.raises(PolyqaError, match=r'\{"ambiguous_question": "xxx') as caught:
+        load_questions(write({"dev": {"q": {"ambiguous_question": "x" * 5000, "qa_pairs": 1}}}))
+    assert str(caught.value).count("x" * 150) == 1
+    assert len(str(caught.value)) < 500

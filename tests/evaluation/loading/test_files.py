@@ -1,0 +1,150 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyqa.evaluation.loading import load_questions
+from polyqa.signatures import PolyqaError
+
+Write = Callable[..., Path]
+ONE = {"question": "who built it", "answer": ["Eve"]}
+TWO = {"question": "who broke it", "answer": ["Fay"]}
+
+
+def asked(path: Path, split: str | None = None) -> list[str]:
+    return [question.question for question in load_questions(path, split=split)]
+
+
+def refused(path: Path, split: str | None = None) -> str:
+    with pytest.raises(PolyqaError) as caught:
+        load_questions(path, split=split)
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value).removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [[ONE, TWO], {"a": ONE, "b": TWO}, {"dev": [ONE, TWO]}, {"dev": {"a": ONE, "b": TWO}}],
+    ids=["list", "object", "split of a list", "split of an object"],
+)
+def test_shapes_of_json(write: Write, data: Any) -> None:
+    assert asked(write(data)) == ["who built it", "who broke it"]
+
+
+@pytest.mark.parametrize("name", ["q.jsonl", "q.ndjson", "q.JSONL"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n  \n", "\r"])
+def test_lines(write: Write, name: str, end: str) -> None:
+    assert asked(write(end.join([json.dumps(ONE), json.dumps(TWO)]), name)) == ["who built it", "who broke it"]
+
+
+def test_a_line_separator_of_unicode_does_not_end_a_line(write: Write) -> None:
+    text = json.dumps({**ONE, "question": "one\u2028two\x85three"}, ensure_ascii=False)
+    assert asked(write(text, "q.jsonl")) == ["one\u2028two\x85three"]
+
+
+@pytest.mark.parametrize("name", ["q.json", "q.jsonl"])
+def test_a_byte_order_mark(write: Write, name: str) -> None:
+    text = json.dumps(ONE) if name == "q.jsonl" else json.dumps([ONE])
+    assert asked(write(b"\xef\xbb\xbf" + text.encode(), name)) == ["who built it"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+@pytest.mark.parametrize("name", ["q.json", "q.jsonl"])
+def test_another_encoding(write: Write, name: str, encoding: str) -> None:
+    text = json.dumps([{**ONE, "answer": ["Zoë"]}], ensure_ascii=False)
+    assert "not UTF-8 text (" in refused(write(text.encode(encoding), name))
+
+
+def test_broken_json_is_told_by_line_and_column(write: Write) -> None:
+    assert ": line 2, column 1: not JSON (Expecting value" in refused(write("[1,\n}", "q.json"))
+    lines = f'{json.dumps(ONE)}\n\n{{"question": "who", "answer"\n{json.dumps(TWO)}\n'
+    message = refused(write(lines, "q.jsonl"))
+    assert message == ': line 3, column 29: not JSON (Expecting \':\' delimiter): {"question": "who", "answer"'
+
+
+def test_what_stands_around_the_break_is_shown_in_a_long_line(write: Write) -> None:
+    message = refused(write(json.dumps([ONE] * 1000) + "here", "q.json"))
+    assert message.endswith("here")
+    assert "Extra data; a file of one record a line is named .jsonl" in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("name", ["q.json", "q.jsonl"])
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 5000 + "]"], ids=["nested", "a large number"])
+def test_json_that_python_does_not_take(write: Write, name: str, text: str) -> None:
+    message = refused(write(text, name))
+    assert "this cannot be taken as JSON (" in message
+    assert (": line 1: " in message) == (name == "q.jsonl")
+    assert len(message) < 400
+
+
+def test_a_bad_line_is_told_by_its_number(write: Write) -> None:
+    message = refused(write([ONE, TWO, {"question": "who sold it"}], "q.jsonl"))
+    assert message == ': line 3: no nq-open record: answer: Field required: {"question": "who sold it"}'
+
+
+def test_a_bad_record_is_told_by_its_number_and_split(write: Write) -> None:
+    bad = {"question": "who sold it"}
+    assert refused(write([ONE, bad])).startswith(": record 2: no nq-open record: ")
+    assert refused(write({"dev": [ONE, bad]})).startswith(": split 'dev': record 2: no nq-open record: ")
+
+
+def test_a_record_nested_deeply_is_shown_all_the_same(write: Write) -> None:
+    assert "no format has these keys" in refused(write('[{"a": ' + "[" * 900 + "]" * 900 + "}]"))
+
+
+def test_a_key_that_stands_twice_is_not_overwritten(write: Write) -> None:
+    assert "the key 'a' stands twice in one object" in refused(write(f'{{"a": {json.dumps(ONE)}, "a": 1}}'))
+
+
+@pytest.mark.parametrize("name", ["q.json", "q.jsonl"])
+@pytest.mark.parametrize("text", ["", " \n\n", "\ufeff"])
+def test_an_empty_file(write: Write, name: str, text: str) -> None:
+    assert refused(write(text, name)) == ": the file is empty"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"dev": []}', '{"dev": {}}'])
+def test_a_file_without_questions(write: Write, text: str) -> None:
+    assert refused(write(text)) == ": there is no question in it"
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert refused(tmp_path / "nowhere.json") == ": the file cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.json"])
+def test_a_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    assert "this is a folder; name a .json or .jsonl file in it" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q"])
+def test_a_file_of_another_kind(write: Write, name: str) -> None:
+    assert "questions are read from .json, .jsonl, .ndjson" in refused(write("question,answer", name))
+
+
+@pytest.mark.parametrize("data", ["text", 3, None, True])
+def test_json_that_holds_no_records(write: Write, data: Any) -> None:
+    kind = type(data).__name__
+    assert f"expected a list or an object of records, got {kind}" in refused(write(json.dumps(data)))
+    assert f"expected a list or an object of records, got {kind}" in refused(write({"dev": data}))
+
+
+def test_one_record_is_no_file_of_records(write: Write) -> None:
+    assert "got one record" in refused(write(json.dumps(ONE)))
+
+
+def test_splits_are_listed(write: Write) -> None:
+    path = write({"train": [ONE], "dev": [TWO]})
+    assert asked(path, "dev") == ["who broke it"]
+    assert refused(path) == ": name a split; there are train, dev"
+    assert refused(path, "test") == ": there is no split 'test'; there are train, dev"
+    assert refused(write({"dev": [ONE]}), "test") == ": there is no split 'test'; there are dev"
+
+
+@pytest.mark.parametrize(("data", "name"), [([ONE], "q.json"), ({"a": ONE}, "q.json"), ([ONE], "q.jsonl")])
+def test_a_split_of_a_file_without_splits(write: Write, data: Any, name: str) -> None:
+    assert "leave the split out" in refused(write(data, name), "dev")

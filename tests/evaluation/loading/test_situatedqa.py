@@ -1,0 +1,70 @@
+from typing import Any
+
+import pytest
+
+from polyqa.evaluation.loading import questions_from_records
+from polyqa.metrics.gold import Question, Reading
+from polyqa.signatures import PolyqaError
+
+ASKED = "how long is the ferry"
+
+
+def there(place: str, *answers: str, id: int = 4, question: str = ASKED) -> dict[str, Any]:
+    return {
+        "id": id,
+        "question": question,
+        "edited_question": f"{question} in {place}",
+        "location": place,
+        "answer": list(answers),
+        "any_answer": ["1 hour", "2 hours"],
+    }
+
+
+def then(year: str, *answers: str) -> dict[str, Any]:
+    edited = f"{ASKED} as of {year}"
+    return {"id": 4, "question": ASKED, "edited_question": edited, "date": year, "answer": list(answers)}
+
+
+def test_records_of_one_question_become_its_readings() -> None:
+    other = there("bergen", "3 hours", id=9, question="when does it open")
+    assert questions_from_records([there("oslo", "1 hour"), other, there("kiel", "2 hours", "120 min")]) == [
+        Question(
+            "4", ASKED, (Reading(f"{ASKED} in oslo", ("1 hour",)), Reading(f"{ASKED} in kiel", ("2 hours", "120 min")))
+        ),
+        Question("9", "when does it open", (Reading("when does it open in bergen", ("3 hours",)),)),
+    ]
+
+
+def test_dates_are_read_the_same_way() -> None:
+    (question,) = questions_from_records([then("1990", "1 hour"), then("2000", "1 hour")])
+    assert [reading.question for reading in question.readings] == [f"{ASKED} as of 1990", f"{ASKED} as of 2000"]
+
+
+def test_readings_that_ask_the_same_become_one_with_all_answers() -> None:
+    records = [there("oslo", "1 hour"), there("kiel", "2 hours"), there("Oslo ", "60 min", "1 hour")]
+    (question,) = questions_from_records(records)
+    assert question.readings == (
+        Reading(f"{ASKED} in oslo", ("1 hour", "60 min")),
+        Reading(f"{ASKED} in kiel", ("2 hours",)),
+    )
+
+
+def test_an_answer_that_repeats_is_kept_once() -> None:
+    (question,) = questions_from_records([there("oslo", "1 hour", "60 min", "1 hour")])
+    assert question.readings[0].short_answers == ("1 hour", "60 min")
+
+
+def test_one_id_with_two_questions_is_an_error() -> None:
+    records = [there("oslo", "1 hour"), there("kiel", "2 hours", question="how deep is it")]
+    with pytest.raises(PolyqaError, match="record 2: the id '4' already stands at the records: record 1 with another"):
+        questions_from_records(records)
+
+
+@pytest.mark.parametrize("id", [None, "", 1.5, True, ["4"]])
+def test_records_need_an_id_to_be_grouped_by(id: Any) -> None:
+    with pytest.raises(PolyqaError, match="no situatedqa record: id: "):
+        questions_from_records([{**there("oslo", "1 hour"), "id": id}])
+    without = there("oslo", "1 hour")
+    del without["id"]
+    with pytest.raises(PolyqaError, match="no situatedqa record: id: Field required"):
+        questions_from_records([without])

@@ -1,0 +1,81 @@
+import re
+from pathlib import Path
+
+import pytest
+from harness import long_form, record, run_of
+
+from polyqa.evaluation.plots import FORMATS, plot_runs
+from polyqa.evaluation.published import ASQA
+from polyqa.signatures import PolyqaError
+
+MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+GOOD = run_of(long_form(12, lambda at: at / 12), "good")
+POOR = run_of(long_form(12, lambda at: at / 48), "poor")
+
+
+def labels(svg: Path) -> list[str]:
+    """Return the texts of a picture, which matplotlib keeps as comments, from top to bottom."""
+    text = svg.read_text(encoding="utf-8")
+    placed = re.findall(r"<!-- (.*?) -->\s*<g[^>]*transform=\"translate\(\S+ (\S+?)\)", text)
+    return [label for label, _ in sorted(placed, key=lambda one: float(one[1]))]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_pictures_are_pictures(suffix: str, tmp_path: Path) -> None:
+    path = plot_runs([GOOD, POOR], tmp_path / "new" / f"figure{suffix}", published=ASQA)
+    assert path.read_bytes().startswith(MAGIC[suffix])
+    assert path.stat().st_size > 5_000
+    assert list(path.parent.iterdir()) == [path], "no draft is left"
+
+
+def test_an_svg_shows_runs_with_n_and_published_rows(tmp_path: Path) -> None:
+    path = plot_runs([GOOD, POOR], tmp_path / "figure.svg", published=ASQA)
+    text = path.read_text(encoding="utf-8")
+    assert "<svg" in text
+    shown = labels(path)
+    assert {"good (n=12)", "poor (n=12)", "DIVA, GPT-4", "DR"} <= set(shown)
+    assert not any("VERDICT" in one for one in shown), "VERDICT reports no DR"
+    assert shown.index("human, –") < shown.index("DIVA, GPT-4") < shown.index("poor (n=12)")
+
+
+def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
+    slow, fast = (run_of([record("q", seconds=s), record("r", seconds=s)], name) for s, name in ((9, "slow"), (1, "f")))
+    shown = labels(plot_runs([slow, fast], tmp_path / "s.svg", metric="seconds"))
+    assert shown.index("f (n=2)") < shown.index("slow (n=2)")
+    shown = labels(plot_runs([POOR, GOOD], tmp_path / "dr.svg"))
+    assert shown.index("good (n=12)") < shown.index("poor (n=12)")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_run_of_few_or_equal_questions_is_drawn(n: int, tmp_path: Path) -> None:
+    equal = run_of(long_form(n, lambda at: 0.1 + 0.2), "equal")
+    shown = labels(plot_runs([equal, GOOD], tmp_path / "figure.svg"))
+    assert f"equal (n={n})" in shown
+    assert "30.0" in shown
+    assert not any("nan" in one for one in shown)
+
+
+def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
+    other = run_of([record("q", {"f1_answer": 1.0})], "other")
+    assert not any("other" in one for one in labels(plot_runs([GOOD, other], tmp_path / "figure.svg")))
+    with pytest.raises(PolyqaError, match="No run has the metric 'dr'"):
+        plot_runs([other], tmp_path / "none.svg")
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "told"),
+    [
+        ("figure.jpg", "dr", r"figure.jpg: a plot is written as \.png, \.svg, \.pdf"),
+        ("figure", "dr", "is written as"),
+        ("figure.png", "beauty", "no metric 'beauty'; there are disambig_f1, "),
+        ("figure.png", "g_f1", "No run has the metric 'g_f1'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_written(name: str, metric: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        plot_runs([GOOD], tmp_path / name, metric=metric)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_capitals_in_the_suffix_are_fine(tmp_path: Path) -> None:
+    assert plot_runs([GOOD], tmp_path / "FIGURE.PNG").read_bytes().startswith(MAGIC[".png"])

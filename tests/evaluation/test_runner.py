@@ -1,0 +1,552 @@
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import dspy
+import killed_runs
+import pytest
+from dspy.utils.callback import BaseCallback
+from harness import Told, fields, questions, record, scripted, settings_of
+from openai_server import Server
+
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever
+from polyqa.embedded_models import Reader
+from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.outputs import score_outputs
+from polyqa.evaluation.records import Failure, Record
+from polyqa.evaluation.runner import FIRST_FAILURES, answer_one, evaluate
+from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, RunSettings, line_of, open_run, read_records
+from polyqa.evaluation.scoring import Output, Scorer
+from polyqa.metrics.gold import Question
+from polyqa.metrics.llm_judge import LLMJudge
+from polyqa.programs import RAC, ClosedBook
+from polyqa.signatures import Interpretation, Passage, PolyqaError
+
+BLUE = "It may be blue or green."
+Answer = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def scorer(reader: Reader) -> Scorer:
+    return Scorer(reader)
+
+
+@pytest.fixture(scope="module")
+def nobody() -> dspy.LM:
+    """A language model that is never asked."""
+    return dspy.LM("openai/nobody", api_key="none", cache=False)
+
+
+@pytest.fixture
+def answer(scorer: Scorer, nobody: dspy.LM, tmp_path: Path) -> Answer:
+    """Evaluate a function in a folder of its own; the same folder each time."""
+
+    def run(program: Callable[[str], Any] | dspy.Module, asked: list[Question], **changes: Any) -> Run:
+        given = {"lm": nobody, "scorer": scorer, "folder": tmp_path / "run", "settings": settings_of(len(asked))}
+        ready = program if isinstance(program, dspy.Module) else Told(program)
+        return evaluate(ready, asked, **{**given, "threads": 1, **changes})
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def fail(question: str) -> str:
+    raise ValueError(f"no {question}")
+
+
+def blue(question: str) -> str:
+    return BLUE
+
+
+def plain(records: list[Record]) -> list[dict[str, Any]]:
+    """Return records as data without what no two runs share."""
+    return [one.model_dump(exclude={"seconds"}) for one in records]
+
+
+# A whole run
+
+
+def test_records_come_in_the_order_of_the_questions_with_costs_and_scores(answer: Answer, folder: Path) -> None:
+    asked = questions(6)
+
+    def slowest_first(question: str) -> str:
+        time.sleep(0.06 if "q0" in question else 0.0)
+        return f"{BLUE} {question}"
+
+    run = answer(slowest_first, asked, threads=3)
+    assert [one.id for one in run.records] == [one.id for one in asked]
+    assert [one.answer for one in run.records] == [f"{BLUE} {one.question}" for one in asked]
+    assert all({"disambig_f1", "rouge_l", "str_em", "length"} <= one.scores.keys() for one in run.records)
+    assert run.records[0].seconds >= 0.06
+    assert (run.failed, run.settings) == (0, settings_of(6))
+    assert open_run(folder) == run
+    summary = json.loads((folder / SUMMARY).read_text())
+    assert (summary["questions"], summary["failed"]) == (6, 0)
+    assert summary["metrics"]["str_em"]["value"] == 100.0
+    assert {path.name for path in folder.iterdir()} <= {PREDICTIONS, SETTINGS, SUMMARY, ".lock"}
+
+
+def test_a_finished_run_asks_nothing_again(answer: Answer, folder: Path) -> None:
+    first = answer(blue, questions(3))
+    before = (folder / PREDICTIONS).read_bytes()
+    assert answer(fail, questions(3)) == first
+    assert (folder / PREDICTIONS).read_bytes() == before
+
+
+def test_no_questions_make_an_empty_run(answer: Answer) -> None:
+    assert list(answer(fail, []).records) == []
+
+
+def test_questions_are_answered_at_once(answer: Answer) -> None:
+    together = threading.Barrier(3, timeout=20)
+
+    def wait(question: str) -> str:
+        together.wait()
+        return BLUE
+
+    assert answer(wait, questions(3), threads=3).failed == 0
+
+
+def test_what_else_a_program_reports_is_kept_as_json(answer: Answer, folder: Path) -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+
+    def rich(question: str) -> dspy.Prediction:
+        return dspy.Prediction(
+            answer="blue",
+            interpretations=[Interpretation(question="Which?", answer="blue", pid="p")],
+            passages=[Passage(pid="p", text="Blue.", score=float("-inf"))],
+            verdicts=[True, False],
+            odd={"set": {1}, ("a", 1): float("nan"), "bytes": b"\xff"},
+            ring=ring,
+            half="\ud83d",
+        )
+
+    (one,) = answer(rich, questions(1)).records
+    assert one.error is None
+    assert one.extra["verdicts"] == [True, False]
+    assert {"odd", "ring", "half"} <= one.extra.keys()
+    assert one.interpretations[0].pid == one.passages[0].pid == "p"
+    assert read_records(folder / PREDICTIONS)[0].passages == one.passages
+
+
+@pytest.mark.parametrize("nothing", [dspy.Prediction(), dspy.Prediction(answer=None, interpretations=None)])
+def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Prediction, answer: Answer) -> None:
+    (one,) = answer(lambda question: nothing, questions(1)).records
+    assert (one.answer, one.interpretations, one.error) == ("", (), None)
+    assert one.scores["disambig_f1"] == 0.0
+
+
+def test_a_reply_that_ends_inside_an_emoji_does_not_stop_the_run(scorer: Scorer, folder: Path) -> None:
+    with scripted(lambda prompt: fields(answer="blue \ud83d")) as (lm, _):
+        asked = questions(2)
+        run = evaluate(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(2), threads=2)
+    assert [one.answer for one in run.records] == ["blue ?", "blue ?"]
+    assert read_records(folder / PREDICTIONS) == list(run.records)
+
+
+def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder: Path) -> None:
+    class Count(BaseCallback):
+        calls = 0
+
+        def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+            self.calls += 1
+
+    heard = Count()
+    with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[heard]):
+        asked = questions(3)
+        evaluate(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(3), threads=2)
+    assert heard.calls == 3
+
+
+def test_the_progress_display_sees_every_record_once(answer: Answer) -> None:
+    seen: list[str] = []
+
+    class Display:
+        def __init__(self, total: int) -> None:
+            self.total = total
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            seen.append("closed")
+
+        def add(self, record: Record) -> None:
+            seen.append(record.id)
+
+    def some(question: str) -> str:
+        return BLUE if "q0" in question else fail(question)
+
+    answer(some, questions(3), progress=Display)
+    assert sorted(seen[:-1]) == ["q0", "q1", "q2"]
+    seen.clear()
+    answer(blue, questions(3), progress=Display, retry_failed=True)
+    assert (seen[0], sorted(seen[1:-1]), seen[-1]) == ("q0", ["q1", "q2"], "closed")
+
+
+# A run that was stopped
+
+
+def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    kills = 10
+    done = subprocess.run(
+        [sys.executable, killed_runs.__file__, str(tmp_path), "homonyms", "24", str(kills), "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    seen = json.loads(done.stdout)
+    assert len(seen) == kills
+    assert seen == sorted(seen)
+    assert len(set(seen)) >= 4, "the kills came at different points"
+    assert seen[-1] < 24, "and before the end"
+    whole, killed = open_run(tmp_path / "whole"), open_run(tmp_path / "killed")
+    assert [one.id for one in killed.records] == [one.id for one in load_questions("homonyms/dev", limit=24)]
+    assert whole.settings == killed.settings
+    for one, other in zip(plain(list(whole.records)), plain(list(killed.records)), strict=True):
+        for name in ("scores", "passages"):  # floats, which depend on what was batched together
+            assert_close(other.pop(name), one.pop(name))
+        assert other == one
+    summaries = [json.loads((run.path / SUMMARY).read_text())["metrics"] for run in (whole, killed)]
+    assert_close(*({name: own for name, own in one.items() if name != "seconds"} for one in summaries))
+
+
+def assert_close(one: Any, other: Any) -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for name in one:
+            assert_close(one[name], other[name])
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other)
+        for left, right in zip(one, other, strict=True):
+            assert_close(left, right)
+    else:
+        assert one == (pytest.approx(other, abs=1e-5) if isinstance(other, float) else other)
+
+
+def test_a_half_written_last_line_is_asked_again(answer: Answer, folder: Path) -> None:
+    whole = answer(blue, questions(4))
+    data = (folder / PREDICTIONS).read_bytes()
+    for cut in (len(data) - 1, len(data) - 40, data.index(b"\n") + 1, 10, 0):
+        (folder / PREDICTIONS).write_bytes(data[:cut])
+        asked: list[str] = []
+
+        def tell(question: str, asked: list[str] = asked) -> str:
+            asked.append(question)
+            return BLUE
+
+        assert plain(list(answer(tell, questions(4)).records)) == plain(list(whole.records))
+        assert len(asked) == 4 - data[:cut].count(b"\n")
+
+
+def test_a_kill_while_the_file_is_put_in_order_costs_nothing(answer: Answer, folder: Path) -> None:
+    whole = answer(blue, questions(4))
+    lines = (folder / PREDICTIONS).read_bytes().splitlines(keepends=True)
+    (folder / PREDICTIONS).write_bytes(b"".join(reversed(lines)))
+    (folder / f".{PREDICTIONS}.draft").write_bytes(lines[0] + lines[1][:20])
+    (folder / SUMMARY).unlink()
+    assert answer(fail, questions(4)) == whole
+    assert read_records(folder / PREDICTIONS) == list(whole.records)
+    assert (folder / SUMMARY).exists()
+
+
+def test_a_broken_line_in_the_middle_is_the_users_to_mend(answer: Answer, folder: Path) -> None:
+    answer(blue, questions(3))
+    lines = (folder / PREDICTIONS).read_text().splitlines(keepends=True)
+    broken = "".join([lines[0], lines[1][:50] + "\n", lines[2]])
+    (folder / PREDICTIONS).write_text(broken)
+    with pytest.raises(PolyqaError, match=r"predictions\.jsonl, line 2 is not a prediction"):
+        answer(blue, questions(3))
+    assert (folder / PREDICTIONS).read_text() == broken
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"lm": "openai/gpt-4o"}, "lm was none, is openai/gpt-4o"),
+        ({"lm_settings": {"temperature": 0.7}}, r"lm_settings was {'temperature': 0.3}, is {'temperature': 0.7}"),
+        ({"program_state": "b", "judge": "j"}, "program_state was a, is b; judge was None, is j"),
+        ({"index": "other (1)"}, r"index was None, is other \(1\)"),
+        ({"versions": {"dspy": "4"}}, "versions was"),
+    ],
+)
+def test_another_run_is_not_gone_on_with(change: dict[str, Any], told: str, answer: Answer, folder: Path) -> None:
+    settings = settings_of(2, program_state="a", lm_settings={"temperature": 0.3})
+    answer(blue, questions(2), settings=settings)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(PolyqaError, match=rf"holds another run: {told}.*Choose another name, or delete the folder"):
+        answer(blue, questions(2), settings=settings.model_copy(update=change))
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_settings_that_json_has_no_form_for_do_not_block_the_run(answer: Answer) -> None:
+    settings = settings_of(1, lm_settings={"stop": ("\n",), "response_format": dict})
+    first = answer(blue, questions(1), settings=settings)
+    assert list(answer(fail, questions(1), settings=settings).records) == list(first.records)
+
+
+def test_other_questions_are_refused(answer: Answer) -> None:
+    answer(blue, questions(3))
+    with pytest.raises(PolyqaError, match="not asked, such as 'q2'"):
+        answer(blue, questions(2), settings=settings_of(3))
+
+
+def test_questions_with_one_id_are_refused(answer: Answer, folder: Path) -> None:
+    with pytest.raises(PolyqaError, match="Two questions have the id 'q0'"):
+        answer(blue, [*questions(2), *questions(1)])
+    assert not (folder / SETTINGS).exists()
+
+
+def test_outputs_of_another_system_are_not_taken_for_ones_own(answer: Answer, folder: Path) -> None:
+    """`polyqa score --out` leaves predictions without settings."""
+    folder.mkdir()
+    (folder / PREDICTIONS).write_text(line_of(record("q0", answer="theirs")))
+    with pytest.raises(PolyqaError, match="outputs of another system"):
+        answer(blue, questions(1))
+    assert not (folder / SETTINGS).exists()
+
+
+def test_a_second_process_is_refused_until_the_first_is_dead(answer: Answer, folder: Path) -> None:
+    folder.mkdir()
+    hold = "import filelock, sys, time; a = filelock.FileLock(sys.argv[1]); a.acquire(); print('held', flush=True)"
+    other = subprocess.Popen(
+        [sys.executable, "-c", f"{hold}; time.sleep(60)", str(folder / ".lock")], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(PolyqaError, match="is being run by another process"):
+            answer(blue, questions(1))
+        assert not (folder / SETTINGS).exists()
+    finally:
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+    assert answer(blue, questions(1)).failed == 0
+
+
+def test_an_interrupt_keeps_the_answers_that_were_on_their_way(answer: Answer, folder: Path) -> None:
+    asked: list[str] = []
+
+    def interrupt(question: str) -> str:
+        asked.append(question)
+        time.sleep(0.03)
+        if "q2" in question:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            time.sleep(0.2)
+        return BLUE
+
+    with pytest.raises(KeyboardInterrupt):
+        answer(interrupt, questions(20), threads=2)
+    kept = read_records(folder / PREDICTIONS)
+    assert len(kept) == len(asked) < 20
+    assert "q2" in {one.id for one in kept}
+    assert not (folder / SUMMARY).exists()
+    assert answer(blue, questions(20)).failed == 0
+    assert len(read_records(folder / PREDICTIONS)) == 20
+
+
+# Questions that fail
+
+
+def test_an_error_becomes_part_of_the_record_and_an_empty_answer(answer: Answer) -> None:
+    run = answer(lambda question: BLUE if "q0" in question else fail(question), questions(2))
+    good, bad = run.records
+    assert good.error is None
+    assert bad.error == Failure(kind="ValueError", message="no What colour is q1?")
+    assert (bad.answer, bad.interpretations, bad.passages, bad.extra) == ("", (), (), {})
+    assert run.failed == 1
+    zero = {"disambig_f1": 0.0, "rouge_l": 0.0, "str_em": 0.0, "length": 0.0, "f1_answer": 0.0}
+    assert zero.items() <= bad.scores.items()
+
+
+def test_a_failed_question_stays_in_every_mean(answer: Answer, folder: Path) -> None:
+    def half(question: str) -> dspy.Prediction | str:
+        if "q1" in question or "q3" in question:
+            return fail(question)
+        return dspy.Prediction(answer=BLUE, interpretations=[], passages=[Passage(pid="p", text=BLUE)])
+
+    answer(half, questions(4))
+    metrics = json.loads((folder / SUMMARY).read_text())["metrics"]
+    for name in ("disambig_f1", "rouge_l", "dr", "str_em", "mrecall@5", "answer_coverage@5", "calls", "f1_answer"):
+        assert metrics[name]["n"] == 4, name
+    assert (metrics["str_em"]["value"], metrics["mrecall@5"]["value"], metrics["failed"]["value"]) == (50, 50, 50)
+
+
+@pytest.mark.parametrize(
+    "rubbish", [5, None, dspy.Prediction(answer="x", interpretations=5), dspy.Prediction(answer="x", passages=["p"])]
+)
+def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, answer: Answer) -> None:
+    (one,) = answer(lambda question: rubbish, questions(1)).records
+    assert one.error is not None
+    assert one.answer == ""
+
+
+def test_a_long_message_is_cut_and_put_on_one_line(answer: Answer) -> None:
+    def long(question: str) -> str:
+        raise RuntimeError("first\n\n  second " + "x" * 5_000)
+
+    (one,) = answer(long, questions(1)).records
+    assert one.error is not None
+    assert one.error.message.startswith("first second xxx")
+    assert len(one.error.message) == 2_000
+
+
+UNREADABLE = '{"answr": "blue'
+
+
+@pytest.fixture
+def moody() -> Iterator[tuple[dspy.LM, Server, set[str]]]:
+    """A server that gives no answer to the questions in a set."""
+    silent = {"q1", "q3"}
+
+    def reply(prompt: str) -> str:
+        return UNREADABLE if any(one in prompt for one in silent) else fields(answer=BLUE)
+
+    with scripted(reply) as (lm, server):
+        yield lm, server, silent
+
+
+def test_an_unreadable_reply_is_kept_and_asked_again_on_demand(
+    moody: tuple[dspy.LM, Server, set[str]], answer: Answer, folder: Path
+) -> None:
+    lm, server, silent = moody
+    run = answer(ClosedBook(), questions(4), lm=lm)
+    assert [one.id for one in run.records if one.error] == ["q1", "q3"]
+    bad = run.records[1]
+    assert bad.error is not None
+    assert bad.error.kind == "AdapterParseError"
+    assert bad.error.reply == UNREADABLE
+    assert bad.error.message
+    assert bad.calls >= 1
+    assert (bad.input_tokens, bad.output_tokens) == (7 * bad.calls, 3 * bad.calls)
+    assert open_run(folder).records[1].error == bad.error
+
+    server.requests.clear()
+    assert answer(ClosedBook(), questions(4), lm=lm) == run, "they stay failed"
+    assert server.requests == []
+    silent.remove("q3")
+    again = answer(ClosedBook(), questions(4), lm=lm, retry_failed=True)
+    prompts = [str(request["messages"][-1]) for request in server.requests]
+    assert all("q1" in prompt or "q3" in prompt for prompt in prompts)
+    assert sum("q3" in prompt for prompt in prompts) == 1
+    assert [one.id for one in again.records if one.error] == ["q1"]
+    assert [one.id for one in again.records] == ["q0", "q1", "q2", "q3"]
+    assert again.records[0] == run.records[0], "not asked again"
+    assert json.loads((folder / SUMMARY).read_text())["failed"] == 1
+
+
+def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: Path, scorer: Scorer) -> None:
+    lm = dspy.LM("openai/x", api_base="http://127.0.0.1:9/v1", api_key="none", cache=False, num_retries=0)
+    asked = questions(30)
+    with pytest.raises(PolyqaError, match=r"The first \d+ questions all failed: .*--retry-failed"):
+        answer(ClosedBook(), asked, lm=lm)
+    kept = read_records(folder / PREDICTIONS)
+    assert FIRST_FAILURES <= len(kept) < 30
+    assert all(one.error and one.calls == 1 for one in kept)
+    with scripted(lambda prompt: fields(answer=BLUE)) as (well, _):
+        run = answer(ClosedBook(), asked, lm=well, retry_failed=True)
+    assert (run.failed, len(run.records)) == (0, 30)
+
+
+def test_a_success_among_the_first_lets_the_run_go_on(answer: Answer) -> None:
+    run = answer(lambda question: BLUE if "q5" in question else fail(question), questions(12))
+    assert (run.failed, len(run.records)) == (11, 12)
+
+
+def test_fewer_questions_than_that_may_all_fail(answer: Answer) -> None:
+    assert answer(fail, questions(FIRST_FAILURES - 1)).failed == FIRST_FAILURES - 1
+
+
+def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(
+    reader: Reader, nobody: dspy.LM, answer: Answer
+) -> None:
+    def found(question: str) -> dspy.Prediction:
+        passages = [Passage(pid="p", text=f"{question} It is blue.")]
+        return dspy.Prediction(answer=BLUE, interpretations=[], passages=passages)
+
+    with scripted(lambda prompt: "???" if "q1?" in prompt else fields(supported="Yes")) as (lm, _):
+        judged = Scorer(reader, LLMJudge(lm, threads=1))
+        run = answer(found, questions(3), scorer=judged)
+    assert [one.id for one in run.records if one.error] == ["q1"]
+    bad = run.records[1]
+    assert bad.error is not None
+    assert (bad.error.kind, bad.error.reply) == ("JudgeError", "???")
+    assert bad.error.message.startswith("The judge openai/scripted failed on question 'q1': ")
+    assert run.records[0].scores["g_recall_whole"] == 2.0
+
+
+def test_a_reader_that_cannot_read_stops_the_run(nobody: dspy.LM, answer: Answer) -> None:
+    """It says nothing about the question, so it must not count as the program's failure."""
+    with pytest.raises(OSError, match="nowhere"):
+        answer(blue, questions(3), scorer=Scorer(Reader("/nowhere/reader")))
+
+
+def test_answer_one_reports_what_it_took(scorer: Scorer) -> None:
+    with scripted(lambda prompt: fields(answer=BLUE), latency=0.05) as (lm, _):
+        one = answer_one(ClosedBook(), questions(1)[0], lm, scorer)
+    assert (one.calls, one.input_tokens, one.output_tokens, one.answer) == (1, 7, 3, BLUE)
+    assert one.seconds >= 0.05
+
+
+# The harness can tell
+
+
+class Half:
+    """A retriever that has lost every other passage of its corpus."""
+
+    def __init__(self, whole: FusedRetriever) -> None:
+        self.whole = whole
+
+    def search(self, query: str, k: int = 10) -> list[Passage]:
+        return [passage for passage in self.whole.search(query, k) if sum(passage.pid.encode()) % 2]
+
+
+def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
+    import polyqa
+    from polyqa.models import language_model
+
+    asked = load_questions("homonyms/dev")[:24]
+    lm = language_model()
+    program = polyqa.load("rac", index=ColBERTIndex("homonyms"))
+    assert isinstance(program, RAC)
+
+    def run(name: str) -> Run:
+        settings = RunSettings(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
+        return evaluate(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, settings=settings, threads=1)
+
+    original = run("original")
+    program.retriever = Half(program.retriever)
+    halved = run("halved")
+    given = [one.output for one in original.records]
+    moved = {question.id: given[at - 5] for at, question in enumerate(asked)}
+    shuffled = dataclasses.replace(original, path=tmp_path / "shuffled", records=score_outputs(moved, asked, scorer))
+    same = {question.id: output for question, output in zip(asked, given, strict=True)}
+    again = dataclasses.replace(original, records=score_outputs(same, asked, scorer))
+
+    for name in ("disambig_f1", "dr", "str_em"):
+        assert compare_runs(original, again).metrics[name].difference == pytest.approx(0, abs=1e-6)
+        scrambled = compare_runs(original, shuffled).metrics[name]
+        assert scrambled.difference < -20
+        assert scrambled.high < 0
+        assert scrambled.p < 0.01
+        assert scrambled.losses > 3 * scrambled.wins
+        poorer = compare_runs(original, halved).metrics[name]
+        assert poorer.difference < -5
+        assert poorer.losses > poorer.wins
+    assert isinstance(same[asked[0].id], Output)

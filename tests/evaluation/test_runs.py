@@ -1,0 +1,188 @@
+import json
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from harness import FAILURE, long_form, record, settings_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyqa.evaluation.records import Record
+from polyqa.evaluation.runs import (
+    PREDICTIONS,
+    SETTINGS,
+    SUMMARY,
+    append,
+    line_of,
+    open_run,
+    read_records,
+    read_settings,
+    rewrite_in_order,
+    summarize,
+    write_atomically,
+    write_summary,
+)
+from polyqa.signatures import Passage, PolyqaError
+
+RECORDS = [record("a", {"str_em": 0.5}), record("ü", answer="Grün\u2028, \x85 or\rblue\n"), record("c", error=FAILURE)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / PREDICTIONS
+    path.write_text("".join(map(line_of, RECORDS)), encoding="utf-8")
+    return path
+
+
+def no_constant(name: str) -> NoReturn:
+    raise AssertionError(f"{name} is not JSON")
+
+
+def strict_json(text: str) -> Any:
+    return json.loads(text, parse_constant=no_constant)
+
+
+def test_records_are_read_as_they_were_written(file: Path) -> None:
+    assert read_records(file) == RECORDS
+    assert len(file.read_text(encoding="utf-8").split("\n")) == 4, "one line each, whatever stands in the answer"
+
+
+def test_no_file_holds_no_record(tmp_path: Path) -> None:
+    assert read_records(tmp_path / PREDICTIONS) == []
+
+
+def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path) -> None:
+    data = file.read_bytes()
+    for cut in range(len(data) + 1):
+        file.write_bytes(data[:cut])
+        whole = data[:cut].count(b"\n")
+        assert read_records(file) == RECORDS[:whole], "to look at a run that is going on"
+        assert file.stat().st_size == cut, "looking changes nothing"
+        assert read_records(file, repair=True) == RECORDS[:whole]
+        assert file.read_bytes() == b"".join(data.splitlines(keepends=True)[:whole])
+
+
+@pytest.mark.parametrize("repair", [False, True])
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"id": "b", "question": "q", "go', "line: Invalid JSON"),
+        ('{"id": "b", "question": "q"}', "gold_readings: Field required"),
+        ('{"id": "b", "question": "q", "gold_readings": 1, "scores": {"x": null}}', "scores.x"),
+        ("", "line: Invalid JSON"),
+        ("[]", "valid dictionary|object"),
+    ],
+)
+def test_a_broken_line_is_named(line: str, told: str, repair: bool, file: Path) -> None:
+    first, _, last, _ = file.read_bytes().split(b"\n")
+    file.write_bytes(b"\n".join([first, line.encode(), last, b""]))
+    before = file.read_bytes()
+    with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 .*{told}") as caught:
+        read_records(file, repair=repair)
+    assert line in str(caught.value)
+    assert "pydantic" not in str(caught.value)
+    assert file.read_bytes() == before
+
+
+def test_bytes_that_are_no_text_are_named_too(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b"\xff\xfe\n")
+    with pytest.raises(PolyqaError, match="line 4"):
+        read_records(file, repair=True)
+
+
+def test_the_last_line_of_an_id_counts(file: Path) -> None:
+    with file.open("a", encoding="utf-8") as out:
+        out.write(line_of(record("a", {"str_em": 1.0})))
+    assert [(one.id, one.scores.get("str_em")) for one in read_records(file)] == [("a", 1.0), ("ü", None), ("c", None)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(
+    answer=st.text(st.characters()),
+    extra=st.dictionaries(st.text(), st.recursive(st.none() | st.floats() | st.text(), st.lists, max_leaves=5)),
+    score=st.floats(),
+)
+def test_whatever_a_program_says_becomes_one_line_that_can_be_read(
+    answer: str, extra: dict[str, Any], score: float
+) -> None:
+    passage = Passage(pid="p", text="x", score=score)
+    line = line_of(record(answer=answer, extra=extra, passages=(passage,)))
+    data = line.encode()
+    assert (data.count(b"\n"), data[-1:]) == (1, b"\n")
+    again = Record.model_validate_json(data)
+    assert again.answer == answer.encode("utf-8", errors="replace").decode()
+    assert again.passages[0].score == score or score != score
+
+
+def test_a_long_record_is_appended_whole(tmp_path: Path) -> None:
+    path = tmp_path / PREDICTIONS
+    long = record("long", answer="blue " * 500_000)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for one in (record("a"), long, record("b")):
+        append(file, one)
+    os.close(file)
+    assert [one.id for one in read_records(path)] == ["a", "long", "b"]
+    assert read_records(path)[1].answer == long.answer
+
+
+def test_records_are_put_in_the_order_of_the_questions(file: Path) -> None:
+    ordered = rewrite_in_order(file, ["c", "a", "ü"], {one.id: one for one in RECORDS})
+    assert [one.id for one in ordered] == ["c", "a", "ü"]
+    assert read_records(file) == ordered
+    assert [path.name for path in file.parent.iterdir()] == [PREDICTIONS], "no draft is left"
+
+
+def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / SUMMARY
+    write_atomically(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(path, "new \ud800")
+    assert path.read_text() == "old"
+
+
+def test_a_run_is_opened_with_and_without_settings(file: Path) -> None:
+    assert open_run(file.parent).settings is None
+    made = settings_of(3, lm_settings={"temperature": 0.3}, judge="j")
+    (file.parent / SETTINGS).write_text(made.model_dump_json())
+    run = open_run(str(file.parent))
+    assert run.settings == made
+    assert (run.name, len(run.records), run.failed) == (file.parent.name, 3, 1)
+
+
+@pytest.mark.parametrize("content", [None, "", '{"id": "half'])
+def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / PREDICTIONS).write_text(content)
+    with pytest.raises(PolyqaError, match=r"is not a run|holds no prediction"):
+        open_run(tmp_path)
+    with pytest.raises(PolyqaError, match="is not a run"):
+        open_run(tmp_path / PREDICTIONS)
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"program": "rac"', "[1]", '{"program": 1}'])
+def test_damaged_settings_are_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / SETTINGS).write_text(content)
+    with pytest.raises(PolyqaError, match=rf"{SETTINGS} is damaged .*; delete the run's folder"):
+        read_settings(tmp_path)
+
+
+def test_a_summary_has_what_the_records_allow() -> None:
+    values = summarize([*long_form(4, lambda at: at / 4), record("last", {"length": 7.0})])
+    assert {"dr", "str_em", "length", "calls", "failed"} <= values.keys()
+    assert not {"mrecall@5", "g_f1", "exact_match"} & values.keys()
+    assert (values["str_em"].n, values["calls"].n) == (4, 5)
+    assert values["str_em"].value == pytest.approx(37.5)
+    assert summarize([]) == {}
+
+
+def test_a_summary_is_written_as_json_even_with_a_single_question(tmp_path: Path) -> None:
+    made = settings_of(1)
+    values = write_summary(tmp_path, made, [record("a", {"str_em": 0.5}, error=FAILURE)])
+    data = strict_json((tmp_path / SUMMARY).read_text(encoding="utf-8"))
+    assert data["settings"] == made.model_dump()
+    assert (data["questions"], data["failed"]) == (1, 1)
+    assert data["metrics"]["str_em"] == {"value": 50.0, "low": None, "high": None, "n": 1}
+    assert data["metrics"].keys() == values.keys()
+    assert write_summary(tmp_path, None, RECORDS).keys() == values.keys()
+    assert strict_json((tmp_path / SUMMARY).read_text(encoding="utf-8"))["settings"] is None

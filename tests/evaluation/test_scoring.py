@@ -1,0 +1,162 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from harness import question
+
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.records import Record
+from polyqa.evaluation.scoring import SUFFICIENT, Output, Scorer
+from polyqa.metrics.embedded_judge import EmbeddedJudge
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.judges import Claim
+from polyqa.metrics.long_form import score_long_answers
+from polyqa.signatures import Interpretation, Passage
+
+LONG = {"disambig_f1", "disambig_em", "str_em", "length"}
+SHORT = {"readings", "f1_answer"}
+RETRIEVED = {"mrecall@5", "answer_coverage@5"}
+GROUNDED = {"sufficient"} | {
+    f"{name}_{part}" for name in ("g_precision", "g_recall", "precision", "gold_recall") for part in ("part", "whole")
+}
+PLAIN = question("sky", ("blue",))
+BOTH = question("sky", ("blue", "grey"))
+ANSWERS = (Interpretation(question="What colour is the sky by day?", answer="blue"),)
+PASSAGES = (Passage(pid="p", title="Sky", text="By day the sky is blue."),)
+TEXT = "By day it is blue."
+
+
+class Yes:
+    """A judge that says yes to everything."""
+
+    name = "yes"
+
+    def covered(self, question: str, found: Sequence[Claim], wanted: Sequence[Claim]) -> list[bool]:
+        return [True] * len(wanted)
+
+    def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+        return [True] * len(pairs)
+
+    def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
+        return [True] * len(readings)
+
+
+@pytest.fixture(scope="module")
+def scorer(reader: Reader) -> Scorer:
+    return Scorer(reader, Yes())
+
+
+def scores(scorer: Scorer, question: Question, output: Output) -> dict[str, float]:
+    return scorer.score([question], [output])[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "output", "names"),
+    [
+        (PLAIN, Output(TEXT), LONG | SHORT | {"exact_match"}),
+        (PLAIN, Output(TEXT, ANSWERS), LONG | SHORT | {"exact_match", "answer_f1"}),
+        (BOTH, Output(TEXT), LONG | SHORT | {"edit_f1"}),
+        (BOTH, Output(TEXT, ANSWERS), LONG | SHORT | {"edit_f1", "answer_f1"}),
+        (BOTH, Output(None, ANSWERS), SHORT | {"edit_f1", "answer_f1"}),
+        (BOTH, Output(None), SHORT | {"edit_f1"}),
+        (BOTH, Output(TEXT, (), PASSAGES), LONG | SHORT | {"edit_f1"} | RETRIEVED | GROUNDED),
+        (question("sky", ("blue",), long_answers=(TEXT,)), Output(TEXT), LONG | SHORT | {"exact_match", "rouge_l"}),
+        (question("sky", ("blue",), long_answers=(TEXT,)), Output(None), SHORT | {"exact_match"}),
+    ],
+)
+def test_which_scores_a_question_allows(asked: Question, output: Output, names: set[str], scorer: Scorer) -> None:
+    found = scores(scorer, asked, output)
+    assert found.keys() == names
+    assert all(isinstance(value, float) for value in found.values())
+
+
+def test_an_annotator_with_one_reading_rules_edit_f1_out(scorer: Scorer) -> None:
+    alone = (Reading("What colour is the sky?", ("blue",)),)
+    assert "edit_f1" not in scores(scorer, question("sky", ("a", "b"), other_annotations=(alone,)), Output(TEXT))
+    several = question("sky", ("a", "b"), other_annotations=(BOTH.readings,))
+    assert "edit_f1" in scores(scorer, several, Output(TEXT))
+
+
+def test_the_best_annotator_counts_for_f1_answer(scorer: Scorer) -> None:
+    asked = question("sky", ("red", "green"), other_annotations=((Reading("?", ("blue",)),),))
+    assert scores(scorer, asked, Output(None, ANSWERS))["f1_answer"] == 1.0
+
+
+def test_a_judge_is_not_asked_without_passages_and_none_is_needed(reader: Reader) -> None:
+    output = Output(TEXT, ANSWERS, PASSAGES)
+    assert scores(Scorer(reader), BOTH, output).keys() & GROUNDED == set()
+    assert scores(Scorer(reader, Yes()), BOTH, Output(TEXT, ANSWERS)).keys() & GROUNDED == set()
+
+
+def test_the_grounded_scores_are_parts_and_wholes(scorer: Scorer) -> None:
+    found = scores(scorer, BOTH, Output(TEXT, ANSWERS, PASSAGES))
+    assert (found["g_precision_part"], found["g_precision_whole"]) == (1.0, 1.0)
+    assert (found["g_recall_part"], found["g_recall_whole"]) == (2.0, 2.0)
+    assert found["sufficient"] == 0.0
+    many = Output(TEXT, ANSWERS * SUFFICIENT, PASSAGES)
+    assert scores(scorer, BOTH, many)["sufficient"] == 1.0
+    nothing = scores(scorer, BOTH, Output("", (), PASSAGES))
+    assert (nothing["g_precision_whole"], nothing["gold_recall_part"], nothing["gold_recall_whole"]) == (0.0, 0.0, 2.0)
+
+
+def test_grounded_recall_is_held_against_all_that_was_retrieved(reader: Reader) -> None:
+    class ByPassage(Yes):
+        def supported(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[bool]:
+            return [claim.answers[0] in passage.text for claim, passage in pairs]
+
+    grey = Passage(pid="g", title="Sky", text="In the evening it is grey.")
+    few = Output(TEXT, ANSWERS, PASSAGES)
+    narrow = scores(Scorer(reader, ByPassage()), BOTH, few)
+    wide = scores(Scorer(reader, ByPassage()), BOTH, replace(few, universe=(*PASSAGES, grey)))
+    assert (narrow["g_recall_part"], narrow["g_recall_whole"]) == (1.0, 1.0)
+    assert (wide["g_recall_part"], wide["g_recall_whole"]) == (1.0, 2.0)
+
+
+def test_retrieving_and_giving_no_passage_covers_nothing_and_is_not_left_out(scorer: Scorer) -> None:
+    found = scores(scorer, BOTH, Output(TEXT, (), (), PASSAGES))
+    assert found["mrecall@5"] == found["answer_coverage@5"] == 0.0
+    assert (found["g_recall_part"], found["g_recall_whole"]) == (0.0, 2.0)
+
+
+def test_exact_match_takes_the_first_reading_and_else_the_answer(scorer: Scorer) -> None:
+    other = Interpretation(question="And by night?", answer="black")
+    assert scores(scorer, PLAIN, Output("black", (*ANSWERS, other)))["exact_match"] == 1.0
+    assert scores(scorer, PLAIN, Output("blue", (other, *ANSWERS)))["exact_match"] == 0.0
+    assert scores(scorer, PLAIN, Output("The blue."))["exact_match"] == 1.0
+    assert scores(scorer, PLAIN, Output(None))["exact_match"] == 0.0
+
+
+def test_alce_scores_the_first_line_without_citations(reader: Reader) -> None:
+    output = Output("It is blue [1].\nOr grey [2], who knows.")
+    whole, cut = (scores(Scorer(reader, alce=alce), BOTH, output) for alce in (False, True))
+    assert (whole["str_em"], cut["str_em"]) == (1.0, 0.5)
+    assert (whole["length"], cut["length"]) == (9.0, 3.0)
+    assert whole.keys() == cut.keys()
+
+
+def test_many_are_scored_as_one_by_one(scorer: Scorer) -> None:
+    asked = [PLAIN, BOTH, question("grass", ("green",), long_answers=("Green.",)), BOTH]
+    outputs = [Output(TEXT), Output(None, ANSWERS), Output("Grass is green."), Output("", ANSWERS, PASSAGES)]
+    together = scorer.score(asked, outputs)
+    for one, other, output in zip(asked, together, outputs, strict=True):
+        assert scores(scorer, one, output) == pytest.approx(other)
+    long = score_long_answers([TEXT, "Grass is green."], [PLAIN, asked[2]], scorer.reader)
+    assert [one.disambig.f1 for one in long] == [together[0]["disambig_f1"], together[2]["disambig_f1"]]
+    assert long[1].rouge_l == together[2]["rouge_l"]
+    assert scorer.score([], []) == []
+
+
+def test_questions_and_outputs_come_in_pairs(scorer: Scorer) -> None:
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        scorer.score([PLAIN, BOTH], [Output(TEXT)])
+
+
+def test_every_column_is_made_of_scores_that_are_given(reader: Reader, encoder: Encoder) -> None:
+    scorer = Scorer(reader, EmbeddedJudge(reader, encoder))
+    output = Output(TEXT, ANSWERS, PASSAGES)
+    given = set()
+    for asked in (question("sky", ("blue",), long_answers=(TEXT,)), BOTH):
+        given |= scores(scorer, asked, output).keys()
+    given |= {"failed", "calls", "input_tokens", "output_tokens", "seconds"} & {*Record.model_fields, "failed"}
+    assert {name for column in COLUMNS.values() for name in column.scores} <= given

@@ -1,0 +1,122 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from openai_server import serve
+
+from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
+from polyqa.colbert_index.store import checkpoint_home
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import ExtractiveEngine
+
+Run = Callable[..., tuple[int, str, str]]
+CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
+
+
+@pytest.fixture(scope="module")
+def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "checkpoints").symlink_to(checkpoint_home())
+    build_index(read_corpus(CORPUS)[:6], folder / "indexes" / "six", encoder=encoder, progress=False)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYQA_HOME", str(home))
+
+
+@pytest.fixture
+def built(run: Run, home: Path) -> Path:
+    place = home / "indexes" / "six" / "questions"
+    if not place.exists():
+        code, printed, err = run("questions", "build", "--index", "six")
+        assert code == 0, err
+        assert printed.startswith("6 passages, ")
+        assert str(place) in printed.replace("\n", "")
+        assert "6/6" in err
+    return place
+
+
+def test_search_prints_questions_and_passages(built: Path, run: Run) -> None:
+    code, printed, _ = run("questions", "search", "Who designed the lighthouse?", "--index", "six", "-k", "3")
+    assert code == 0
+    assert printed.splitlines()[0].split() == ["score", "question", "answers", "passages"]
+    assert len(printed.splitlines()) == 4
+    for by in ("max", "count"):
+        for ranking in ("dense", "bm25"):
+            words = ("--index", "six", "--by", by, "--ranking", ranking, "--json")
+            code, printed, _ = run("questions", "search", "When was the lighthouse built?", *words)
+            assert code == 0
+            found = json.loads(printed)
+            assert {one["pid"] for one in found} <= {one.pid for one in ColBERTIndex("six").passages}
+            scores = [one["score"] for one in found]
+            assert scores == sorted(scores, reverse=True)
+            assert found
+
+
+def test_info_says_how_it_was_made(built: Path, run: Run) -> None:
+    code, printed, _ = run("questions", "info", "--index", "six", "--check")
+    assert code == 0
+    for part in ("6 of 6 passages", "polyqa/extractive", "all-MiniLM-L6-v2 (384 dimensions)", "verified"):
+        assert part in printed
+    code, printed, _ = run("questions", "info", "--index", "six", "--json")
+    assert json.loads(printed)["index"] == ColBERTIndex("six").fingerprint
+
+
+def test_a_sample_goes_to_another_place(built: Path, run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "some"
+    code, printed, _ = run("questions", "build", "--index", "six", "--limit", "4", "--out", str(out))
+    assert code == 0
+    assert printed.startswith("4 passages, ")
+    code, printed, _ = run("questions", "info", "--index", "six", "--questions", str(out))
+    assert code == 0
+    assert "4 of 6 passages" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["build", "--index", "six"], "--overwrite"),
+        (["build", "--index", "none"], "no index at"),
+        (["build", "--index", "six", "--overwrite", "--engine", "spark"], "local or ray"),
+        (["search", "When?", "--index", "six", "--by", "mean"], "--by is questions, max or count"),
+        (["search", "When?", "--index", "six", "--ranking", "sparse"], "--ranking is dense or bm25"),
+        (["search", " ", "--index", "six"], "question is empty"),
+        (["info", "--index", "six", "--questions", "/nowhere"], "polyqa questions build"),
+    ],
+)
+def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], told: str) -> None:
+    code, _, err = run("questions", *words)
+    assert code == 2
+    assert told in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_reader_that_is_not_there_costs_no_call(run: Run, home: Path, tmp_path: Path) -> None:
+    with serve(ExtractiveEngine()) as server:
+        words = ("--lm", "openai/writer", "--api-base", server.base, "--reader", "/nowhere/reader")
+        code, _, err = run("questions", "build", "--index", "six", "--out", str(tmp_path / "some"), *words)
+        assert (code, "/nowhere/reader" in err) == (2, True), err
+        code, _, err = run("adapt", str(CORPUS), "--program", "rac", "--out", str(tmp_path / "made"), "--yes", *words)
+        assert (code, "/nowhere/reader" in err) == (2, True), err
+    assert server.requests == []
+    assert not (home / "indexes" / "made").exists()
+
+
+def test_ask_answers_from_the_questions(built: Path, run: Run) -> None:
+    code, printed, err = run("ask", "Who designed the lighthouse?", "--program", "sixpaq", "--index", "six", "--json")
+    assert code == 0, err
+    assert json.loads(printed)["answer"]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; import polyqa.cli; "
+        "print([name for name in ('torch', 'dspy', 'pydantic', 'lancedb', 'ray', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

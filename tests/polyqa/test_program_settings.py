@@ -1,0 +1,70 @@
+import re
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polyqa
+from polyqa.programs import PROGRAMS
+from polyqa.settings import checked_settings, setting_types
+from polyqa.signatures import PolyqaError
+
+
+@pytest.mark.parametrize("text", ["False", "false", "FALSE", "no", "off", " false "])
+def test_a_text_that_means_false_is_false(text: str) -> None:
+    assert polyqa.load("toc", pruning=text).pruning is False
+    assert checked_settings("verdict", {"keep_outliers": text}) == {"keep_outliers": False}
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "taken"),
+    [
+        ("rac", {"passages": "3"}, {"passages": 3}),
+        ("rac", {"passages": np.int64(3)}, {"passages": 3}),
+        ("diva", {"useful_at": 0}, {"useful_at": 0.0}),
+        ("toc", {"pruning": "True", "depth": 2}, {"pruning": True, "depth": 2}),
+        ("auto", {"rule": "never"}, {"rule": "never"}),
+        ("self-rag", {"weights": [1, 1, 0.5]}, {"weights": (1.0, 1.0, 0.5)}),
+    ],
+)
+def test_values_become_the_types_of_the_constructor(program: str, given: Any, taken: Any) -> None:
+    found = checked_settings(program, given)
+    assert found == taken
+    assert [type(value) for value in found.values()] == [type(value) for value in taken.values()]
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "told"),
+    [
+        (
+            "toc",
+            {"pruning": "maybe"},
+            "The setting pruning of toc is true or false, not 'maybe'; its settings: passages",
+        ),
+        ("toc", {"pruning": 2}, "The setting pruning of toc is true or false, not 2;"),
+        ("toc", {"pruning": None}, "The setting pruning of toc is true or false, not None;"),
+        ("rac", {"passages": 2.5}, "The setting passages of rac is int, not 2.5; its settings: passages (int), cand"),
+        ("rac", {"passages": True}, "The setting passages of rac is int, not True;"),
+        ("rac", {"passages": "9" * 10_000}, "The setting passages of rac is int, not '999"),
+        ("auto", {"rule": "oracle"}, "is both or typing or spread or never, not 'oracle'"),
+        ("self-rag", {"weights": "1,1,1"}, "is tuple[float, float, float], not '1,1,1'"),
+        ("diva", {"useful_at": 10**400}, "The setting useful_at of diva is float, not 1000"),
+        ("rac", {"retriever": "x"}, "rac has no setting 'retriever'; its settings: passages (int), candidates (int)."),
+        ("rac", {"encoding": "x"}, "rac has no setting 'encoding'"),
+        ("closed-book", {"passages": 2}, "closed-book has no setting 'passages'; its settings: none."),
+    ],
+)
+def test_what_does_not_fit_is_explained(program: str, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolyqaError, match=re.escape(told)) as caught:
+        polyqa.load(program, **given)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_setting_is_named_as_something_that_is_given_beside_it(name: str) -> None:
+    beside = {
+        parameter for face in (polyqa.load, polyqa.evaluate, polyqa.compile) for parameter in signature(face).parameters
+    }
+    assert not setting_types(name).keys() & beside

@@ -1,0 +1,140 @@
+from collections.abc import Sequence
+
+import pytest
+
+from polyqa.embedded_models import Encoder, Reader
+from polyqa.metrics.gold import Question, Reading
+from polyqa.question_db import GeneratedQuestion
+from polyqa.question_db.families import base_names, without_qualifier
+from polyqa.question_db.training_set import long_answer, pick_passages, split_questions, training_questions
+from polyqa.signatures import Passage, PolyqaError
+
+CORPUS = [
+    Passage(
+        pid="a", title="Mill Bridge (Ely)", text="It was opened in 1894 by Ida Berg. The bridge is 90 metres long."
+    ),
+    Passage(
+        pid="b",
+        title="Mill Bridge (Bath)",
+        text="It opened on 3 May 1902. It was closed in 1950. Bath Abbey lies behind it.",
+    ),
+    Passage(pid="c", title="Mill Road Bridge", text="The Mill Road Bridge was opened in 1964."),
+    Passage(pid="d", title="Dean Tunnel", text="Dean Tunnel was opened in 1771. It was designed by Max Moe."),
+    Passage(pid="e", title="Sand Tunnel", text="Sand Tunnel was opened in 1802."),
+]
+TEXTS = {passage.pid: passage for passage in CORPUS}
+
+
+def made(question: str, answer: str, pid: str) -> GeneratedQuestion:
+    return GeneratedQuestion(question=question, answers=(answer,), pids=(pid,))
+
+
+ELY = made("When was Mill Bridge (Ely) opened?", "1894", "a")
+BATH = made("When did Mill Bridge (Bath) open?", "3 May 1902", "b")
+ROAD = made("When was the Mill Road Bridge opened?", "1964", "c")
+DEAN = made("When was Dean Tunnel opened?", "1771", "d")
+SAND = made("When was Sand Tunnel opened?", "1802", "e")
+
+
+def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Reader, seed: int = 0) -> list[Question]:
+    return training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed)
+
+
+def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
+    (question,) = group([ELY, BATH, ROAD], encoder, reader)
+    assert question.question == "When did Mill Bridge open?"
+    assert [(one.question, one.short_answers, one.pid) for one in question.readings] == [
+        (ELY.question, ("1894",), "a"),
+        (BATH.question, ("3 May 1902",), "b"),
+        (ROAD.question, ("1964",), "c"),
+    ]
+    assert question.long_answers == (
+        "Mill Bridge (Ely) was opened in 1894 by Ida Berg. Mill Bridge (Bath) opened on 3 May 1902. "
+        "The Mill Road Bridge was opened in 1964.",
+    )
+    assert question.ambiguity == "subject"
+    assert question.reason == "“Mill Bridge” may stand for Mill Bridge (Ely), Mill Bridge (Bath), Mill Road Bridge."
+
+
+def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
+    closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
+    assert group([DEAN, SAND], encoder, reader) == []
+    assert group([ELY, closed], encoder, reader) == []
+    assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
+
+
+def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
+    same = made("When was Mill Bridge (Bath) opened?", "1894", "b")
+    assert group([ELY, same], encoder, reader) == []
+
+
+def test_plain_questions_stand_beside_up_to_half_as_many_again(encoder: Encoder, reader: Reader) -> None:
+    length = made("How long is Mill Bridge (Ely)?", "90 metres", "a")
+    maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
+    drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
+    for questions in drawn:
+        assert [len(one.readings) for one in questions] == [2, 1]
+        assert questions[1].ambiguity == "none"
+        assert questions[1].readings[0].question == questions[1].question
+    assert len({questions[1].question for questions in drawn}) > 1
+    assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
+
+
+def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:
+    wrong = made("When did Mill Bridge (Bath) open?", "Bath Abbey", "b")
+    (question,) = group([ELY, wrong, ROAD], encoder, reader)
+    assert [one.pid for one in question.readings] == ["a", "c"]
+
+
+def test_a_question_without_its_qualifier_is_no_reading(encoder: Encoder, reader: Reader) -> None:
+    bare = made("When did Mill Bridge open?", "3 May 1902", "b")
+    assert [one.pid for question in group([ELY, bare, ROAD], encoder, reader) for one in question.readings] == [
+        "a",
+        "c",
+    ]
+
+
+def test_names_are_shared_by_their_last_word() -> None:
+    assert base_names(CORPUS) == {
+        "a": "Mill Bridge",
+        "b": "Mill Bridge",
+        "c": "Mill Bridge",
+        "d": "Dean Tunnel",
+        "e": "Sand Tunnel",
+    }
+    assert without_qualifier("Who runs the tunnel?", "Dean Tunnel", "Dean Tunnel") is None
+
+
+def test_sentences_of_the_reference_answer_are_understood_by_themselves() -> None:
+    readings = [
+        Reading("How long is Mill Bridge (Ely)?", ("90 metres",), "a"),
+        Reading("When was Mill Bridge (Bath) closed?", ("1950",), "b"),
+    ]
+    assert long_answer(readings, TEXTS) == "Mill Bridge (Ely) is 90 metres long. Mill Bridge (Bath) was closed in 1950."
+
+
+def test_passages_that_share_a_name_are_picked_first() -> None:
+    assert {passage.pid for passage in pick_passages(CORPUS, 3)} == {"a", "b", "c"}
+    assert len(pick_passages(CORPUS, 4)) == 4
+    assert pick_passages(CORPUS, 99) == CORPUS
+
+
+def plain(id: str, *pids: str) -> Question:
+    return Question(id, f"What is {id}?", tuple(Reading(f"What is {id}?", ("it",), pid) for pid in pids))
+
+
+def test_questions_about_one_passage_stay_on_one_side() -> None:
+    questions = [plain("q1", "a", "b"), plain("q2", "c"), plain("q3", "b"), plain("q4", "d"), plain("q5", "d", "c")]
+    for seed in range(10):
+        train, held_out = split_questions(questions, seed=seed)
+        assert {one.id for one in train} | {one.id for one in held_out} == {"q1", "q2", "q3", "q4", "q5"}
+        sides = [{reading.pid for one in side for reading in one.readings} for side in (train, held_out)]
+        assert not sides[0] & sides[1]
+        assert train
+        assert held_out
+    without = [Question(f"q{n}", f"What is {n}?", (Reading("What?", ("it",)),)) for n in range(10)]
+    train, held_out = split_questions(without)
+    assert (len(train), len(held_out)) == (6, 4)
+    assert split_questions(without, seed=1) != split_questions(without, seed=2)
+    with pytest.raises(PolyqaError, match="cannot be split"):
+        split_questions([plain("q1", "a"), plain("q2", "a")])

@@ -1,0 +1,83 @@
+"""Rooms, arrows and names: the layout of docs/concepts/layout.md, as tests."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polyqa
+
+ROOT = Path(polyqa.__file__).resolve().parents[1]
+# From the ground up: a room imports only rooms above its own line here. `polyqa` itself stands on all of them.
+ROOMS = (
+    "signatures",
+    "embedded_models",
+    "metrics",
+    "colbert_index",
+    "engines",
+    "question_db",
+    "programs",
+    "artifacts",
+    "evaluation",
+    "optimizers",
+    "training",
+)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+            modules = [
+                f"{node.module}.{alias.name}" if node.module == "polyqa" else node.module for alias in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        rooms |= {(*module.split("."), "")[1] or "polyqa" for module in modules if module.split(".")[0] == "polyqa"}
+    return rooms
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_arrows_point_one_way(room: str) -> None:
+    below = {room, *ROOMS[: ROOMS.index(room)]}
+    for path in (ROOT / room).rglob("*.py"):
+        assert imported_rooms(path) <= below, f"{path.relative_to(ROOT)} imports {imported_rooms(path) - below}"
+
+
+def test_nobody_imports_the_experiments() -> None:
+    paths = [path for room in (*ROOMS, "polyqa") for path in (ROOT / room).rglob("*.py")]
+    assert len(paths) > 100
+    assert [path for path in paths if "benchmarks" in imported_rooms(path)] == []
+
+
+def test_every_folder_of_code_is_a_room() -> None:
+    own = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert own == {*ROOMS, "benchmarks", "polyqa"}
+
+
+def test_every_room_is_imported_as_polyqa_and_as_nothing_else(tmp_path: Path) -> None:
+    script = (
+        "import importlib, importlib.util, sys\n"
+        f"for room in {(*ROOMS, 'benchmarks')!r}:\n"
+        "    importlib.import_module(f'polyqa.{room}')\n"
+        "    assert importlib.util.find_spec(room) is None, room\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_a_users_own_folders_are_no_matter(tmp_path: Path) -> None:
+    for name in ("metrics", "programs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("mine = True\n")
+    script = "import metrics, programs, polyqa.metrics.dr, polyqa.programs; assert metrics.mine and programs.mine"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_lazy_names_resolve_and_unknown_ones_do_not() -> None:
+    for name in polyqa.__all__:
+        assert getattr(polyqa, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = polyqa.nothing

@@ -1,0 +1,127 @@
+"""Model cards: what a model is, what it was made of, how good it is, how to make it again."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from polyqa.embedded_models.compact import COMPACT_FILE
+
+_LICENCE = (
+    "Licence of the encoder: Apache-2.0. Training text: SQuAD, ASQA, AmbigNQ and Wikipedia, CC BY-SA; none of it is in "
+    "the weights' folder."
+)
+
+
+def reader_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> str:
+    """Return the card of a span reader from the report of its training and the folder that it filled."""
+    small, half = out / "shipped" / COMPACT_FILE, out / "model" / "model.safetensors"
+    lines = [
+        "# Span reader with a null answer",
+        "",
+        f"Fine-tuned from `{Path(report['settings']['init']).name}` by `polyqa.training.train_reader`; matrices in "
+        f"int8 with a scale per row, {_megabytes(small)} MB (float16: {_megabytes(half)} MB). The answer is empty iff "
+        "null score − best span score > threshold.",
+        "",
+        *_table(
+            ("questions", "without answer", "threshold", *_READER_COLUMNS.values()),
+            [
+                (name, *_reader_row(report[key]))
+                for name, key in (
+                    ("calibration", "calibration"),
+                    ("evaluation", "evaluation"),
+                    ("evaluation, float16", "evaluation_float16"),
+                )
+                if key in report
+            ],
+        ),
+        "",
+        _threshold(report),
+    ]
+    if "evaluation" in report:
+        seconds = report["evaluation"]["seconds_per_1000_pairs"]
+        lines.append(f"Reading takes {seconds:.1f} s per 1,000 question-context pairs on the machine that trained it.")
+    return "\n".join([*lines, "", *_making(report, command)]) + "\n"
+
+
+def _threshold(report: dict[str, Any]) -> str:
+    chosen = f"The null threshold {report['null_threshold']:.2f} was chosen on the"
+    if "calibration" in report:
+        return f"{chosen} calibration questions (articles that were not trained on), not on the evaluation's."
+    if "evaluation" in report:
+        return f"{chosen} evaluation's questions; each article's figures are made with the best one of the others."
+    return "The null threshold is 0: nothing was held out to choose it on."
+
+
+def colbert_card(report: dict[str, Any], weights: Path, command: Sequence[str]) -> str:
+    """Return the card of a ColBERT checkpoint from the report of its training."""
+    rows = [
+        (name, str(report[key]["questions"]), f"{report[key]['ac_at_5']:.1f}", f"{report[key]['mrecall_at_5']:.1f}")
+        for name, key in (
+            ("before training", "before"),
+            ("after training, float32", "after"),
+            ("after training, int8", "after_int8"),
+        )
+    ]
+    queries = ", ".join(f"{count} {source}" for source, count in report["queries"].items())
+    lines = [
+        "# ColBERT checkpoint",
+        "",
+        f"Late interaction from `{Path(report['settings']['init']).name}` by `polyqa.training.train_colbert`. What was "
+        f"trained is {_megabytes(weights)} MB in int8, a scale per row; the rest is in the encoder's own package.",
+        "",
+        *_table(("questions", "AC@5", "MRecall@5"), rows),
+        "",
+        "The questions are items of the training set that were kept out; each ranks a pool of its nearest passages, "
+        "and only answers that the pool holds count.",
+        "",
+        f"Queries: {queries}.",
+        "",
+    ]
+    return "\n".join([*lines, *_making(report, command)]) + "\n"
+
+
+_READER_COLUMNS = {
+    "answerable_em": "answerable EM",
+    "answerable_f1": "answerable F1",
+    "overall_em": "overall EM",
+    "overall_f1": "overall F1",
+    "kept_f1": "answerable F1, null allowed",
+    "null_accuracy": "null accuracy",
+}
+
+
+def _reader_row(scores: dict[str, Any]) -> tuple[str, ...]:
+    counts = (str(scores["questions"]), str(scores["without_answer"]), f"{scores['threshold']:.2f}")
+    return (*counts, *(f"{scores[name]:.1f}" for name in _READER_COLUMNS))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    head = f"| | {' | '.join(columns)} |"
+    return [head, "|---" * (len(columns) + 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _making(report: dict[str, Any], command: Sequence[str]) -> list[str]:
+    recipe = report["recipe"]
+    shown = " ".join(shlex.quote(_plain(part)) for part in command)
+    return [
+        f"{recipe['epochs']} epochs, AdamW, peak learning rate {recipe['peak']:g}, warmup {recipe['warmup']:g}, seed "
+        f"{recipe['seed']}. Made again by:",
+        "",
+        "```sh",
+        shown,
+        "```",
+        "",
+        "![training curve](curve.svg)",
+        "",
+        _LICENCE,
+    ]
+
+
+def _plain(argument: str) -> str:
+    # Folders of the machine that trained it are nobody's business.
+    return Path(argument).name if "/" in argument else argument
+
+
+def _megabytes(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.1f}"

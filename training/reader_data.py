@@ -1,0 +1,154 @@
+"""Makes more training data for the reader: ``python -m polyqa.training.reader_data --help``.
+
+Three ways, all with files of SQuAD 2.0's format as the result. ``long-answers``: the readings of an
+ambiguous question over the long answer that people wrote to it, which holds the answers of the other
+readings too. ``pairs``: questions with the sentence that answers them but without a marked answer; a
+reader marks it, and what it is unsure of is left out. ``unanswerable``: answerable questions that a rule
+changed so that their paragraph does not answer them.
+"""
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import TrainingError
+from .files import read_lines
+from .lexical import Lexical
+from .questions import Asked, read_questions, without_held_out
+from .squad import Example, read_squad, write_squad
+from .text import best_place
+from .unanswerable import repeated, twisted_examples
+
+app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
+
+
+def over_long_answers(questions: Sequence[Asked]) -> list[Example]:
+    """Return the readings whose answer stands in the long answer, each asked of it."""
+    examples = []
+    for number, asked in enumerate(questions):
+        if not asked.long_answer or len(asked.answers) != 1:
+            continue
+        place = best_place(asked.question, asked.aliases, asked.long_answer)
+        if place is not None:
+            name = f"long-{number}"
+            examples.append(Example(name, asked.question, asked.long_answer, (place,), asked.root))
+    return examples
+
+
+def over_sentences(
+    pairs: Sequence[tuple[str, str]], marked: Sequence[tuple[int, str] | None], seed: int
+) -> list[Example]:
+    """Return each question over its sentence between the two that share most words with it.
+
+    Parameters
+    ----------
+    pairs
+        Questions and the sentences that answer them.
+    marked
+        Where the answer stands in the sentence; ``None`` leaves the pair out.
+    """
+    chance = random.Random(seed)
+    texts = list(dict.fromkeys(sentence for _, sentence in pairs))
+    near = Lexical(texts).search([question for question, _ in pairs], 6)
+    examples = []
+    for number, ((question, sentence), place, hits) in enumerate(zip(pairs, marked, near, strict=True)):
+        if place is None:
+            continue
+        start, answer = place
+        others = [texts[hit] for hit in hits if texts[hit] != sentence and answer.lower() not in texts[hit].lower()][:2]
+        parts = [*others, sentence]
+        chance.shuffle(parts)
+        before = sum(len(part) + 1 for part in parts[: parts.index(sentence)])
+        examples.append(
+            Example(f"pair-{number}", question, " ".join(parts), ((before + start, answer),), f"pair-{number}")
+        )
+    return examples
+
+
+def drawn(examples: Sequence[Example], most: int | None, seed: int) -> list[Example]:
+    """Return at most so many of the examples, in their order."""
+    if most is None or most >= len(examples):
+        return list(examples)
+    return [examples[place] for place in sorted(random.Random(seed).sample(range(len(examples)), most))]
+
+
+@app.command("long-answers")
+def long_answers(
+    questions: Annotated[list[Path], typer.Option("--questions", help="ASQA training file; repeat for more.")],
+    held_out: Annotated[list[Path], typer.Option("--held-out", help="Questions to keep out; repeat for more.")],
+    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
+    most: Annotated[int | None, typer.Option(help="At most so many questions, drawn.")] = None,
+    seed: Annotated[int, typer.Option(help="For the draw.")] = 0,
+) -> None:
+    """Readings over the long answer to their ambiguous question."""
+    held = [asked for path in held_out for asked in read_questions(path)]
+    kept = without_held_out([asked for path in questions for asked in read_questions(path)], held)
+    examples = drawn(over_long_answers(kept), most, seed)
+    write_squad(examples, out)
+    typer.echo(f"{len(examples)} questions over long answers → {out}")
+
+
+@app.command("pairs")
+def sentence_pairs(
+    pairs: Annotated[Path, typer.Option(help="JSONL with question and passage (the answering sentence).")],
+    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
+    reader: Annotated[str | None, typer.Option(help="Reader that marks the answers; default: the shipped one.")] = None,
+    share: Annotated[float, typer.Option(help="Share of the pairs that is kept, the surest first.")] = 0.7,
+    most: Annotated[int | None, typer.Option(help="At most so many questions, drawn.")] = None,
+    seed: Annotated[int, typer.Option(help="For the order of the sentences and the draw.")] = 0,
+) -> None:
+    """Questions over their answering sentence, marked by a reader."""
+    from polyqa.embedded_models.reader import EMBEDDED_READER, Reader
+
+    found = [(row["question"].strip(), row["passage"]) for row in read_lines(pairs, "question", "passage")]
+    readings = Reader(reader or EMBEDDED_READER, precision="auto").read(found, keep=2)
+    # The lead of the best span over the next, not its score: long questions score low everywhere.
+    leads = [
+        (own.spans[0].score - own.spans[1].score if len(own.spans) > 1 else 0.0) if own.spans else float("-inf")
+        for own in readings
+    ]
+    least = sorted(leads, reverse=True)[: max(1, int(share * len(leads)))][-1]
+    marked = [
+        (own.spans[0].start, own.spans[0].text) if own.spans and lead >= least else None
+        for own, lead in zip(readings, leads, strict=True)
+    ]
+    examples = drawn(over_sentences(found, marked, seed), most, seed)
+    write_squad(examples, out)
+    typer.echo(f"{len(examples)} of {len(found)} pairs → {out}")
+
+
+@app.command("unanswerable")
+def unanswerable(
+    questions: Annotated[list[Path], typer.Option("--questions", help="SQuAD 2.0 training file; repeat for more.")],
+    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
+    share: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the answerable questions that is tried.")
+    ] = 0.6,
+    copies: Annotated[
+        int, typer.Option(min=0, help="How often the unanswerable questions that people wrote go into the file, too.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Answerable questions with a name, year or word exchanged, so that their paragraph holds no answer."""
+    found = [example for path in questions for example in read_squad(path)]
+    made = twisted_examples(found, share, seed)
+    again = list(repeated(found, copies))
+    write_squad([*made, *again], out)
+    typer.echo(f"{len(made)} changed questions and {len(again)} copies of people's → {out}")
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit code 2."""
+    try:
+        app()
+    except TrainingError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
