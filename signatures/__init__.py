@@ -1,33 +1,17 @@
-"""One `dspy.Signature` per language-model call, and the types that they share."""
+"""One `dspy.Signature` per language-model call, a file per system, and the types that they share."""
 
-from .ambiguity import TypeAmbiguity
-from .answer_detection import DetectAnswers
-from .clarification import ExtractInterpretations
-from .closed_book import AnswerClosedBook
-from .deduplication import FindDistinct
+from .auto import LocateAnswer
+from .clarification import ExtractInterpretations, WriteLongFormAnswer
+from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
+from .crag import GradePassage, RewriteQuery
+from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation
 from .errors import PolyqaError
-from .grades import Grade, Support
-from .grounded_interpretation import InterpretPassage
-from .location import LocateAnswer
-from .long_form import WriteLongFormAnswer
-from .matching import MatchInterpretations
-from .passage_grading import GradePassage
-from .passage_selection import SelectPassages
-from .pseudo_interpretations import InferPseudoInterpretations
-from .query_rewriting import RewriteQuery
-from .question_generation import GenerateQuestion
-from .question_refinement import RefineQuestion
-from .question_revision import ReviseQuestion
-from .question_selection import SelectQuestions
-from .refined_answer import AnswerRefined
-from .relaxation import RelaxQuery
-from .retrieval_decision import DecideRetrieval
-from .segment_critique import CritiqueSegment
-from .segment_drafting import DraftSegment
-from .self_verification import VerifyAgainstRoot
-from .support import VerifySupport
-from .types import AmbiguityType, Coverage, Interpretation, Passage, render_passages
-from .verification import VerifyInterpretation
+from .jpr import SelectPassages
+from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
+from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
+from .tree_of_clarifications import VerifyAgainstRoot
+from .types import AmbiguityType, Coverage, Grade, Interpretation, Passage, Support, render_passages
+from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
 
 __all__ = [
     "AmbiguityType",

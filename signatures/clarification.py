@@ -1,12 +1,12 @@
-"""Retrieval-augmented clarification (RAC): Tree of Clarifications, section 3.1; DIVA's I_e
-(equation 1, Table 10).
-"""
+"""Retrieval-augmented clarification, RAC: the two calls of Tree of Clarifications (sections 3.1 and 3.3) and DIVA."""
 
 import dspy
 
 from .lenient import Interpretations
+from .types import Interpretation
 
 
+# DIVA's I_e (equation 1, Table 10).
 class ExtractInterpretations(dspy.Signature):
     """Find every reading of the question that the passages answer.
 
@@ -19,3 +19,18 @@ class ExtractInterpretations(dspy.Signature):
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     interpretations: Interpretations = dspy.OutputField(desc="as many distinct readings as the passages answer")
+
+
+# DIVA's I_g (equation 2, Table 11).
+class WriteLongFormAnswer(dspy.Signature):
+    """Write one answer of at least three sentences that covers every reading of the question.
+
+    Say first what the question may mean, then give each reading's short answer in a sentence that
+    makes clear which reading it belongs to, with the facts from the passages that a reader needs to
+    tell them apart. Do not add facts that stand neither in the passages nor in the readings.
+    """
+
+    passages: str = dspy.InputField(desc="numbered passages, title | text")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    interpretations: list[Interpretation] = dspy.InputField(desc="its readings with their short answers")
+    answer: str = dspy.OutputField(desc="the long-form answer")

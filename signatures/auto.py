@@ -1,4 +1,4 @@
-"""The short road of polyqa's router: one answer, and whether the passages give another."""
+"""The short way of polyqa's router, Auto: one answer, and whether the passages give another."""
 
 import dspy
 

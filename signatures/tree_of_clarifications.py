@@ -1,4 +1,4 @@
-"""Tree of Clarifications' self-verification (section 3.2, appendix C.3): does a node still answer the root?
+"""Tree of Clarifications (Kim et al., 2023): its self-verification (section 3.2, appendix C.3).
 
 The root question comes first: it is the same for all nodes of a tree, so a provider can cache the prefix.
 """

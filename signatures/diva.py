@@ -1,0 +1,56 @@
+"""DIVA (In et al., 2024, https://arxiv.org/abs/2409.02361): what is ambiguous, what it could mean, is it answered."""
+
+import dspy
+
+from .lenient import AmbiguityTypes, Questions, YesNo
+
+
+# Ambiguity detection, I_a (section 3.2, Table 7).
+class TypeAmbiguity(dspy.Signature):
+    """Say which part of the question leaves its meaning open, and what it could refer to.
+
+    The kinds of ambiguity are:
+    AmbSub: it is unclear who or what the question is about (several people, works or places share
+    the name; men or women).
+    AmbObj: it is unclear which thing is asked for, or which thing the action is done to.
+    AmbPred: it is unclear what the verb means (a film can come out at a festival or in cinemas; a
+    part can be acted or voiced).
+    AmbTime: it is unclear which year, season or edition is meant, and the answer changes with it.
+    AmbLoc: it is unclear which country, region or place is meant, and the answer differs there.
+    N/A: the question has one plain meaning.
+    Give the reason first, in one or two sentences that quote the unclear words and name what they
+    could mean; then every kind that applies.
+    """
+
+    question: str = dspy.InputField(desc="a question as a person typed it")
+    reason: str = dspy.OutputField(desc="the unclear words and what they could mean")
+    ambiguity_types: AmbiguityTypes = dspy.OutputField(desc="every kind of ambiguity that applies")
+
+
+# Pseudo-interpretation inference, I_p (section 3.2, equation 3, Table 8).
+class InferPseudoInterpretations(dspy.Signature):
+    """Rewrite the question into the distinct questions that the person may have meant.
+
+    Follow the reason: it says which words are unclear and what they could mean. Each rewritten
+    question keeps the wording of the original, settles the unclear words in one way, and can be
+    understood without the others. They are used to search for passages, so name things as a text
+    about them would. If the question has one plain meaning, repeat it.
+    """
+
+    question: str = dspy.InputField(desc="the ambiguous question")
+    reason: str = dspy.InputField(desc="why it is ambiguous")
+    pseudo_interpretations: Questions = dspy.OutputField(desc="two to six distinct questions, the likeliest first")
+
+
+# Retrieval verification, I_v (section 3.3, equation 7, Table 9). The passages come first: they are the same for all
+# interpretations of a question, so a provider can cache the prefix.
+class VerifyInterpretation(dspy.Signature):
+    """Say whether the passages contain the answer to the question: Yes or No.
+
+    Yes only if a reader who knows nothing else could answer this very question, with its year,
+    place and meaning, from the passages.
+    """
+
+    passages: str = dspy.InputField(desc="numbered passages, title | text")
+    question: str = dspy.InputField(desc="one interpretation of an ambiguous question")
+    answerable: YesNo = dspy.OutputField(desc="whether the passages hold the answer")

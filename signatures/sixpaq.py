@@ -1,0 +1,62 @@
+"""SIXPAQ (Sun et al., 2023, https://arxiv.org/abs/2308.08661): questions made from a corpus, and their choice."""
+
+import dspy
+
+from .lenient import Answers, Numbers
+
+
+# First step, answer detection (section 3.1.2): what in a passage may be asked for.
+class DetectAnswers(dspy.Signature):
+    """List the short spans of the passage that a person might ask for.
+
+    Good spans are dates and years, names of people and places, numbers with what they count, names of
+    works and things. Copy each span letter by letter, as short as it can be understood, and leave out
+    the title of the passage itself. At most eight, the most telling first.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    answers: Answers = dspy.OutputField(desc="short spans copied from the passage, [] if there is none")
+
+
+# Second step, question generation (section 3.1.3): one question for one answer.
+class GenerateQuestion(dspy.Signature):
+    """Write the question that the passage answers with exactly this span.
+
+    Ask as a person would who has not seen the passage: one short sentence that names its subject and
+    does not give the answer away. Write None if no natural question leads to this span.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    answer: str = dspy.InputField(desc="a span of the passage")
+    question: str = dspy.OutputField(desc="one question, or None")
+
+
+# Revision (section 3.3.1): facts of the passage move into the question until it stands alone.
+class ReviseQuestion(dspy.Signature):
+    """Rewrite the question so that it can be understood, and means one thing, without the passage.
+
+    Put the name of its subject where a pronoun or a bare noun stands. If the title carries a qualifier
+    in brackets, add it to the name. Keep everything else; never let the answer slip in. Repeat the
+    question if nothing is missing.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    question: str = dspy.InputField(desc="a question that the passage answers")
+    answer: str = dspy.InputField(desc="its answer")
+    revised_question: str = dspy.OutputField(desc="the question that stands on its own")
+
+
+# Which retrieved questions are readings of the asked one: the choice that the paper's trained reader makes by
+# itself (section 3.3.2).
+class SelectQuestions(dspy.Signature):
+    """Say which of the candidate questions are readings of the asked question.
+
+    A candidate was found because its wording is near; keep it only if a person who asked the question
+    may have meant it, so that its answer belongs into a complete answer. Leave out those that ask for
+    something else, or about someone else than the question can mean, and those that repeat the answer
+    of one that you keep.
+    """
+
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    candidates: str = dspy.InputField(desc="numbered candidates, question | answer")
+    kept: Numbers = dspy.OutputField(desc="numbers of the candidates to keep, [] if none is a reading")
