@@ -1,16 +1,29 @@
 # Two commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests.
+# `make fuzz MINUTES=60` runs the property tests again and again, each time with a new seed, until the time is over;
+# `make fuzz SEED=7` runs them once, with that seed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 QUESTION ?= When did Titanic come out?
+MINUTES ?= 10
+SEED ?=
 
-.PHONY: ask test lint setup clean
+.PHONY: ask test fuzz lint setup clean
 
 ask: $(VENV)/.ready
 	@$(BIN)/polyqa ask "$(QUESTION)"
 
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.ready-dev
+	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
+	while seed="$(SEED)"; seed=$${seed:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+		echo "seed $$seed"; \
+		$(BIN)/python -m pytest -qx -m hypothesis --hypothesis-profile=long --hypothesis-seed=$$seed $(TESTS) \
+			|| { echo "to repeat it: make fuzz SEED=$$seed"; exit 1; }; \
+		[ -z "$(SEED)" ] && [ $$(date +%s) -lt $$end ]; \
+	do :; done
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

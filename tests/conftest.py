@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.embedded_models import Encoder, Reader
@@ -18,6 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The batches are small: where cores are shared, a second thread of torch spends its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Property tests draw the same examples on every run, so that a change is what makes a test fail; `make fuzz` draws
+# others (--hypothesis-profile=long --hypothesis-seed=N). Neither keeps a database, and a busy machine is no failure.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("long", max_examples=1_000, database=None, deadline=None, print_blob=True)
+settings.load_profile("same")
 
 _PASSAGES = Path(__file__).parent / "colbert_index" / "passages.jsonl"
 

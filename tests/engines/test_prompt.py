@@ -5,7 +5,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.engines.extractive.prompt import (
@@ -29,6 +29,7 @@ from polyqa.signatures import (
     WriteLongFormAnswer,
     render_passages,
 )
+from polyqa.signatures.lenient import is_null
 
 SIGNATURES = [
     TypeAmbiguity,
@@ -179,6 +180,7 @@ ODD_WORD = st.one_of(
     st.sampled_from(["«", "»", "«««", "»»»", "[1]", "[2]", "[12]", "«quoted»", '"quoted"', "N/A", "##"]),
 )
 ODD_TEXT = st.lists(ODD_WORD, min_size=1, max_size=8).map(" ".join)
+TOLD = ODD_TEXT.filter(lambda text: not is_null(text))
 ODD_PASSAGE = st.builds(lambda title, text: Passage(pid="x", title=title, text=text), ODD_TEXT, ODD_TEXT)
 UNTITLED = st.builds(lambda text: Passage(pid="x", text=text), ODD_TEXT)
 
@@ -192,7 +194,6 @@ def parts(passages: Sequence[Passage]) -> list[PromptPassage]:
     st.lists(ODD_PASSAGE, min_size=1, max_size=3),
     st.sampled_from(["chat", "json"]),
 )
-@settings(deadline=None)
 def test_titled_passages_are_read_back(passages: list[Passage], of_demo: list[Passage], style: str) -> None:
     demo = {**values_of(ExtractInterpretations), "passages": render_passages(of_demo)}
     inputs = {"passages": render_passages(passages), "question": "Which one?"}
@@ -203,7 +204,6 @@ def test_titled_passages_are_read_back(passages: list[Passage], of_demo: list[Pa
 
 
 @given(st.lists(UNTITLED, min_size=1, max_size=4), st.sampled_from(["chat", "json"]))
-@settings(deadline=None)
 def test_passages_without_title_are_read_back(passages: list[Passage], style: str) -> None:
     inputs = {"passages": render_passages(passages), "question": "Which one?"}
     prompt = parse_prompt(rendered(style, VerifyInterpretation, [], inputs))
@@ -223,7 +223,6 @@ def test_quotation_marks_at_the_ends_of_a_passage_stay(text: str) -> None:
     st.fixed_dictionaries(dict.fromkeys(("question", "reason", "answer"), ODD_TEXT)),
     st.sampled_from(["chat", "json"]),
 )
-@settings(deadline=None)
 def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str) -> None:
     for signature in (TypeAmbiguity, InferPseudoInterpretations, AnswerClosedBook):
         demo = {name: texts.get(name, VALUES[name]) for name in signature.fields}
@@ -322,20 +321,28 @@ def test_a_reply_is_what_the_adapter_reads(
 
 
 @given(ODD_TEXT, ODD_TEXT, st.sampled_from(["chat", "json"]))
-@settings(deadline=None)
 def test_any_answer_is_what_the_adapter_reads(first: str, second: str, style: str) -> None:
     prompt = parse_prompt(rendered(style, AnswerClosedBook, [], {"question": "Who won?"}))
     outputs = {"answer": f"{first}\n{second}"}
     assert ADAPTERS[style].parse(AnswerClosedBook, render_reply(prompt, outputs)) == outputs
 
 
-@given(ODD_TEXT, ODD_TEXT, st.none() | st.integers(1, 20).map(str), st.sampled_from(["chat", "json"]))
-@settings(deadline=None)
-def test_any_interpretation_is_what_the_adapter_reads(question: str, answer: str, pid: str | None, style: str) -> None:
+def through_the_adapter(reading: Interpretation, style: str) -> list[Interpretation]:
     prompt = parse_prompt(rendered(style, ExtractInterpretations, [], values_of(ExtractInterpretations)))
-    reading = Interpretation(question=question, answer=answer, pid=pid)
     reply = render_reply(prompt, {"interpretations": [reading.model_dump()]})
-    assert ADAPTERS[style].parse(ExtractInterpretations, reply) == {"interpretations": [reading]}
+    return ADAPTERS[style].parse(ExtractInterpretations, reply)["interpretations"]
+
+
+@given(ODD_TEXT, TOLD, st.none() | st.integers(1, 20).map(str), st.sampled_from(["chat", "json"]))
+def test_any_interpretation_is_what_the_adapter_reads(question: str, answer: str, pid: str | None, style: str) -> None:
+    reading = Interpretation(question=question, answer=answer, pid=pid)
+    assert through_the_adapter(reading, style) == [reading]
+
+
+@every_style
+@pytest.mark.parametrize("answer", ["N/A", "None", "null", "no answers", "[]", '"none".'])
+def test_an_interpretation_that_says_it_has_no_answer_is_none(answer: str, style: str) -> None:
+    assert through_the_adapter(Interpretation(question="Which one?", answer=answer, pid="1"), style) == []
 
 
 @every_style

@@ -2,7 +2,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.engines.extractive.rewriting import (
@@ -234,6 +234,5 @@ TITLES = st.builds("{} ({})".format, st.sampled_from(NAMES), st.sampled_from(QUA
 
 
 @given(WORDS, TITLES)
-@settings(deadline=None)
 def test_settling_keeps_the_words_of_the_question(question: list[str], title: str) -> None:
     check_settled(" ".join(question) + "?", title)

@@ -75,7 +75,6 @@ def in_unit(*values: float) -> bool:
 
 
 @given(TEXT, ALIASES)
-@settings(deadline=None)
 def test_short_answers(prediction: str, aliases: list[str]) -> None:
     f1, em = token_f1(prediction, aliases), exact_match(prediction, aliases)
     assert in_unit(f1)
@@ -88,7 +87,6 @@ def test_short_answers(prediction: str, aliases: list[str]) -> None:
 
 
 @given(st.lists(TEXT, max_size=4), ANSWERS)
-@settings(deadline=None)
 def test_answer_f1(predictions: list[str], answers: list[list[str]]) -> None:
     values = answer_f1(predictions, answers)
     assert len(values) == len(predictions)
@@ -98,7 +96,6 @@ def test_answer_f1(predictions: list[str], answers: list[list[str]]) -> None:
 
 
 @given(st.lists(FEW, max_size=4), st.lists(st.lists(st.lists(FEW, min_size=1, max_size=2), max_size=3), min_size=1))
-@settings(deadline=None)
 def test_f1_answer(predictions: list[str], annotations: list[list[list[str]]]) -> None:
     value = f1_answer(predictions, annotations)
     assert in_unit(value)
@@ -115,7 +112,6 @@ def test_f1_answer(predictions: list[str], annotations: list[list[list[str]]]) -
 
 
 @given(TEXT, ANSWERS, st.data())
-@settings(deadline=None)
 def test_str_em_grows_with_right_answers(text: str, answers: list[list[str]], data: st.DataObject) -> None:
     value = str_em(text, answers)
     right = data.draw(st.sampled_from([alias for aliases in answers for alias in aliases]))
@@ -129,7 +125,6 @@ def test_str_em_grows_with_right_answers(text: str, answers: list[list[str]], da
 
 
 @given(st.lists(st.tuples(TEXT, ALIASES), min_size=1, max_size=4))
-@settings(deadline=None)
 def test_disambig_f1(pairs: list[tuple[str, list[str]]]) -> None:
     found, gold = [one for one, _ in pairs], [aliases for _, aliases in pairs]
     score = disambig_f1(found, gold)
@@ -143,7 +138,7 @@ def test_disambig_f1(pairs: list[tuple[str, list[str]]]) -> None:
 
 
 @given(PROSE, st.lists(PROSE, min_size=1, max_size=3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_rouge_l(text: str, references: list[str]) -> None:
     value = rouge_l(text, references)
     assert in_unit(value)
@@ -182,7 +177,6 @@ def test_question_edit_f1(prompt: list[str], one: list[str], other: list[str]) -
 
 
 @given(QUESTION, FOUND, st.lists(READINGS, min_size=1, max_size=3))
-@settings(deadline=None)
 def test_edit_f1(question: str, found: list[Interpretation], annotations: list[list[Reading]]) -> None:
     value = edit_f1(question, found, annotations)
     assert in_unit(value)
@@ -204,7 +198,6 @@ def test_edit_f1(question: str, found: list[Interpretation], annotations: list[l
 
 
 @given(ANSWERS, st.lists(TEXT, max_size=5), TEXT, st.integers(1, 6), st.sampled_from([has_answer, exact_presence]))
-@settings(deadline=None)
 def test_passages_only_add(answers: list[list[str]], texts: list[str], more: str, k: int, match: Any) -> None:
     for metric in (answer_coverage, recall, mrecall):
         value = metric(answers, texts, k, match=match)
@@ -220,7 +213,6 @@ def test_passages_only_add(answers: list[list[str]], texts: list[str], more: str
 
 
 @given(ANSWERS, st.lists(TEXT, max_size=5))
-@settings(deadline=None)
 def test_recall_of_distinct_answers_is_answer_coverage(answers: list[list[str]], texts: list[str]) -> None:
     merged = distinct_answers(answers)
     assert recall(answers, texts, 5) == answer_coverage(merged, texts, 5)
@@ -232,7 +224,6 @@ def groups(answers: Sequence[Sequence[str]]) -> set[frozenset[str]]:
 
 
 @given(st.lists(st.lists(FEW | st.sampled_from(["boat", "Boat", "ship"]), min_size=1, max_size=3), max_size=6))
-@settings(deadline=None)
 def test_distinct_answers_are_the_connected_ones(answers: list[list[str]]) -> None:
     merged = distinct_answers(answers)
     names = [name for own in groups(merged) for name in own]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.embedded_models import Encoder
@@ -69,7 +69,6 @@ def test_wordings_of_real_readings_meet(encoder: Encoder) -> None:
     assert sorted(sorted(cluster) for cluster in consolidate(encoder.encode(texts)).clusters) == [[0, 2], [1, 3]]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 25), st.integers(1, 6), st.floats(0.0, 1.5), st.integers(0, 999))
 def test_every_reading_is_in_one_cluster_or_an_outlier(count: int, groups: int, spread: float, seed: int) -> None:
     vectors = np.vstack([around(n % groups, spread, 1, seed + n, 8) for n in range(count)] or [np.empty((0, 8))])

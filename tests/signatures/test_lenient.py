@@ -197,7 +197,7 @@ def rendered_lists(questions: list[str]) -> Iterator[str]:
 
 
 @given(QUESTIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_rendered_list_of_questions_parses_back(questions: list[str]) -> None:
     assert parse_questions(questions) == questions
     for text in rendered_lists(questions):
@@ -205,7 +205,7 @@ def test_every_rendered_list_of_questions_parses_back(questions: list[str]) -> N
 
 
 @given(QUESTIONS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_rendered_list_of_questions_parses_back_through_dspy(questions: list[str]) -> None:
     for text in rendered_lists(questions):
         assert chat_questions(text) == questions, text
@@ -369,7 +369,6 @@ ANY_INTERPRETATIONS = st.lists(st.builds(Interpretation, question=STRIPPED, answ
 
 
 @given(ANY_INTERPRETATIONS)
-@settings(deadline=None)
 def test_interpretations_round_trip_through_json(pairs: list[Interpretation]) -> None:
     dumped = [pair.model_dump() for pair in pairs]
     for text in (
@@ -383,7 +382,7 @@ def test_interpretations_round_trip_through_json(pairs: list[Interpretation]) ->
 
 
 @given(PLAIN_INTERPRETATIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_interpretations_round_trip_through_lines(pairs: list[Interpretation]) -> None:
     lines = []
     for number, pair in enumerate(pairs, 1):
@@ -395,7 +394,7 @@ def test_interpretations_round_trip_through_lines(pairs: list[Interpretation]) -
 
 
 @given(PLAIN_INTERPRETATIONS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_dspy_shows_in_a_demo_it_reads_back(pairs: list[Interpretation]) -> None:
     for adapter in (dspy.ChatAdapter(), dspy.JSONAdapter()):
         reply = adapter.format_assistant_message_content(ExtractInterpretations, {"interpretations": pairs})
@@ -460,7 +459,6 @@ def test_yes_no_values() -> None:
 
 
 @given(ANY_TEXT)
-@settings(deadline=None)
 def test_yes_no_is_total_over_text(text: str) -> None:
     try:
         verdict = parse_yes_no(text)
@@ -628,7 +626,6 @@ def test_a_long_number_is_one_number() -> None:
 
 
 @given(st.lists(st.integers(1, 60), max_size=8, unique=True))
-@settings(deadline=None)
 def test_every_rendered_list_of_numbers_parses_back(numbers: list[int]) -> None:
     texts = [str(numbers), json.dumps({"covered": numbers})]
     if numbers:
@@ -668,7 +665,7 @@ def outcome(parse: Callable[[str], Any], text: str, expected: type[Exception]) -
 @example(text="{1, 2}")
 @example(text="[b'x', ...]")
 @example(text="[\0]")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_arbitrary_text_raises_nothing_but_value_error(parse: Callable[[str], Any], text: str) -> None:
     found = outcome(parse, text, ValueError)
     assert str(found) if isinstance(found, ValueError) else isinstance(found, (list, str))
@@ -683,7 +680,7 @@ def test_deep_nesting_raises_nothing_but_value_error(parse: Callable[[str], Any]
 @pytest.mark.parametrize("parse", [chat_questions, chat_interpretations, chat_types, chat_yes_no, chat_numbers])
 @given(text=ANY_TEXT)
 @example(text="{[1]: 2}")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_arbitrary_replies_fail_as_dspy_expects(parse: Callable[[str], Any], text: str) -> None:
     found = outcome(parse, text, AdapterParseError)
     assert isinstance(found, (list, str)) or "Failed to parse field" in str(found)

@@ -24,7 +24,7 @@ JSON = st.recursive(
 )
 TEXT = st.text(min_size=1, max_size=8).filter(str.strip)
 ALIASES = st.lists(TEXT, min_size=1, max_size=3)
-OFTEN = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+OFTEN = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ASQA_PAIR = st.fixed_dictionaries({"question": TEXT, "short_answers": ALIASES}, optional={"pid": st.none() | TEXT})
 AMBIGNQ_PAIR = st.fixed_dictionaries({"question": TEXT, "answer": ALIASES})
 ANNOTATION = st.one_of(
