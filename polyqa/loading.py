@@ -25,7 +25,7 @@ from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_pa
 from polyqa.signatures import PolyqaError
 
 from .models import embedded_engine, shared_encoder
-from .settings import checked_settings
+from .settings import OF_EVERY_PROGRAM, checked_settings
 
 DEFAULT_INDEX = "homonyms"
 DEFAULT_PROGRAM = "auto"
@@ -135,10 +135,14 @@ def _assemble(
         if needs_questions(program):
             database = QuestionDatabase.open(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
+    shared = {name: settings.pop(name) for name in OF_EVERY_PROGRAM if name in settings}
     try:
-        return program_class(program)(*parts, encoder=encoder, **settings)
+        made = program_class(program)(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
+    for name, value in shared.items():
+        setattr(made, name, value)
+    return made
 
 
 def _make_reranker(name: str | None, encoder: Encoder, index: ColBERTIndex) -> Reranker:

@@ -2,25 +2,28 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, signature
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from polyqa.programs.registry import program_class
 from polyqa.signatures import PolyqaError
 
-_PARTS = ("encoder",)  # keywords that the assembly fills
+_PARTS = ("encoder",)  # keywords that loading fills
+OF_EVERY_PROGRAM: Mapping[str, Any] = {"calls_at_once": Annotated[int, Field(ge=1, le=10_000)]}
+"""Settings that are attributes of `polyqa.programs.Program`, beside those of a program's constructor."""
 
 
 def setting_types(program: str) -> dict[str, Any]:
     """Return the settings of a program, by name, with their types."""
     constructor = program_class(program).__init__
     types = get_type_hints(constructor)
-    return {
+    own = {
         name: types[name]
         for name, parameter in signature(constructor).parameters.items()
         if parameter.kind is Parameter.KEYWORD_ONLY and name not in _PARTS
     }
+    return {**own, **OF_EVERY_PROGRAM}
 
 
 def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,6 +58,8 @@ def _checked(program: str, name: str, value: Any, types: Mapping[str, Any]) -> A
 
 
 def _described(kind: Any) -> str:
+    if get_origin(kind) is Annotated:
+        return _described(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return " or ".join(map(str, get_args(kind)))
     if kind is bool:

@@ -1,6 +1,7 @@
 """The published systems as DSPy programs: a question goes in, one answer that covers every reading comes out."""
 
 from .auto import Auto
+from .base import GroundedProgram, Program, RetrievingProgram
 from .closed_book import ClosedBook
 from .crag import CRAG
 from .diva import DIVA
@@ -12,6 +13,7 @@ from .rac import RAC
 from .registry import PROGRAMS, program_class
 from .self_rag import SelfRAG
 from .sixpaq import SIXPAQ
+from .steps import Steps, adrive, ask, ask_all, drive, work
 from .toc import TreeOfClarifications
 from .tree import ClarificationNode
 from .verdict import VERDICT
@@ -28,10 +30,19 @@ __all__ = [
     "ClarificationNode",
     "ClosedBook",
     "DiversifyThenVerify",
+    "GroundedProgram",
     "KNNPredict",
+    "Program",
     "QueryRefinement",
+    "RetrievingProgram",
     "SelfRAG",
+    "Steps",
     "TreeOfClarifications",
+    "adrive",
+    "ask",
+    "ask_all",
+    "drive",
     "program_class",
     "set_knn_demos",
+    "work",
 ]

@@ -1,8 +1,6 @@
 """The router: one answer where there is one, every reading where there are several."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Literal
 
 import dspy
@@ -10,30 +8,30 @@ import dspy
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.embedded_models import Encoder
 from polyqa.metrics.agreement import agree
-from polyqa.signatures import AmbiguityType, Coverage, Interpretation, LocateAnswer, Passage, render_passages
+from polyqa.signatures import AmbiguityType, Interpretation, LocateAnswer, Passage, render_passages
 from polyqa.signatures.lenient import is_null
 
+from .base import write_answer
 from .citation import cite
-from .concurrency import gather_all, run_all
 from .diva import DIVA
-from .grounded import writing_inputs
 from .knn import KNNPredict
+from .steps import Steps, ask, ask_all, work
 
 Rule = Literal["both", "typing", "spread", "never"]
 
 
 class Auto(DIVA):
-    """Decide whether a question is ambiguous in this corpus, and answer it on the short or the long road.
+    """Decide whether a question is ambiguous in this corpus, and answer it the short or the long way.
 
     Two calls go out at once: the ambiguity is typed (DIVA's first step), and one answer is located in the K
     passages nearest to the question, which also tells whether these passages give another. A question
-    with one answer takes the short road: the located answer, told from its passage; three calls in all.
-    Every other question takes DIVA's road, with what the router knows: readings that agree on one answer
+    with one answer goes the short way: the located answer, told from its passage; three calls in all.
+    Every other question goes DIVA's way, with what the router knows: readings that agree on one answer
     are one reading, the located answer's reading comes first, and where DIVA would fall back on the
     language model's memory because no pseudo-interpretation is answered, the located answer is told.
 
-    Its prediction has DIVA's fields (``pseudo_interpretations`` and ``verdicts`` are empty on the short
-    road, where ``coverage`` is that of the one question), ``universe`` (on the long road: all passages that
+    Its prediction has DIVA's fields (``pseudo_interpretations`` and ``verdicts`` are empty after the
+    short way, where ``coverage`` is that of the one question), ``universe`` (after the long way: all passages that
     were read), ``ambiguous`` (whether more than one answer was
     given) and ``answers`` (the distinct short answers, the likeliest first: the short form for SituatedQA
     or NQ).
@@ -44,7 +42,7 @@ class Auto(DIVA):
         See `diva.DIVA`.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
-        alone, ``both`` (they must agree), or ``never``, which sends all questions down the long road. What
+        alone, ``both`` (they must agree), or ``never``, which sends all questions the long way. What
         a question can mean in this corpus only the corpus tells, hence the default; typing sees no passage.
     """
 
@@ -74,62 +72,32 @@ class Auto(DIVA):
         self.rule: Rule = rule
         self.locate = KNNPredict(LocateAnswer, encoder=encoder)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        near = self.retrieve(question)
-        shown = render_passages(near)
-        typed, located = run_all(
-            [partial(self.classify, question=question), partial(self.locate, passages=shown, question=question)]
-        )
-        found = self._located(question, located, near)
-        if found and self._plain(typed, located):
-            written = self.write(**writing_inputs(question, found, near))
-            return self._short(typed, written.answer, found, near)
-        pseudo = self._usable(question, self.infer(question=question, reason=typed.reason).pseudo_interpretations)
-        passages = diversified = self.diversify(question, pseudo)
-        verdicts = self._verdicts(pseudo, run_all(self._verifications(self.verify, pseudo, passages)))
-        if self._useful(verdicts):
-            readings = self.extract(passages=render_passages(passages), question=question).interpretations
-            readings = self._distinct(cite(readings, passages), found)
-        else:
-            readings, passages = found, near
-        if readings:
-            answer = self.write(**writing_inputs(question, readings, passages)).answer
-        else:
-            answer = self.recall(question=question).answer
-        prediction = self._long(typed, pseudo, passages, verdicts, answer, readings)
-        prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
-        return prediction
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        near = await asyncio.to_thread(self.retrieve, question)
-        shown = render_passages(near)
-        typed, located = await gather_all(
+        near = yield from work(self.retrieve, question)
+        typed, located = yield from ask_all(
             [
-                partial(self.classify.acall, question=question),
-                partial(self.locate.acall, passages=shown, question=question),
+                (self.classify, {"question": question}),
+                (self.locate, {"passages": render_passages(near), "question": question}),
             ]
         )
         found = self._located(question, located, near)
         if found and self._plain(typed, located):
-            written = await self.write.acall(**writing_inputs(question, found, near))
-            return self._short(typed, written.answer, found, near)
-        inferred = await self.infer.acall(question=question, reason=typed.reason)
-        pseudo = self._usable(question, inferred.pseudo_interpretations)
-        passages = diversified = await asyncio.to_thread(self.diversify, question, pseudo)
-        checks = self._verifications(self.verify.acall, pseudo, passages)
-        verdicts = self._verdicts(pseudo, await gather_all(checks))
+            answer = yield from write_answer(self.write, question, found, near)
+            return self._told(typed, [], near, [], answer, found)
+        pseudo = yield from self.infer_from(question, typed)
+        passages = diversified = yield from work(self.diversify, question, pseudo)
+        verdicts = yield from self.verify_all(pseudo, passages)
         if self._useful(verdicts):
-            extracted = await self.extract.acall(passages=render_passages(passages), question=question)
+            extracted = yield from ask(self.extract, passages=render_passages(passages), question=question)
             readings = self._distinct(cite(extracted.interpretations, passages), found)
         else:
             readings, passages = found, near
         if readings:
-            answer = (await self.write.acall(**writing_inputs(question, readings, passages))).answer
+            answer = yield from write_answer(self.write, question, readings, passages)
         else:
-            answer = (await self.recall.acall(question=question)).answer
-        prediction = self._long(typed, pseudo, passages, verdicts, answer, readings)
+            answer = (yield from ask(self.recall, question=question)).answer
+        prediction = self._told(typed, pseudo, passages, verdicts, answer, readings)
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
 
@@ -159,35 +127,20 @@ class Auto(DIVA):
             return ordered[:1]
         return ordered
 
-    def _short(
-        self, typed: dspy.Prediction, answer: str, found: Sequence[Interpretation], near: Sequence[Passage]
-    ) -> dspy.Prediction:
-        prediction = self._long(typed, [], near, [], answer, found)
-        prediction.coverage = Coverage.USEFUL
-        return prediction
-
-    def _long(
+    def _told(
         self,
         typed: dspy.Prediction,
-        pseudo: Sequence[str],
-        passages: Sequence[Passage],
-        verdicts: Sequence[bool],
+        pseudo: list[str],
+        passages: list[Passage],
+        verdicts: list[bool],
         answer: str,
-        readings: Sequence[Interpretation],
+        readings: list[Interpretation],
     ) -> dspy.Prediction:
         answers: list[str] = []
         for one in readings:
             if not agree(one.answer, answers):
                 answers.append(one.answer)
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=list(readings),
-            passages=list(passages),
-            coverage=Coverage.from_verdicts(verdicts) if verdicts else Coverage.USELESS,
-            ambiguity=typed.ambiguity_types,
-            reason=typed.reason,
-            pseudo_interpretations=list(pseudo),
-            verdicts=list(verdicts),
-            ambiguous=len(answers) > 1,
-            answers=answers,
-        )
+        prediction = self._prediction(typed, pseudo, passages, verdicts, answer, readings)
+        prediction.ambiguous = len(answers) > 1
+        prediction.answers = answers
+        return prediction

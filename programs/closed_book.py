@@ -5,10 +5,12 @@ import dspy
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import AnswerClosedBook
 
+from .base import Program
 from .knn import KNNPredict
+from .steps import Steps, ask
 
 
-class ClosedBook(dspy.Module):
+class ClosedBook(Program):
     """Answer from the language model's own knowledge (few-shot prompting; DIVA's baseline 4).
 
     Its prediction has ``answer``; ``interpretations`` and ``passages`` are empty: nothing is cited.
@@ -23,12 +25,7 @@ class ClosedBook(dspy.Module):
         super().__init__()
         self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        answer = self.recall(question=question).answer
-        return dspy.Prediction(answer=answer, interpretations=[], passages=[])
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        answer = (await self.recall.acall(question=question)).answer
-        return dspy.Prediction(answer=answer, interpretations=[], passages=[])
+        recalled = yield from ask(self.recall, question=question)
+        return dspy.Prediction(answer=recalled.answer, interpretations=[], passages=[])

@@ -1,8 +1,6 @@
 """CRAG: corrective retrieval-augmented generation (Yan et al., 2024, https://arxiv.org/abs/2401.15884)."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 import dspy
 
@@ -10,9 +8,9 @@ from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
 
-from .concurrency import gather_all, run_all
-from .grounded import GroundedProgram
+from .base import GroundedProgram
 from .knn import KNNPredict
+from .steps import Steps, ask, ask_all, work
 from .strips import refine
 
 
@@ -39,7 +37,7 @@ class CRAG(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`; the second search pools and keeps as many as the first.
+        See `base.GroundedProgram`; the second search pools and keeps as many as the first.
     strips
         How many strips are kept of each search, at least 1 (the paper's 5).
     strip_threshold
@@ -87,19 +85,23 @@ class CRAG(GroundedProgram):
         pooled = self.retriever.search(query, self.candidates + len(known))
         return rerank(self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        graded = self.retrieve(question)
-        replies = run_all([partial(self.grade, question=question, passage=passage.render()) for passage in graded])
+        graded = yield from work(self.retrieve, question)
+        replies = yield from ask_all(
+            [(self.grade, {"question": question, "passage": passage.render()}) for passage in graded]
+        )
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
-        knowledge = [] if action is Grade.INCORRECT else self.refine(question, graded)
+        knowledge = [] if action is Grade.INCORRECT else (yield from work(self.refine, question, graded))
         query, found = "", list[Passage]()
         if action is not Grade.CORRECT:
-            query = self._query(question, self.rewrite(question=question).search_query)
-            found = self.search_again(query, graded)
-            knowledge += self.refine(question, found)
-        answer, interpretations = self.answer_from(question, knowledge)
+            rewritten = yield from ask(self.rewrite, question=question)
+            # A language model that rewrites to nothing leaves the question to search with.
+            query = " ".join(rewritten.search_query.split()) or question
+            found = yield from work(self.search_again, query, graded)
+            knowledge += yield from work(self.refine, question, found)
+        answer, interpretations = yield from self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,
             interpretations=interpretations,
@@ -110,32 +112,3 @@ class CRAG(GroundedProgram):
             grades=grades,
             search_query=query,
         )
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        graded = await asyncio.to_thread(self.retrieve, question)
-        calls = [partial(self.grade.acall, question=question, passage=passage.render()) for passage in graded]
-        grades = [Grade(reply.grade) for reply in await gather_all(calls)]
-        action = Grade.of_all(grades)
-        knowledge = [] if action is Grade.INCORRECT else await asyncio.to_thread(self.refine, question, graded)
-        query, found = "", list[Passage]()
-        if action is not Grade.CORRECT:
-            query = self._query(question, (await self.rewrite.acall(question=question)).search_query)
-            found = await asyncio.to_thread(self.search_again, query, graded)
-            knowledge += await asyncio.to_thread(self.refine, question, found)
-        answer, interpretations = await self.aanswer_from(question, knowledge)
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=interpretations,
-            passages=knowledge,
-            universe=[*graded, *found],
-            action=action,
-            graded=[passage.pid for passage in graded],
-            grades=grades,
-            search_query=query,
-        )
-
-    @staticmethod
-    def _query(question: str, rewritten: str) -> str:
-        # A language model that rewrites to nothing leaves the question to search with.
-        return " ".join(rewritten.split()) or question

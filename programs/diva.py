@@ -1,9 +1,7 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
-import asyncio
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import dspy
 import numpy as np
@@ -21,11 +19,9 @@ from polyqa.signatures import (
     render_passages,
 )
 
-from .concurrency import gather_all, run_all
-from .grounded import GroundedProgram
+from .base import GroundedProgram
 from .knn import KNNPredict
-
-T = TypeVar("T")
+from .steps import Steps, ask, ask_all, work
 
 
 class DIVA(GroundedProgram):
@@ -45,7 +41,7 @@ class DIVA(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5.
+        See `base.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5.
     max_interpretations
         How many pseudo-interpretations are used at most; the paper sets no limit, its examples have
         two to six.
@@ -89,47 +85,37 @@ class DIVA(GroundedProgram):
         kept = sorted(union, key=lambda index: -mean[index])[: self.passages]
         return [candidates[index].with_score(mean[index]) for index in kept]
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        typed = self.classify(question=question)
-        inferred = self.infer(question=question, reason=typed.reason)
-        pseudo = self._usable(question, inferred.pseudo_interpretations)
-        passages = self.diversify(question, pseudo)
-        verdicts = self._verdicts(pseudo, run_all(self._verifications(self.verify, pseudo, passages)))
-        if self._useful(verdicts):
-            answer, interpretations = self.answer_from(question, passages)
-        else:
-            answer, interpretations = self.recall(question=question).answer, []
+        typed = yield from ask(self.classify, question=question)
+        pseudo = yield from self.infer_from(question, typed)
+        passages = yield from work(self.diversify, question, pseudo)
+        verdicts = yield from self.verify_all(pseudo, passages)
+        answer, interpretations = yield from self.answer_or_recall(question, passages, self._useful(verdicts))
         return self._prediction(typed, pseudo, passages, verdicts, answer, interpretations)
 
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        typed = await self.classify.acall(question=question)
-        inferred = await self.infer.acall(question=question, reason=typed.reason)
-        pseudo = self._usable(question, inferred.pseudo_interpretations)
-        passages = await asyncio.to_thread(self.diversify, question, pseudo)
-        checks = self._verifications(self.verify.acall, pseudo, passages)
-        verdicts = self._verdicts(pseudo, await gather_all(checks))
-        if self._useful(verdicts):
-            answer, interpretations = await self.aanswer_from(question, passages)
-        else:
-            answer, interpretations = (await self.recall.acall(question=question)).answer, []
-        return self._prediction(typed, pseudo, passages, verdicts, answer, interpretations)
+    def infer_from(self, question: str, typed: dspy.Prediction) -> Steps[list[str]]:
+        """Return the pseudo-interpretations; a language model that infers none leaves the question as the only one."""
+        inferred = yield from ask(self.infer, question=question, reason=typed.reason)
+        return list(inferred.pseudo_interpretations)[: self.max_interpretations] or [question]
 
-    def _usable(self, question: str, pseudo_interpretations: Sequence[str]) -> list[str]:
-        # A language model that infers nothing leaves the question as its only reading.
-        return list(pseudo_interpretations)[: self.max_interpretations] or [question]
-
-    @staticmethod
-    def _verifications(
-        verify: Callable[..., T], pseudo: Sequence[str], passages: Sequence[Passage]
-    ) -> list[Callable[[], T]]:
+    def verify_all(self, pseudo: Sequence[str], passages: Sequence[Passage]) -> Steps[list[bool]]:
+        """Return for each pseudo-interpretation whether the passages answer it; no call is made without passages."""
         shown = render_passages(passages)
-        return [partial(verify, passages=shown, question=one) for one in pseudo] if passages else []
-
-    @staticmethod
-    def _verdicts(pseudo: Sequence[str], replies: Sequence[dspy.Prediction]) -> list[bool]:
+        calls: list[tuple[dspy.Module, dict[str, Any]]] = [
+            (self.verify, {"passages": shown, "question": one}) for one in pseudo
+        ]
+        replies = yield from ask_all(calls if passages else [])
         return [reply.answerable == "Yes" for reply in replies] or [False] * len(pseudo)
+
+    def answer_or_recall(
+        self, question: str, passages: Sequence[Passage], useful: bool
+    ) -> Steps[tuple[str, list[Interpretation]]]:
+        """Return answer and readings from the passages if they are useful, else the answer from memory, uncited."""
+        if useful:
+            return (yield from self.answer_from(question, passages))
+        recalled = yield from ask(self.recall, question=question)
+        return recalled.answer, []
 
     def _useful(self, verdicts: Sequence[bool]) -> bool:
         return any(verdicts) and sum(verdicts) >= self.useful_at * len(verdicts)
@@ -147,7 +133,8 @@ class DIVA(GroundedProgram):
             answer=answer,
             interpretations=interpretations,
             passages=passages,
-            coverage=Coverage.from_verdicts(verdicts),
+            # `auto` verifies nothing where it has located the one answer of a plain question.
+            coverage=Coverage.from_verdicts(verdicts) if verdicts else Coverage.USEFUL,
             ambiguity=typed.ambiguity_types,
             reason=typed.reason,
             pseudo_interpretations=pseudo,

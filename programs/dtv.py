@@ -1,15 +1,14 @@
 """Diversify-then-Verify: the workflow that VERDICT (section 3.2) compares itself with."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 import dspy
 
-from polyqa.signatures import Interpretation, Passage
+from polyqa.signatures import Passage
 
-from .concurrency import gather_all, run_all
 from .diva import DIVA
+from .steps import Steps, ask, ask_all, work
 
 
 class DiversifyThenVerify(DIVA):
@@ -27,41 +26,21 @@ class DiversifyThenVerify(DIVA):
     For the parameters see `diva.DIVA`.
     """
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        typed = self.classify(question=question)
-        pseudo = self._usable(question, self.infer(question=question, reason=typed.reason).pseudo_interpretations)
-        passages = self.diversify(question, pseudo)
-        replies = run_all([partial(self.verify, **pair) for pair in self._pairs(pseudo, passages)])
-        verdicts, kept = self._reduce(pseudo, passages, replies)
-        if kept and self._useful(verdicts):
-            answer, readings = self.answer_from(question, kept)
-        else:
-            answer, readings = self.recall(question=question).answer, list[Interpretation]()
-        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
-        prediction.universe = passages
-        return prediction
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        typed = await self.classify.acall(question=question)
-        inferred = await self.infer.acall(question=question, reason=typed.reason)
-        pseudo = self._usable(question, inferred.pseudo_interpretations)
-        passages = await asyncio.to_thread(self.diversify, question, pseudo)
-        replies = await gather_all([partial(self.verify.acall, **pair) for pair in self._pairs(pseudo, passages)])
-        verdicts, kept = self._reduce(pseudo, passages, replies)
-        if kept and self._useful(verdicts):
-            answer, readings = await self.aanswer_from(question, kept)
-        else:
-            answer, readings = (await self.recall.acall(question=question)).answer, list[Interpretation]()
-        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
-        prediction.universe = passages
-        return prediction
-
-    @staticmethod
-    def _pairs(pseudo: Sequence[str], passages: Sequence[Passage]) -> list[dict[str, object]]:
+        typed = yield from ask(self.classify, question=question)
+        pseudo = yield from self.infer_from(question, typed)
+        passages = yield from work(self.diversify, question, pseudo)
         # Passage by passage, so that calls with the same beginning follow each other.
-        return [{"passages": [passage.render()], "question": one} for passage in passages for one in pseudo]
+        pairs: list[tuple[dspy.Module, dict[str, Any]]] = [
+            (self.verify, {"passages": [passage.render()], "question": one}) for passage in passages for one in pseudo
+        ]
+        verdicts, kept = self._reduce(pseudo, passages, (yield from ask_all(pairs)))
+        useful = bool(kept) and self._useful(verdicts)
+        answer, readings = yield from self.answer_or_recall(question, kept, useful)
+        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
+        prediction.universe = passages
+        return prediction
 
     @staticmethod
     def _reduce(

@@ -1,6 +1,5 @@
 """JPR: joint passage reranking for diverse answers (Min et al., 2021, https://arxiv.org/abs/2104.08445)."""
 
-import asyncio
 from collections.abc import Sequence
 
 import dspy
@@ -9,8 +8,9 @@ from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, SelectPassages, render_passages
 
-from .grounded import GroundedProgram
+from .base import GroundedProgram
 from .knn import KNNPredict
+from .steps import Steps, ask, work
 
 
 class JPR(GroundedProgram):
@@ -33,7 +33,7 @@ class JPR(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`.
+        See `base.GroundedProgram`.
     shortlist
         How many candidates the language model chooses from (the paper's: 100), between ``passages`` and ``candidates``.
     """
@@ -59,27 +59,15 @@ class JPR(GroundedProgram):
         candidates = self.retriever.search(question, self.candidates)
         return rerank(self.reranker, question, candidates, self.shortlist)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        shortlist = self.shortlisted(question)
+        shortlist = yield from work(self.shortlisted, question)
         numbers: Sequence[int] = ()
         if len(shortlist) > self.passages:
-            numbers = self.select(passages=render_passages(shortlist), question=question, count=self.passages).selected
+            shown = render_passages(shortlist)
+            numbers = (yield from ask(self.select, passages=shown, question=question, count=self.passages)).selected
         selected, passages = self._choose(shortlist, numbers)
-        answer, interpretations = self.answer_from(question, passages)
-        return dspy.Prediction(
-            answer=answer, interpretations=interpretations, passages=passages, universe=shortlist, selected=selected
-        )
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        shortlist = await asyncio.to_thread(self.shortlisted, question)
-        numbers: Sequence[int] = ()
-        if len(shortlist) > self.passages:
-            reply = await self.select.acall(passages=render_passages(shortlist), question=question, count=self.passages)
-            numbers = reply.selected
-        selected, passages = self._choose(shortlist, numbers)
-        answer, interpretations = await self.aanswer_from(question, passages)
+        answer, interpretations = yield from self.answer_from(question, passages)
         return dspy.Prediction(
             answer=answer, interpretations=interpretations, passages=passages, universe=shortlist, selected=selected
         )

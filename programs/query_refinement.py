@@ -7,10 +7,12 @@ import dspy
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import AnswerRefined, Interpretation, RefineQuestion
 
+from .base import Program
 from .knn import KNNPredict
+from .steps import Steps, ask
 
 
-class QueryRefinement(dspy.Module):
+class QueryRefinement(Program):
     """Refine the question into readings with answers, then answer, both from the model's own knowledge.
 
     Amplayo et al. (2022, https://arxiv.org/abs/2210.17525) let one prompt write the refinements and the
@@ -36,17 +38,11 @@ class QueryRefinement(dspy.Module):
         self.refine = KNNPredict(RefineQuestion, encoder=encoder)
         self.write = KNNPredict(AnswerRefined, encoder=encoder)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        refinements = self._usable(self.refine(question=question).refinements)
-        answer = self.write(question=question, refinements=refinements).answer
-        return dspy.Prediction(answer=answer, interpretations=refinements, passages=[])
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        refinements = self._usable((await self.refine.acall(question=question)).refinements)
-        answer = (await self.write.acall(question=question, refinements=refinements)).answer
-        return dspy.Prediction(answer=answer, interpretations=refinements, passages=[])
+        refinements = self._usable((yield from ask(self.refine, question=question)).refinements)
+        written = yield from ask(self.write, question=question, refinements=refinements)
+        return dspy.Prediction(answer=written.answer, interpretations=refinements, passages=[])
 
     def _usable(self, refinements: Sequence[Interpretation]) -> list[Interpretation]:
         # A source that a language model names from memory is not one of the user's passages.

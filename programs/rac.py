@@ -1,10 +1,9 @@
 """Vanilla RAG with the retrieval-augmented clarification prompt (DIVA's baseline 6)."""
 
-import asyncio
-
 import dspy
 
-from .grounded import GroundedProgram
+from .base import GroundedProgram
+from .steps import Steps, work
 
 
 class RAC(GroundedProgram):
@@ -12,17 +11,11 @@ class RAC(GroundedProgram):
 
     Its prediction has ``answer``, ``interpretations`` (each with the id of its passage) and
     ``passages`` (the K that the language model saw, best first). For the parameters see
-    `grounded.GroundedProgram`.
+    `base.GroundedProgram`.
     """
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        passages = self.retrieve(question)
-        answer, interpretations = self.answer_from(question, passages)
-        return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages)
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        passages = await asyncio.to_thread(self.retrieve, question)
-        answer, interpretations = await self.aanswer_from(question, passages)
+        passages = yield from work(self.retrieve, question)
+        answer, interpretations = yield from self.answer_from(question, passages)
         return dspy.Prediction(answer=answer, interpretations=interpretations, passages=passages)

@@ -69,7 +69,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
     {
         "auto": Entry(
             Auto,
-            "one answer where the corpus has one, DIVA's road where it has several",
+            "one answer where the corpus has one, DIVA's way where it has several",
             "polyqa's router over DIVA",
             "",
             "3, or 5 + I if ambiguous",

@@ -1,9 +1,7 @@
 """Self-RAG, prompted (Asai et al., 2024, https://arxiv.org/abs/2310.11511)."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import dspy
 
@@ -20,9 +18,9 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lenient import is_null
 
-from .concurrency import gather_all, run_all
-from .grounded import RetrievingProgram
+from .base import RetrievingProgram
 from .knn import KNNPredict
+from .steps import Steps, ask, ask_all, work
 
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
 
@@ -72,7 +70,7 @@ class SelfRAG(RetrievingProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`.
+        See `base.GroundedProgram`.
     always_retrieve
         Do not ask whether to retrieve, which saves a call; the paper does so on ASQA.
     weights
@@ -111,36 +109,23 @@ class SelfRAG(RetrievingProgram):
         relevant, supported, useful = self.weights
         return relevant + supported * _SUPPORT[support] + useful * (usefulness - 3) / 2
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        retrieved = self.always_retrieve or self.decide(question=question).needs_passages == "Yes"
-        passages = self.retrieve(question) if retrieved else []
-        replies = run_all([partial(self.draft, question=question, passage=one.render()) for one in passages])
+        retrieved = self.always_retrieve or (yield from ask(self.decide, question=question)).needs_passages == "Yes"
+        passages = (yield from work(self.retrieve, question)) if retrieved else []
+        replies = yield from ask_all(
+            [(self.draft, {"question": question, "passage": passage.render()}) for passage in passages]
+        )
         drafts = self._drafts(passages, replies)
-        critiques = run_all(
+        critiques = yield from ask_all(
             [
-                partial(self.critique, question=question, passage=one.passage.render(), segment=one.segment)
+                (self.critique, {"question": question, "passage": one.passage.render(), "segment": one.segment})
                 for one in drafts
             ]
         )
         judged = self._judged(drafts, critiques)
         kept = self._choose(judged)
-        closed_book = "" if kept else self.recall(question=question).answer
-        return self._prediction(retrieved, passages, judged, kept, closed_book)
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        retrieved = self.always_retrieve or (await self.decide.acall(question=question)).needs_passages == "Yes"
-        passages = await asyncio.to_thread(self.retrieve, question) if retrieved else []
-        calls = [partial(self.draft.acall, question=question, passage=one.render()) for one in passages]
-        drafts = self._drafts(passages, await gather_all(calls))
-        calls = [
-            partial(self.critique.acall, question=question, passage=one.passage.render(), segment=one.segment)
-            for one in drafts
-        ]
-        judged = self._judged(drafts, await gather_all(calls))
-        kept = self._choose(judged)
-        closed_book = "" if kept else (await self.recall.acall(question=question)).answer
+        closed_book = "" if kept else (yield from ask(self.recall, question=question)).answer
         return self._prediction(retrieved, passages, judged, kept, closed_book)
 
     @staticmethod

@@ -1,6 +1,5 @@
 """SIXPAQ: answers from a database of questions, answers and revisions (Sun et al., 2023, arXiv:2308.08661)."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -10,11 +9,11 @@ import dspy
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.embedded_models import Encoder
 from polyqa.question_db import FoundQuestion, QuestionRetriever
-from polyqa.signatures import Interpretation, Passage, SelectQuestions, render_passages
+from polyqa.signatures import Interpretation, Passage, SelectQuestions
 
-from .citation import number_citations
-from .grounded import GroundedProgram
+from .base import GroundedProgram, write_answer
 from .knn import KNNPredict
+from .steps import Steps, ask, work
 
 PassagesBy = Literal["max", "count", "index"]
 
@@ -48,7 +47,7 @@ class SIXPAQ(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`; retriever and reranker serve ``by="index"``.
+        See `base.GroundedProgram`; retriever and reranker serve ``by="index"``.
     asked
         The database of questions with its index.
     similar
@@ -91,36 +90,19 @@ class SIXPAQ(GroundedProgram):
         """Return the generated questions nearest to the question."""
         return self.asked.database.search(question, self.similar, ranking=self.asked.ranking)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        found = self._search(question)
-        shown = render_passages(found.passages)
+        found = yield from work(self._search, question)
         numbers: Sequence[int] = ()
         if found.candidates:
-            numbers = self.select(question=question, candidates=render_candidates(found.candidates)).kept
+            candidates = render_candidates(found.candidates)
+            numbers = (yield from ask(self.select, question=question, candidates=candidates)).kept
         kept = chosen(found.candidates, numbers)
-        if not kept:
-            answer, interpretations = self.answer_from(question, found.passages)
-            return self._prediction(found, answer, interpretations)
-        readings = number_citations(kept, found.passages)
-        written = self.write(passages=shown, question=question, interpretations=readings)
-        return self._prediction(found, written.answer, kept)
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        found = await asyncio.to_thread(self._search, question)
-        shown = render_passages(found.passages)
-        numbers: Sequence[int] = ()
-        if found.candidates:
-            reply = await self.select.acall(question=question, candidates=render_candidates(found.candidates))
-            numbers = reply.kept
-        kept = chosen(found.candidates, numbers)
-        if not kept:
-            answer, interpretations = await self.aanswer_from(question, found.passages)
-            return self._prediction(found, answer, interpretations)
-        readings = number_citations(kept, found.passages)
-        written = await self.write.acall(passages=shown, question=question, interpretations=readings)
-        return self._prediction(found, written.answer, kept)
+        if kept:
+            answer = yield from write_answer(self.write, question, kept, found.passages)
+            return self._prediction(found, answer, kept)
+        answer, interpretations = yield from self.answer_from(question, found.passages)
+        return self._prediction(found, answer, interpretations)
 
     def _search(self, question: str) -> _Retrieved:
         questions = self.similar_questions(question)

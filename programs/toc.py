@@ -1,8 +1,6 @@
 """Tree of Clarifications (Kim et al., 2023, https://arxiv.org/abs/2310.14696)."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 import dspy
 
@@ -10,10 +8,10 @@ from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
 
+from .base import GroundedProgram, write_answer
 from .citation import cite, holding
-from .concurrency import gather_all, run_all
-from .grounded import GroundedProgram, writing_inputs
 from .knn import KNNPredict
+from .steps import Steps, ask_all, work
 from .tree import GrowingTree
 
 
@@ -39,7 +37,7 @@ class TreeOfClarifications(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, encoder, passages, candidates
-        See `grounded.GroundedProgram`.
+        See `base.GroundedProgram`.
     pruning
         Whether nodes are verified; without it all are valid.
     depth
@@ -83,44 +81,27 @@ class TreeOfClarifications(GroundedProgram):
         self.at_once = at_once
         self.verify = KNNPredict(VerifyAgainstRoot, encoder=encoder)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        candidates = self.retriever.search(question, self.candidates)
-        tree = self._plant(question)
+        candidates = yield from work(self.retriever.search, question, self.candidates)
+        tree = GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES)
         read: dict[str, Passage] = {}
         while batch := tree.to_expand(self.at_once):
-            near = [self._nearest(node, candidates) for _, node in batch]
+            near = yield from work(self._nearest, [node for _, node in batch], candidates)
             read |= {passage.pid: passage for own in near for passage in own}
-            expand = [
-                partial(self.extract, passages=render_passages(passages), question=node)
-                for (_, node), passages in zip(batch, near, strict=True)
-            ]
-            fresh = self._sprout(tree, batch, near, run_all(expand))
-            checks = [partial(self.verify, **given) for given in self._checks(question, fresh, candidates)]
-            tree.settle(fresh, self._verdicts(run_all(checks), fresh))
-        readings, passages = self._select(tree, question, candidates)
-        written = self.write(**writing_inputs(question, readings, passages))
-        return self._prediction(written.answer, readings, passages, read, tree)
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        candidates = await asyncio.to_thread(self.retriever.search, question, self.candidates)
-        tree = self._plant(question)
-        read: dict[str, Passage] = {}
-        while batch := tree.to_expand(self.at_once):
-            near = [await asyncio.to_thread(self._nearest, node, candidates) for _, node in batch]
-            read |= {passage.pid: passage for own in near for passage in own}
-            expand = [
-                partial(self.extract.acall, passages=render_passages(passages), question=node)
-                for (_, node), passages in zip(batch, near, strict=True)
-            ]
-            fresh = self._sprout(tree, batch, near, await gather_all(expand))
-            given = await asyncio.to_thread(self._checks, question, fresh, candidates)
-            checks = [partial(self.verify.acall, **one) for one in given]
-            tree.settle(fresh, self._verdicts(await gather_all(checks), fresh))
-        readings, passages = await asyncio.to_thread(self._select, tree, question, candidates)
-        written = await self.write.acall(**writing_inputs(question, readings, passages))
-        return self._prediction(written.answer, readings, passages, read, tree)
+            replies = yield from ask_all(
+                [
+                    (self.extract, {"passages": render_passages(passages), "question": node})
+                    for (_, node), passages in zip(batch, near, strict=True)
+                ]
+            )
+            fresh = self._sprout(tree, batch, near, replies)
+            checks = yield from work(self._checks, question, fresh, candidates)
+            verdicts = yield from ask_all([(self.verify, check) for check in checks])
+            tree.settle(fresh, self._verdicts(verdicts, fresh))
+        readings, passages = yield from work(self._select, tree, question, candidates)
+        answer = yield from write_answer(self.write, question, readings, passages)
+        return self._prediction(answer, readings, passages, read, tree)
 
     @staticmethod
     def _prediction(
@@ -135,11 +116,8 @@ class TreeOfClarifications(GroundedProgram):
             answer=answer, interpretations=readings, passages=passages, universe=universe, tree=tree.frozen()
         )
 
-    def _plant(self, question: str) -> GrowingTree:
-        return GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES)
-
-    def _nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
-        return rerank(self.reranker, question, candidates, self.passages)
+    def _nearest(self, questions: Sequence[str], candidates: Sequence[Passage]) -> list[list[Passage]]:
+        return [rerank(self.reranker, question, candidates, self.passages) for question in questions]
 
     @staticmethod
     def _sprout(

@@ -1,8 +1,6 @@
 """VERDICT: verified diversification with consolidation (Lee et al., 2025, https://arxiv.org/abs/2502.10352)."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 import dspy
 
@@ -11,13 +9,13 @@ from polyqa.embedded_models import Encoder
 from polyqa.signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
 from polyqa.signatures.lenient import is_null
 
-from .concurrency import gather_all, run_all
+from .base import Program, write_answer
 from .consolidation import Clusters, Strictness, consolidate
-from .grounded import writing_inputs
 from .knn import KNNPredict
+from .steps import Steps, ask, ask_all, work
 
 
-class VERDICT(dspy.Module):
+class VERDICT(Program):
     """Ask every passage for the one reading that it answers, cluster the readings, keep the medoids.
 
     Algorithm 1 of the paper: (1) the query is relaxed (equation 6); (2) its top passages are the universe
@@ -88,27 +86,18 @@ class VERDICT(dspy.Module):
         self.interpret = KNNPredict(InterpretPassage, encoder=encoder)
         self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        relaxed = self.relax(question=question).relaxed_query
-        universe = self.retrieve(relaxed or question)
-        calls = [partial(self.interpret, question=question, passage=passage.render()) for passage in universe]
-        found = self._derived(universe, run_all(calls))
-        clusters = self._consolidate(found)
+        relaxed = (yield from ask(self.relax, question=question)).relaxed_query
+        universe = yield from work(self.retrieve, relaxed or question)
+        replies = yield from ask_all(
+            [(self.interpret, {"question": question, "passage": passage.render()}) for passage in universe]
+        )
+        found = self._derived(universe, replies)
+        clusters = yield from work(self._consolidate, found)
         readings, passages = self._kept(found, clusters, universe)
-        written = self.write(**writing_inputs(question, readings, passages))
-        return self._prediction(written.answer, found, clusters, readings, passages, universe, relaxed)
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
-        relaxed = (await self.relax.acall(question=question)).relaxed_query
-        universe = await asyncio.to_thread(self.retrieve, relaxed or question)
-        calls = [partial(self.interpret.acall, question=question, passage=passage.render()) for passage in universe]
-        found = self._derived(universe, await gather_all(calls))
-        clusters = await asyncio.to_thread(self._consolidate, found)
-        readings, passages = self._kept(found, clusters, universe)
-        written = await self.write.acall(**writing_inputs(question, readings, passages))
-        return self._prediction(written.answer, found, clusters, readings, passages, universe, relaxed)
+        answer = yield from write_answer(self.write, question, readings, passages)
+        return self._prediction(answer, found, clusters, readings, passages, universe, relaxed)
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the universe of a query (equation 7)."""

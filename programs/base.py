@@ -1,4 +1,4 @@
-"""What every retrieval-augmented program shares: candidates, and an answer from a few passages."""
+"""What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,34 @@ from polyqa.signatures import (
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
+from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
 
 
-class RetrievingProgram(dspy.Module):
+class Program(dspy.Module):
+    """A question goes in, an answer that covers its readings comes out.
+
+    A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
+    and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
+    ``interpretations`` (list of `Interpretation`) and ``passages`` (list of `Passage`).
+    """
+
+    calls_at_once: int = CALLS_AT_ONCE
+    """A setting of every program: how many language-model calls of a step are under way at once, at least 1."""
+
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
+        """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""
+        raise TypeError(f"{type(self).__name__} has no steps: a program says in steps() how it answers a question.")
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer a question."""
+        return drive(self.steps(question), calls_at_once=self.calls_at_once)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """Answer a question without blocking the event loop."""
+        return await adrive(self.steps(question), calls_at_once=self.calls_at_once)
+
+
+class RetrievingProgram(Program):
     """Finds K passages for a question.
 
     Parameters
@@ -72,25 +97,18 @@ class GroundedProgram(RetrievingProgram):
         self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
         self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
 
-    def answer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
+    def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""
         shown = render_passages(passages)
-        readings = self.extract(passages=shown, question=question).interpretations
-        written = self.write(passages=shown, question=question, interpretations=readings)
-        return written.answer, cite(readings, passages)
-
-    async def aanswer_from(self, question: str, passages: Sequence[Passage]) -> tuple[str, list[Interpretation]]:
-        """See `answer_from`."""
-        shown = render_passages(passages)
-        readings = (await self.extract.acall(passages=shown, question=question)).interpretations
-        written = await self.write.acall(passages=shown, question=question, interpretations=readings)
+        readings = (yield from ask(self.extract, passages=shown, question=question)).interpretations
+        written = yield from ask(self.write, passages=shown, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)
 
 
-def writing_inputs(question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]) -> dict[str, object]:
-    """Return the inputs of `WriteLongFormAnswer` for cited readings: passage ids become numbers of the prompt."""
-    return {
-        "passages": render_passages(passages),
-        "question": question,
-        "interpretations": number_citations(readings, passages),
-    }
+def write_answer(
+    write: dspy.Module, question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
+) -> Steps[str]:
+    """Return the long-form answer that tells cited readings: in the prompt passage ids become passage numbers."""
+    shown, numbered = render_passages(passages), number_citations(readings, passages)
+    written = yield from ask(write, passages=shown, question=question, interpretations=numbered)
+    return written.answer
