@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import dspy
@@ -23,11 +23,12 @@ def _text(predictor: dspy.Predict) -> str:
     )
     k = getattr(predictor, "k", None)
     shown = f"the {k} nearest of {len(predictor.demos)}" if k is not None else f"all {len(predictor.demos)}"
-    demos = "\n\n".join(_demo(demo, signature.fields) for demo in predictor.demos)
+    demos = "\n\n".join(demo_text(demo, signature.fields) for demo in predictor.demos)
     return f"{signature.instructions}\n\nFields:\n{fields}\n\nDemos shown: {shown}\n\n{demos}".rstrip() + "\n"
 
 
-def _demo(demo: Any, fields: Mapping[str, Any]) -> str:
+def demo_text(demo: Any, fields: Iterable[str]) -> str:
+    """Return a demo, one field a line, long values cut."""
     return "\n".join(f"{name}: {_short(demo[name])}" for name in fields if demo.get(name) is not None)
 
 
@@ -45,15 +46,10 @@ def _plain(value: Any) -> Any:
     return str(value) if not isinstance(value, (dict, str, int, float, bool)) else value
 
 
-def prompt_diff(before: dspy.Module, after: dspy.Module, *, most_lines: int | None = None) -> str:
+def prompt_diff(before: dspy.Module, after: dspy.Module) -> str:
     """Return how the prompts of two programs differ, per predictor, as Markdown with unified diffs.
 
-    Parameters
-    ----------
-    before, after
-        A predictor that only one of them has is shown against nothing.
-    most_lines
-        Cut each predictor's diff there and say so; ``None`` shows all.
+    A predictor that only one of them has is shown against nothing.
     """
     left, right = prompt_texts(before), prompt_texts(after)
     parts = []
@@ -66,12 +62,10 @@ def prompt_diff(before: dspy.Module, after: dspy.Module, *, most_lines: int | No
         if not lines:
             parts.append(f"### {name}\n\nunchanged")
             continue
-        parts.append(f"### {name}\n\n```diff\n{_fenced(lines, most_lines)}\n```")
+        parts.append(f"### {name}\n\n" + fenced("\n".join(lines), "diff"))
     return "\n\n".join(parts) + "\n"
 
 
-def _fenced(lines: Sequence[str], most: int | None) -> str:
-    kept = list(lines if most is None else lines[:most])
-    if len(kept) < len(lines):
-        kept.append(f"… {len(lines) - len(kept)} more lines")
-    return "\n".join(line.replace("```", "'''") for line in kept)
+def fenced(text: str, language: str = "text") -> str:
+    """Return a text as a code block of Markdown, which nothing in it can end."""
+    return f"```{language}\n" + text.replace("```", "'''") + "\n```"

@@ -1,31 +1,38 @@
 """The card of an artifact for people."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from polyqa.artifacts.card import Card, Figure, Gain
 from polyqa.artifacts.store import compiled_home
 from polyqa.programs import PROGRAMS
 
+from .prompts import demo_text, fenced
 from .recipe import Recipe
+
+DEMOS = 3
+"""How many demos of a predictor are printed at most."""
 
 _LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1"}
 
 
-def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
+def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) -> str:
     """Return the README.md of an artifact.
 
     Parameters
     ----------
     card
         What it is.
-    diff
-        The prompt diff before / after, Markdown.
+    state
+        The state of its program, as `polyqa.artifacts.state.dump_program` returns it.
     folder
         Of the artifact, as it was given: it is loaded by that, unless it lies where names are looked up.
     """
     handle = _handle(Path(folder))
+    recipe = _recipe(card)
     index = (
         f"`{card.index.name}` ({card.index.passages:,} passages, `{card.index.fingerprint}`)" if card.index else "none"
     )
@@ -37,7 +44,7 @@ def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
         (
             "metric",
             f"{_LABELS.get(card.measure, card.measure)}, reader {card.reader}"
-            + (f", demos from {card.threshold:g} on" if _recipe(card).gathers else ""),
+            + (f", demos from {card.threshold:g} on" if recipe.gathers else ""),
         ),
         ("language model", card.lm + (f"; instructions by {card.prompt_lm}" if card.prompt_lm else "")),
         ("train", f"{card.train.source}, {card.train.n} questions, `{card.train.fingerprint}`"),
@@ -65,8 +72,24 @@ def artifact_readme(card: Card, diff: str, folder: str | Path) -> str:
         )
         + f"```python\nimport polyqa\n\nprogram = polyqa.load({json.dumps(handle, ensure_ascii=False)})\n```\n\n"
         f'`polyqa show {quote(handle)}` prints its prompts, `polyqa why "…" --artifact {quote(handle)}` which demos a '
-        f"question gets.\n\n## What compiling changed\n\n{diff}"
+        f"question gets, `polyqa diff {card.program} {quote(handle)}` all that compiling changed.\n\n## Prompts\n\n"
+        + "\n\n".join(_predictor(name, own, instructions=recipe.writes) for name, own in state.items())
+        + "\n"
     )
+
+
+def _predictor(name: str, state: Mapping[str, Any], *, instructions: bool) -> str:
+    """Return how a predictor is prompted; its instructions where a language model wrote them."""
+    demos, knn = state["demos"], state.get("knn")
+    parts = [f"### {name}"]
+    if instructions:
+        parts.append(fenced(state["signature"]["instructions"]))
+    if not demos:
+        return "\n\n".join([*parts, "No demos."])
+    told = f"{len(demos)} demos" + (f", each call shows the {knn['k']} nearest" if knn else "")
+    told += f"; the first {DEMOS}" if len(demos) > DEMOS else ""
+    shown = "\n\n".join(demo_text(demo, demo) for demo in demos[:DEMOS])
+    return "\n\n".join([*parts, f"{told}:", fenced(shown)])
 
 
 def _recipe(card: Card) -> Recipe:

@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
-from polyqa.artifacts.state import signature_fingerprints
+from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
 from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
 from polyqa.engines.extractive import MODEL_NAME
@@ -29,7 +29,6 @@ from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.compiler import compile as compile_program
 from polyqa.optimizers.curve import Curve, learning_curve, plot_curve
 from polyqa.optimizers.estimates import Estimate, estimate, measure_question
-from polyqa.optimizers.prompts import prompt_diff
 from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipe import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -225,7 +224,7 @@ def compile(
         test_gain=test_gain,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    readme = artifact_readme(card, prompt_diff(student, compiled.program, most_lines=60), out)
+    readme = artifact_readme(card, dump_program(compiled.program), out)
     return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
 
 
