@@ -49,7 +49,9 @@ def as_ambignq(question: Question) -> dict[str, Any]:
     if len(readings) == 1:
         annotation: dict[str, Any] = {"type": "singleAnswer", "answer": list(readings[0].short_answers)}
     else:
-        pairs = [{"question": reading.question, "answer": list(reading.short_answers)} for reading in readings]
+        pairs = [
+            {"question": "|".join(reading.questions), "answer": list(reading.short_answers)} for reading in readings
+        ]
         annotation = {"type": "multipleQAs", "qaPairs": pairs}
     return {"id": question.id, "question": question.question, "annotations": [annotation]}
 

@@ -53,7 +53,8 @@ def edit_f1(question: str, predictions: Sequence[Interpretation], annotations: S
         EDIT-F1 = 2 Σ f / (n + m)
 
     where n gold and m predicted readings are paired greedily, best f first, and f is
-    `question_edit_f1` of a pair whose answers match exactly (0 for other pairs).
+    `question_edit_f1` of a pair whose answers match exactly (0 for other pairs); of a gold reading that is asked
+    in several ways, the way with the best f counts.
 
     Parameters
     ----------
@@ -110,4 +111,5 @@ def _paired(question: str, predictions: Sequence[Interpretation], readings: Sequ
 def _pair(prompt: Sequence[str], found: Interpretation, gold: Reading, *, plain: bool) -> float:
     if not exact_match(found.answer, gold.short_answers):
         return 0.0
-    return 1.0 if plain else question_edit_f1(prompt, question_tokens(found.question), question_tokens(gold.question))
+    made = question_tokens(found.question)
+    return 1.0 if plain else max(question_edit_f1(prompt, made, question_tokens(way)) for way in gold.questions)

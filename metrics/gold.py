@@ -12,12 +12,36 @@ if TYPE_CHECKING:
 class Reading:
     """A disambiguated question with its short answers (aliases; the first is the canonical one).
 
-    ``pid`` names the passage that holds the answer, where the data set says so.
+    ``pid`` names the passage that holds the answer, where the data set says so. ``other_questions`` ask the same
+    in other words; only EDIT-F1 looks at them, whatever shows or asks one question takes ``question``.
     """
 
     question: str
     short_answers: tuple[str, ...]
     pid: str | None = None
+    other_questions: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The question in all the ways that it is asked."""
+        return (self.question, *self.other_questions)
+
+    @classmethod
+    def from_alternatives(cls, text: str, short_answers: tuple[str, ...]) -> "Reading":
+        """Return a reading whose question is asked in several ways, with ``|`` between them, as in AmbigNQ.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing but bars and white space.
+
+        >>> Reading.from_alternatives("Who won in 1998?|Who came first in 1998?", ("She",)).other_questions
+        ('Who came first in 1998?',)
+        """
+        ways = [way for part in text.split("|") if (way := part.strip())] if "|" in text else [text]
+        if not ways:
+            raise ValueError(f"no question: {text!r}")
+        return cls(ways[0], short_answers, other_questions=tuple(ways[1:]))
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,8 @@ class F1Answer(Module):
 class EditF1(Module):
     """Mean EDIT-F1; also takes ``questions``, the ambiguous ones; a reference is a list of annotations.
 
-    A prediction is a list of mappings with ``question`` and ``answer``, without ``pid``.
+    A prediction is a list of mappings with ``question`` and ``answer``, without ``pid``. A reading's question may
+    stand in several ways, with ``|`` between them.
     """
 
     inputs: ClassVar = {"predictions": INTERPRETATIONS, "references": List(READINGS), "questions": TEXT}
@@ -291,4 +292,4 @@ class Grounded(Module):
 
 
 def _readings(records: Any) -> tuple[GoldReading, ...]:
-    return tuple(GoldReading(one["question"], tuple(one["short_answers"])) for one in records)
+    return tuple(GoldReading.from_alternatives(one["question"], tuple(one["short_answers"])) for one in records)

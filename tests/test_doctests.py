@@ -19,6 +19,7 @@ _WITH_EXAMPLES = {
     "polyqa.metrics.edit_f1",
     "polyqa.metrics.exact_match",
     "polyqa.metrics.exact_presence",
+    "polyqa.metrics.gold",
     "polyqa.metrics.length",
     "polyqa.metrics.modules",
     "polyqa.metrics.recall",

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from polyqa.metrics.gold import Question, Reading
 
@@ -11,8 +12,14 @@ from .format import Aliases, Format, Part, QuestionRecord, Text, rows
 Readings = tuple[Reading, ...]
 
 
+def _asks(text: str) -> str:
+    if not text.replace("|", "").strip():
+        raise PydanticCustomError("blank", "Text is blank")
+    return text
+
+
 class _Pair(Part):
-    question: Text
+    question: Annotated[Text, AfterValidator(_asks)]  # in one way or in several, with `|` between them
     answer: Aliases
 
 
@@ -29,7 +36,7 @@ class _MultipleQAs(Part):
     pairs: Annotated[list[_Pair], Field(min_length=1, validation_alias="qaPairs"), BeforeValidator(rows)]
 
     def readings(self, question: str) -> Readings:
-        return tuple(Reading(pair.question, tuple(pair.answer)) for pair in self.pairs)
+        return tuple(Reading.from_alternatives(pair.question, tuple(pair.answer)) for pair in self.pairs)
 
 
 _Annotation = Annotated[_SingleAnswer | _MultipleQAs, Field(discriminator="type")]

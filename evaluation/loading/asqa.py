@@ -13,6 +13,10 @@ class _Pair(Part):
     question: Text
     short_answers: Aliases
     pid: Text | None = None
+    other_questions: list[Text] = Field(default_factory=list)
+
+    def reading(self) -> Reading:
+        return Reading(self.question, tuple(self.short_answers), self.pid, tuple(self.other_questions))
 
 
 class _Note(Part):
@@ -22,8 +26,9 @@ class _Note(Part):
 class AsqaRecord(QuestionRecord):
     """A question with its readings as ``qa_pairs``, and the long answers of its annotators.
 
-    Long answers stand in ``annotations``, or alone as ``long_answer``. ``pid``, ``ambiguity`` and
-    ``reason`` are the shipped questions' own. The copy on the hub calls the id ``sample_id``.
+    Long answers stand in ``annotations``, or alone as ``long_answer``. ``pid``, ``ambiguity``, ``reason`` and
+    ``other_questions``, which ask what a pair asks in other words, are the shipped questions' and your own. The
+    copy on the hub calls the id ``sample_id``.
     """
 
     id: Id | None = Field(default=None, validation_alias=AliasChoices("id", "sample_id"))
@@ -42,7 +47,7 @@ class AsqaRecord(QuestionRecord):
         return Question(
             id=id,
             question=self.ambiguous_question,
-            readings=tuple(Reading(pair.question, tuple(pair.short_answers), pair.pid) for pair in self.qa_pairs),
+            readings=tuple(pair.reading() for pair in self.qa_pairs),
             long_answers=tuple(answers),
             ambiguity=self.ambiguity,
             reason=self.reason,

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import Any
 
 from polyqa.metrics.gold import Question
 
@@ -15,8 +16,12 @@ def questions_fingerprint(questions: Iterable[Question]) -> str:
 
     They are the beginning of the SHA-256 of the questions as JSON with sorted keys, no spaces and ASCII
     only. Everything that a question holds counts, and so does the order: it is what was loaded that is
-    told apart, not the file that it came from.
+    told apart, not the file that it came from. ``other_questions`` stand in the JSON only where there are some.
     """
-    data = [asdict(question) for question in questions]
+    data = [asdict(question, dict_factory=_shown) for question in questions]
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_LENGTH]
+
+
+def _shown(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if value or name != "other_questions"}

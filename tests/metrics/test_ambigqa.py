@@ -21,7 +21,7 @@ def annotations(record: dict[str, Any]) -> list[list[Reading]]:
     return [
         [Reading(record["question"], tuple(annotation["answer"]))]
         if annotation["type"] == "singleAnswer"
-        else [Reading(pair["question"], tuple(pair["answer"])) for pair in annotation["qaPairs"]]
+        else [Reading.from_alternatives(pair["question"], tuple(pair["answer"])) for pair in annotation["qaPairs"]]
         for annotation in record["annotations"]
     ]
 
@@ -121,6 +121,19 @@ def test_only_readings_with_the_right_answer_are_paired() -> None:
     ]
     # The edits in/1998 and in/2002 share one of two: f = 0.5 for both pairs that the answers allow.
     assert edit_f1("Who won?", swapped, [gold]) == pytest.approx(2 * (0.5 + 0.5) / 4)
+
+
+def test_of_the_ways_to_ask_a_gold_reading_the_best_counts() -> None:
+    ways = "Who won in Nagano?| Who won in 1998? |Who was the winner of all events held in 1998?"
+    gold = [Reading.from_alternatives(ways, ("She",)), Reading("Who won in 2002?", ("He",))]
+    assert gold[0].questions == tuple(way.strip() for way in ways.split("|"))
+    own = Interpretation(question="Who won in 1998?", answer="She")
+    first, *others = (edit_f1("Who won?", [own], [[Reading(way, ("She",)), gold[1]]]) for way in gold[0].questions)
+    assert first == pytest.approx(2 * 0.5 / 3)  # "in" is one of two edits on both sides
+    assert edit_f1("Who won?", [own], [gold]) == max(others) == pytest.approx(2 * 1 / 3)
+    # A way that changes nothing agrees with a question that changes nothing, whatever the others say.
+    plain = [Reading("Who won in 1998?", ("She",), other_questions=("Who won the?",)), gold[1]]
+    assert edit_f1("Who won?", [own.model_copy(update={"question": "Who won?"})], [plain]) == pytest.approx(2 * 1 / 3)
 
 
 def test_a_gold_reading_is_paired_once() -> None:

@@ -46,7 +46,14 @@ TOKENS = st.lists(st.sampled_from("abcd"), max_size=5)
 QUESTION = st.lists(st.sampled_from(["who", "won", "cup", "in", "1998", "2002"]), min_size=1, max_size=5).map(" ".join)
 FEW = st.sampled_from(["red", "green", "the red", "1997"])
 READINGS = st.lists(
-    st.builds(Reading, QUESTION, st.lists(FEW, min_size=1, max_size=2).map(tuple)), min_size=1, max_size=4
+    st.builds(
+        Reading,
+        QUESTION,
+        st.lists(FEW, min_size=1, max_size=2).map(tuple),
+        other_questions=st.just(()) | st.tuples(QUESTION),
+    ),
+    min_size=1,
+    max_size=4,
 )
 FOUND = st.lists(st.builds(Interpretation, question=QUESTION, answer=FEW), max_size=4)
 RATIOS = st.lists(st.integers(0, 5).flatmap(lambda whole: st.builds(Ratio, st.integers(0, whole), st.just(whole))))

@@ -56,7 +56,10 @@ FOUND = [
     [],
 ]
 ANNOTATIONS = [
-    [QUESTIONS[0].readings, (Reading("Who hosted first?", ("Nagano",)), Reading("Who hosted last?", ("Turin",)))],
+    [
+        (Reading("Who hosted first?", ("Nagano",), other_questions=("Who hosted in 1998?",)), QUESTIONS[0].readings[1]),
+        (Reading("Who hosted first?", ("Nagano",)), Reading("Who hosted last?", ("Turin",))),
+    ],
     [QUESTIONS[1].readings],
     [QUESTIONS[2].readings],
 ]
@@ -69,7 +72,7 @@ JUDGED = [
 
 
 def shown(readings: Any) -> list[dict[str, Any]]:
-    return [{"question": one.question, "short_answers": list(one.short_answers)} for one in readings]
+    return [{"question": "|".join(one.questions), "short_answers": list(one.short_answers)} for one in readings]
 
 
 READINGS: Columns = {"predictions": LONG, "references": [shown(question.readings) for question in QUESTIONS]}

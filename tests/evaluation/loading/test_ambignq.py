@@ -54,6 +54,20 @@ def test_annotations_as_the_hub_has_them() -> None:
     assert loaded(by_column) == loaded([SINGLE, CUPS])
 
 
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("Who won first?|Who was first? | Who led?", ("Who won first?", "Who was first?", "Who led?")),
+        ("|Who won first?| |", ("Who won first?",)),
+        (" Who won first? ", (" Who won first? ",)),
+    ],
+)
+def test_bars_stand_between_the_ways_to_ask_a_reading(text: str, questions: tuple[str, ...]) -> None:
+    (reading,) = loaded([{"type": "multipleQAs", "qaPairs": [{"question": text, "answer": ["Bea"]}]}]).readings
+    assert reading == Reading(questions[0], ("Bea",), other_questions=questions[1:])
+    assert reading.questions == questions
+
+
 def test_the_full_version_has_more_keys() -> None:
     record = {"id": "q1", "question": ASKED, "annotations": [SINGLE], "nq_answer": ["Ann"], "used_queries": []}
     assert questions_from_records([record]) == [loaded([SINGLE])]
@@ -70,6 +84,7 @@ def test_the_full_version_has_more_keys() -> None:
         ([{"type": "singleAnswer", "answer": "Ann"}], "answer: Input should be a valid list"),
         ([SINGLE, {"type": "multipleQAs", "qaPairs": []}], "annotations[1].multipleQAs.qaPairs: List should"),
         ([{"type": "multipleQAs", "qaPairs": [{"question": ASKED}]}], "qaPairs[0].answer: Field required"),
+        ([{"type": "multipleQAs", "qaPairs": [{"question": "| |", "answer": ["Ann"]}]}], "question: Text is blank"),
     ],
 )
 def test_a_bad_annotation_is_told(bad: Any, told: str) -> None:

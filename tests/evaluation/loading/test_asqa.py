@@ -94,6 +94,14 @@ def test_rows_as_the_hub_has_them(write: Write) -> None:
     assert question.long_answers == ("Nagano, then Turin.", "Two cities.")
 
 
+def test_a_pair_may_be_asked_in_other_words(write: Write) -> None:
+    first, *rest = GAMES["qa_pairs"]
+    pairs = [{**first, "other_questions": ["Who held the games of 1998?"]}, *rest]
+    (question,) = load_questions(write({"q": {**GAMES, "qa_pairs": pairs}}))
+    assert question.readings[0].questions == (first["question"], "Who held the games of 1998?")
+    assert not any(reading.other_questions for reading in question.readings[1:])
+
+
 def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
     (question,) = load_questions(write({"q": {**GAMES, "qa_pairs": GAMES["qa_pairs"] * 2}}))
     assert len(question.readings) == 2
@@ -114,6 +122,7 @@ def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
         ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": []}]}, "qa_pairs[0].short_answers: List"),
         ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": [1998]}]}, "qa_pairs[0].short_answers[0]: Input"),
         ({**GAMES, "qa_pairs": [{"question": "Who?", "short_answers": ["\ud800"]}]}, "half a character"),
+        ({**GAMES, "qa_pairs": [{**GAMES["qa_pairs"][0], "other_questions": [" "]}]}, "other_questions[0]: Text is"),
         ({**GAMES, "annotations": [{"answer": "no long answer"}]}, "annotations[0].long_answer: Field required"),
         ({**GAMES, "qa_pairs": [{}, {}]}, "(and 3 more)"),
         ("a string", "expected an object, got str"),

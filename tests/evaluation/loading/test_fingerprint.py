@@ -27,6 +27,7 @@ def test_it_is_the_beginning_of_a_hash_of_the_questions_as_json() -> None:
         {"readings": (replace(READING, question="Who won last?"),)},
         {"readings": (replace(READING, short_answers=("Bea",)),)},
         {"readings": (replace(READING, pid=None),)},
+        {"readings": (replace(READING, other_questions=("Who came first?",)),)},
         {"readings": (READING, READING)},
         {"long_answers": ()},
         {"ambiguity": None},

@@ -26,7 +26,8 @@ TEXT = st.text(min_size=1, max_size=8).filter(str.strip)
 ALIASES = st.lists(TEXT, min_size=1, max_size=3)
 OFTEN = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ASQA_PAIR = st.fixed_dictionaries({"question": TEXT, "short_answers": ALIASES}, optional={"pid": st.none() | TEXT})
-AMBIGNQ_PAIR = st.fixed_dictionaries({"question": TEXT, "answer": ALIASES})
+WAYS = st.lists(TEXT, min_size=1, max_size=3).map("|".join).filter(lambda text: text.replace("|", "").strip())
+AMBIGNQ_PAIR = st.fixed_dictionaries({"question": WAYS, "answer": ALIASES})
 ANNOTATION = st.one_of(
     st.fixed_dictionaries({"type": st.just("singleAnswer"), "answer": ALIASES}),
     st.fixed_dictionaries({"type": st.just("multipleQAs"), "qaPairs": st.lists(AMBIGNQ_PAIR, min_size=1, max_size=3)}),
@@ -58,6 +59,7 @@ def questions_or_one_line(path: Path, **options: Any) -> list[Question]:
     assert len({question.id for question in questions}) == len(questions) > 0
     for question in questions:
         texts = [question.id, question.question, *(text for own in question.answers for text in own)]
+        texts += [way for own in question.annotations for reading in own for way in reading.questions]
         assert all(text.strip() and text.encode() for text in texts)
         assert all(own and all(reading.short_answers for reading in own) for own in question.annotations)
     assert questions_fingerprint(questions)

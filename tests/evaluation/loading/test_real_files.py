@@ -53,6 +53,17 @@ def test_ambignq_dev_keeps_every_annotation() -> None:
     assert all(len(own) == 1 for question in single for own in question.other_annotations)
 
 
+def test_bars_of_ambignq_dev_are_gone_and_counted() -> None:
+    readings = [
+        one
+        for question in loaded("ambignq/dev_light_public.json", "ambignq")
+        for own in question.annotations
+        for one in own
+    ]
+    assert not any("|" in way for one in readings for way in one.questions)
+    assert sum(bool(one.other_questions) for one in readings) == 89
+
+
 def test_situatedqa_repeats_no_reading() -> None:
     for name in ("geo.dev", "temp.dev"):
         for question in loaded(f"situatedqa/{name}.jsonl", "situatedqa"):
