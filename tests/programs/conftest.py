@@ -1,98 +1,31 @@
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
-from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from polyqa.embedded_models import Encoder
+import polyqa
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
+from polyqa.embedded_models import Encoder, Reader
 from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.programs.registry import needs_questions
+from polyqa.question_db import build_questions, locally
+from polyqa.signatures import Passage
 
-Messages = list[tuple[str, str]]
-_QUESTION = re.compile(r"^\[\[ ## question ## \]\]\n(.*)$", re.M)
+Parts = tuple[FusedRetriever, BiEncoderReranker]
 
-
-class TableEngine:
-    """A language model that looks the answer up by the question of the last message.
-
-    It keeps the messages of every call in ``seen``, and writes ChatAdapter's format.
-    """
-
-    input_tokens, output_tokens = 7, 3
-
-    def __init__(self, table: Mapping[str, Mapping[str, str]]) -> None:
-        self.table = table
-        self.seen: list[Messages] = []
-
-    def complete(self, request: Request) -> Response:
-        system = request.system
-        head = system if isinstance(system, str) else "".join(part.text for part in system or ())
-        messages = [("system", head), *((message.role, message.text or "") for message in request.messages)]
-        self.seen.append(messages)
-        fields = self.table[_QUESTION.findall(messages[-1][1])[-1]]
-        parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in fields.items()]
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant("\n\n".join([*parts, "[[ ## completed ## ]]"])),
-            finish_reason="stop",
-            usage=Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens),
-        )
-
-    def stream(self, request: Request) -> Any:
-        return response_to_events(self.complete(request))
-
-    def close(self) -> None:
-        pass
-
-
-class AsyncTableEngine:
-    def __init__(self, engine: TableEngine) -> None:
-        self.engine = engine
-
-    async def complete(self, request: Request) -> Response:
-        return self.engine.complete(request)
-
-    async def stream(self, request: Request) -> Any:
-        for event in response_to_events(self.engine.complete(request)):
-            yield event
-
-    async def aclose(self) -> None:
-        pass
-
-
-class TableLM:
-    """A `dspy.LM` over a table, with what it was asked."""
-
-    def __init__(self, table: Mapping[str, Mapping[str, str]]) -> None:
-        self.engine = TableEngine(table)
-        self.lm = dspy.LM(
-            "tests/table",
-            engine=self.engine,
-            async_engine=AsyncTableEngine(self.engine),
-            cache=False,
-            num_retries=0,
-        )
-
-    @property
-    def seen(self) -> list[Messages]:
-        return self.engine.seen
+_BRIDGES = [
+    ("london", "Tower Bridge (London)", "Tower Bridge was opened in 1894. It crosses the Thames near the Tower."),
+    ("sacramento", "Tower Bridge (Sacramento)", "Tower Bridge was opened in 1935. It crosses the Sacramento River."),
+    ("forth", "Forth Bridge", "The Forth Bridge was designed by John Fowler. It is 2,467 metres long."),
+    ("harbour", "Harbour Light", "The Harbour Light was designed by Ada Brown. The lighthouse was lit in 1871."),
+    ("eye", "Southern Telescope", "The Southern Telescope was built by Carl Lund. It was moved inland in 1960."),
+    ("dam", "Long Dam", "The Long Dam was completed in 1922. It is 90 metres tall."),
+]
 
 
 @pytest.fixture(scope="session")
-def table_lm() -> type[TableLM]:
-    return TableLM
-
-
-@pytest.fixture(scope="session")
-def encoder() -> Encoder:
-    return Encoder()
-
-
-@pytest.fixture(scope="session")
-def parts(encoder: Encoder) -> tuple[FusedRetriever, BiEncoderReranker]:
+def parts(encoder: Encoder) -> Parts:
     """Retriever and reranker over the shipped corpus."""
     index = ColBERTIndex("homonyms")
     return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
@@ -104,7 +37,28 @@ def engine(encoder: Encoder) -> ExtractiveEngine:
 
 
 @pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[None]:
+def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
     """The embedded engine as the language model of the test."""
-    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter()):
-        yield
+    lm = embedded_lm(engine)
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
+        yield lm
+
+
+@pytest.fixture(scope="session")
+def bridges(encoder: Encoder, engine: ExtractiveEngine, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    """Six passages with their questions in the default place."""
+    passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _BRIDGES]
+    index = build_index(passages, tmp_path_factory.mktemp("indexes") / "bridges", encoder=encoder, progress=False)
+    build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
+    return index
+
+
+@pytest.fixture
+def make(encoder: Encoder, bridges: ColBERTIndex) -> Callable[..., Any]:
+    """Make a program by name, over the shipped corpus; one that needs questions over the six passages."""
+
+    def of(name: str, **settings: Any) -> dspy.Module:
+        index = {"index": bridges} if needs_questions(name) else {}
+        return polyqa.load(name, encoder=encoder, **index, **settings)
+
+    return of

@@ -1,6 +1,4 @@
-"""The router: which road a question takes, and what it gives on each."""
-
-import asyncio
+"""The router: which way a question takes, and what comes of each."""
 
 import dspy
 import pytest
@@ -57,14 +55,14 @@ def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) ->
         ("never", "N/A", "Yes", False),
     ],
 )
-def test_the_rule_decides_the_road(parts: Parts, rule: str, kind: str, settled: str, short: bool) -> None:
+def test_the_rule_decides_the_way(parts: Parts, rule: str, kind: str, settled: str, short: bool) -> None:
     result, engine = ask(parts, Script(kind=kind, settled=settled), rule)
     assert len(engine.seen) == (3 if short else 7)
     assert result.ambiguous is not short
     assert result.answers == (["April 1953"] if short else ["April 1953", "23 April 1997"])
 
 
-def test_the_short_road_tells_the_located_answer_from_its_passage(parts: Parts) -> None:
+def test_the_short_way_tells_the_located_answer_from_its_passage(parts: Parts) -> None:
     result, engine = ask(parts, Script(kind="N/A", settled="Yes"))
     (reading,) = result.interpretations
     assert (reading.question, reading.answer, reading.pid) == (QUESTION, "April 1953", "titanic-film-1953")
@@ -74,7 +72,7 @@ def test_the_short_road_tells_the_located_answer_from_its_passage(parts: Parts) 
     assert result.coverage is Coverage.USEFUL
 
 
-def test_an_answer_that_is_not_there_takes_the_long_road(parts: Parts) -> None:
+def test_an_answer_that_is_not_there_takes_the_long_way(parts: Parts) -> None:
     result, _ = ask(parts, Script(kind="N/A", settled="Yes", short_answer="null"))
     assert [one.answer for one in result.interpretations] == ["23 April 1997", "April 1953"]
 
@@ -103,18 +101,7 @@ def test_without_any_answer_memory_is_asked(parts: Parts) -> None:
     assert [prompt.input_fields for prompt in engine.asked("answer")] == [("question",)]
 
 
-@pytest.mark.parametrize("question", [QUESTION, "Which quokka won the quantum ukulele sprint?", "Who wrote Dune?"])
-def test_awaiting_gives_the_same(parts: Parts, embedded: None, question: str) -> None:
-    program = Auto(*parts, rule="spread")
-    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
-
-
 def test_a_plain_question_gets_one_answer_from_the_embedded_engine(parts: Parts, embedded: None) -> None:
     result = Auto(*parts, rule="spread")(question="Who designed the Empress Hotel in Victoria, British Columbia?")
     assert result.ambiguous is False
     assert len(result.answers) == 1
-
-
-def test_an_unknown_rule_is_refused(parts: Parts) -> None:
-    with pytest.raises(ValueError, match="rule"):
-        Auto(*parts, rule="sometimes")

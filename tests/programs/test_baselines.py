@@ -1,25 +1,19 @@
 """Query refinement, JPR, CRAG and Self-RAG: the real index, the embedded engine, and scripted replies over HTTP."""
 
-import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import dspy
 import pytest
 from harness import fields, scripted
-from openai_server import serve
 
-from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
-from polyqa.evaluation.recording import recording
+from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
 from polyqa.optimizers.labels import label_demos
-from polyqa.programs import CRAG, JPR, RAC, QueryRefinement, SelfRAG, set_knn_demos
+from polyqa.programs import CRAG, JPR, RAC
 from polyqa.programs.strips import refine, split_sentences
 from polyqa.signatures import Grade, Passage, Support
 
@@ -27,39 +21,6 @@ QUESTION = "When did Titanic come out?"
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 NAMES = ("query-refinement", "jpr", "crag", "self-rag")
 Parts = tuple[FusedRetriever, BiEncoderReranker]
-
-
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return Encoder()
-
-
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
-@pytest.fixture(scope="module")
-def parts(encoder: Encoder) -> Parts:
-    index = ColBERTIndex("homonyms")
-    return FusedRetriever([index, index.bm25]), BiEncoderReranker(encoder, index)
-
-
-@pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
-    lm = embedded_lm(engine)
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
-        yield lm
-
-
-@pytest.fixture
-def make(parts: Parts, encoder: Encoder) -> Callable[[str], dspy.Module]:
-    def of(name: str, **settings: Any) -> dspy.Module:
-        if name == "query-refinement":
-            return QueryRefinement(encoder=encoder, **settings)
-        return {"jpr": JPR, "crag": CRAG, "self-rag": SelfRAG}[name](*parts, encoder=encoder, **settings)
-
-    return of
 
 
 def asked(message: str) -> str:
@@ -86,68 +47,6 @@ def ask(program: dspy.Module, reply: Callable[[str], str], question: str = QUEST
 
 
 # --- all of them ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_async_gives_the_same_result(name: str, make: Any, embedded: dspy.LM) -> None:
-    program = make(name)
-    for question in (QUESTION, NONSENSE):
-        assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_same_answers_over_the_wire(name: str, make: Any, embedded: dspy.LM, engine: ExtractiveEngine) -> None:
-    program = make(name)
-    here = program(question=QUESTION)
-    with serve(engine, latency=0.05) as server:
-        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-        with dspy.context(lm=remote):
-            there = program(question=QUESTION)
-    assert dict(there.items()) == dict(here.items())
-    calls = {"query-refinement": 2, "jpr": 3 if len(here.passages) == 5 else 2, "crag": 7, "self-rag": 6}[name]
-    assert len(server.requests) == calls + sum(score is not None for score in here.get("scores", []))
-    if name in ("crag", "self-rag"):
-        assert server.most_at_once >= 2, "the passages' calls must go out at once"
-
-
-@pytest.mark.parametrize("name", ["jpr", "crag", "self-rag"])
-def test_every_reading_cites_a_passage_that_holds_it(name: str, make: Any, embedded: dspy.LM) -> None:
-    result = make(name)(question=QUESTION)
-    by_pid = {passage.pid: passage for passage in result.passages}
-    assert len(result.interpretations) >= 2
-    for reading in result.interpretations:
-        assert reading.answer in by_pid[reading.pid].text
-        assert reading.answer in result.answer
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_predictors_are_flat_and_copies_share_the_index(name: str, make: Any) -> None:
-    program = make(name)
-    copied = program.deepcopy()
-    assert all("." not in predictor for predictor, _ in program.named_predictors())
-    assert getattr(copied, "retriever", None) is None or (
-        copied.retriever.retrievers[0] is program.retriever.retrievers[0]
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("query-refinement", {"max_refinements": 0}),
-        ("jpr", {"shortlist": 4}),
-        ("jpr", {"shortlist": 300}),
-        ("crag", {"strips": 0}),
-        ("crag", {"strip_sentences": 0}),
-        ("crag", {"passages": 0}),
-        ("self-rag", {"margin": -0.1}),
-        ("self-rag", {"weights": (1.0, -1.0, 0.5)}),
-        ("self-rag", {"weights": (1.0, 1.0)}),
-        ("self-rag", {"passages": 9, "candidates": 8}),
-    ],
-)
-def test_bad_settings_are_refused(name: str, settings: dict[str, Any], make: Any) -> None:
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        make(name, **settings)
 
 
 # --- query refinement ----------------------------------------------------------------------------
@@ -304,22 +203,6 @@ def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> Non
     assert result.passages
 
 
-def test_crag_over_nothing_answers_from_nothing(parts: Parts, embedded: dspy.LM) -> None:
-    class Nothing:
-        def search(self, query: str, k: int = 10) -> list[Passage]:
-            return []
-
-        def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
-            return [[] for _ in queries]
-
-    result = CRAG(Nothing(), parts[1])(question=QUESTION)
-    assert (result.action, result.passages, result.interpretations) == (Grade.INCORRECT, [], [])
-    assert "do not answer" in result.answer
-    closed = SelfRAG(Nothing(), parts[1])(question=QUESTION)
-    assert (closed.passages, closed.kept) == ([], [])
-    assert "cannot answer" in closed.answer
-
-
 def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Parts) -> None:
     passages = [
         Passage(pid="a", title="Comet (ship)", text="It was a ship. It came out of the yard in 1812. It sank in 1820."),
@@ -469,27 +352,3 @@ def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
         readings = by_question[demo["question"]].readings
         held = [reading for reading in readings if exact_presence(reading.short_answers, "\n".join(demo["passages"]))]
         assert all(exact_presence(reading.short_answers, "\n".join(texts)) for reading in held[:5])
-
-
-def prompts(program: dspy.Module, lm: dspy.LM) -> list[str]:
-    with recording(lm) as recorder:
-        program(question=QUESTION)
-    return sorted(json.dumps(call.messages) for call in recorder.calls)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_knn_demos_are_shown_and_survive_saving(
-    name: str, make: Any, training: list[Question], embedded: dspy.LM, tmp_path: Path
-) -> None:
-    program = make(name)
-    demos = label_demos(program, training)
-    bare = prompts(program, embedded)
-    set_knn_demos(program, demos, k=1)
-    before = prompts(program, embedded)
-    assert before != bare
-    assert all(len(json.loads(messages)) in (2, 4) for messages in before), "at most one demo a call"
-    assert any(len(json.loads(messages)) == 4 for messages in before)
-    program.save(tmp_path / "program.json")
-    loaded = make(name)
-    loaded.load(tmp_path / "program.json")
-    assert prompts(loaded, embedded) == before

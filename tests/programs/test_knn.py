@@ -3,14 +3,18 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dspy
 import numpy as np
 import pytest
+from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.embedded_models import Encoder
+from polyqa.evaluation.recording import recording
 from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
 from polyqa.signatures import (
     AnswerClosedBook,
@@ -28,10 +32,7 @@ POOL = [
     {"question": "Who won the football world cup in 2002?", "answer": "Brazil."},
     {"question": "How tall is the tower in Paris?", "answer": "330 metres."},
 ]
-TABLE = {
-    question: {"answer": "An answer.", "interpretations": "[]"}
-    for question in [ASKED, *(demo["question"] for demo in POOL)]
-}
+Messages = list[tuple[str, str]]
 
 
 class Answering(dspy.Module):
@@ -59,16 +60,30 @@ POOLS = {
 }
 
 
-def prompts(table_lm: Any, program: Any, *asked: str) -> list[Any]:
-    """Return the messages that a program sends, as its language model gets them."""
-    lm = table_lm(TABLE)
-    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+def answering() -> dspy.LM:
+    """Return a language model that always says the same."""
+    replies = {"answer": "An answer.", "interpretations": "[]"}
+    return scripted_lm(ScriptedEngine(lambda prompt: {name: replies[name] for name in prompt.output_fields}))
+
+
+@contextmanager
+def sent() -> Iterator[list[Messages]]:
+    """Collect the messages that the block sends, as its language model gets them."""
+    messages: list[Messages] = []
+    with recording(answering()) as recorder:
+        yield messages
+    messages += [[(one["role"], one["content"]) for one in call.messages] for call in recorder.calls]
+
+
+def prompts(program: Any, *asked: str) -> list[Messages]:
+    """Return the messages that a program sends."""
+    with sent() as messages:
         for question in asked or (ASKED, POOL[0]["question"]):
             program(question=question)
-    return lm.seen
+    return messages
 
 
-def demo_questions(messages: list[tuple[str, str]]) -> list[str]:
+def demo_questions(messages: Messages) -> list[str]:
     turns = [text for role, text in messages if role == "user"][:-1]
     return [text.partition("[[ ## question ## ]]\n")[2].partition("\n")[0] for text in turns]
 
@@ -106,10 +121,10 @@ def test_the_question_itself_is_the_nearest(predictor: KNNPredict) -> None:
     assert [predictor.nearest(demo["question"]) for demo in POOL] == [[demo] for demo in POOL]
 
 
-def test_no_k_shows_all_demos_in_the_order_of_the_pool(predictor: KNNPredict, table_lm: Any) -> None:
+def test_no_k_shows_all_demos_in_the_order_of_the_pool(predictor: KNNPredict) -> None:
     predictor.set_k(None)
     assert predictor.nearest(ASKED) == POOL
-    assert demo_questions(prompts(table_lm, predictor)[0]) == [demo["question"] for demo in POOL]
+    assert demo_questions(prompts(predictor)[0]) == [demo["question"] for demo in POOL]
 
 
 def test_ties_keep_the_order_of_the_pool(encoder: Encoder) -> None:
@@ -150,29 +165,23 @@ def test_another_field_may_be_compared(encoder: Encoder) -> None:
 # --- calling -------------------------------------------------------------------------------------
 
 
-def test_a_call_shows_the_nearest_demos(predictor: KNNPredict, table_lm: Any) -> None:
-    first, second = prompts(table_lm, predictor)
+def test_a_call_shows_the_nearest_demos(predictor: KNNPredict) -> None:
+    first, second = prompts(predictor)
     assert demo_questions(first) == [POOL[3]["question"], POOL[1]["question"]]
     assert demo_questions(second)[-1] == POOL[0]["question"]
     assert predictor.demos == POOL
 
 
-def test_an_async_call_shows_the_same(predictor: KNNPredict, table_lm: Any) -> None:
-    lm = table_lm(TABLE)
-
-    async def ask() -> None:
-        with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
-            await predictor.acall(question=ASKED)
-
-    asyncio.run(ask())
-    assert lm.seen == prompts(table_lm, predictor, ASKED)
+def test_an_async_call_shows_the_same(predictor: KNNPredict) -> None:
+    with sent() as messages:
+        asyncio.run(predictor.acall(question=ASKED))
+    assert messages == prompts(predictor, ASKED)
 
 
-def test_demos_of_a_call_override_the_pool(predictor: KNNPredict, table_lm: Any) -> None:
-    lm = table_lm(TABLE)
-    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+def test_demos_of_a_call_override_the_pool(predictor: KNNPredict) -> None:
+    with sent() as messages:
         predictor(question=ASKED, demos=[POOL[4]])
-    assert demo_questions(lm.seen[0]) == [POOL[4]["question"]]
+    assert demo_questions(messages[0]) == [POOL[4]["question"]]
 
 
 @pytest.mark.parametrize("k", [0, -3])
@@ -197,22 +206,20 @@ def test_a_refused_k_changes_nothing(predictor: KNNPredict) -> None:
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_a_saved_program_gives_identical_prompts(
-    encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None
-) -> None:
+def test_a_saved_program_gives_identical_prompts(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
     program = Answering(encoder)
     set_knn_demos(program, POOLS, k)
-    before = prompts(table_lm, program)
+    before = prompts(program)
     assert len(demo_questions(before[0])) == (k or len(POOL))
     program.save(tmp_path / "program.json")
 
     loaded = Answering(encoder)
     loaded.load(tmp_path / "program.json")
     assert (loaded.recall.k, loaded.extract.k) == (k, k)
-    assert prompts(table_lm, loaded) == before
+    assert prompts(loaded) == before
 
 
-def test_a_loaded_state_overrides_what_was_set(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+def test_a_loaded_state_overrides_what_was_set(encoder: Encoder, tmp_path: Path) -> None:
     saved = Answering(encoder)
     saved.save(tmp_path / "program.json")
     loaded = Answering(encoder)
@@ -238,35 +245,25 @@ def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
 
 CHILD = """
 import json, sys
-import dspy
-from dspy.lm15 import Message, Response, Usage
 from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import embedded_lm
+from polyqa.evaluation.recording import recording
 from polyqa.programs import ClosedBook
-
-class Engine:
-    seen = []
-
-    def complete(self, request):
-        self.seen.append([["system", request.system], *([m.role, m.text] for m in request.messages)])
-        text = "[[ ## answer ## ]]\\nAn answer.\\n\\n[[ ## completed ## ]]"
-        message = Message.assistant(text)
-        usage = Usage(input_tokens=1, output_tokens=1)
-        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
 
 program = ClosedBook(encoder=Encoder())
 program.load(sys.argv[1])
-lm = dspy.LM("tests/child", engine=Engine(), cache=False, num_retries=0)
-with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+with recording(embedded_lm()) as recorder:
     program(question=sys.argv[2])
-json.dump(Engine.seen, open(sys.argv[3], "w"))
+seen = [[(one["role"], one["content"]) for one in call.messages] for call in recorder.calls]
+json.dump(seen, open(sys.argv[3], "w"))
 """
 
 
-def test_a_new_process_gives_identical_prompts(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+def test_a_new_process_gives_identical_prompts(encoder: Encoder, tmp_path: Path) -> None:
     program = ClosedBook(encoder=encoder)
     set_knn_demos(program, {"recall": POOL}, 2)
     program.save(tmp_path / "program.json")
-    (expected,) = prompts(table_lm, program, ASKED)
+    (expected,) = prompts(program, ASKED)
     assert demo_questions(expected) == [POOL[3]["question"], POOL[1]["question"]]
 
     seen = tmp_path / "seen.json"
@@ -302,28 +299,28 @@ def test_a_refused_state_changes_nothing(encoder: Encoder) -> None:
     assert (other.k, other.demos) == (4, [POOL[0]])
 
 
-def test_without_k_the_encoder_does_not_matter(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+def test_without_k_the_encoder_does_not_matter(encoder: Encoder, tmp_path: Path) -> None:
     program = Answering(encoder)
     set_knn_demos(program, POOLS, None)
     program.save(tmp_path / "program.json")
     loaded = Answering(None)
     loaded.load(tmp_path / "program.json")
-    assert prompts(table_lm, loaded) == prompts(table_lm, program)
+    assert prompts(loaded) == prompts(program)
 
 
 # --- copying and compiling -----------------------------------------------------------------------
 
 
-def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder, table_lm: Any) -> None:
+def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder) -> None:
     program = Answering(encoder)
     set_knn_demos(program, POOLS, 2)
-    before = prompts(table_lm, program)
+    before = prompts(program)
     twin = copy.deepcopy(program)
     assert twin.recall.encoder is encoder
-    assert prompts(table_lm, twin) == before
+    assert prompts(twin) == before
     twin.recall.demos = []
     twin.extract.set_k(None)
-    assert prompts(table_lm, program) == before
+    assert prompts(program) == before
 
 
 def test_a_reset_copy_keeps_k_and_drops_the_demos(encoder: Encoder) -> None:
@@ -339,44 +336,43 @@ def trainset() -> list[dspy.Example]:
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_labeled_few_shot_fills_the_pool(encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None) -> None:
+def test_labeled_few_shot_fills_the_pool(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
     student = ClosedBook(encoder=encoder)
     student.recall.set_k(k)
     compiled = dspy.LabeledFewShot(k=4).compile(student, trainset=trainset())
     assert len(compiled.recall.demos) == 4
     assert compiled.recall.k == k
-    before = prompts(table_lm, compiled)
+    before = prompts(compiled)
     assert len(demo_questions(before[0])) == (k or 4)
 
     compiled.save(tmp_path / "program.json")
     loaded = ClosedBook(encoder=encoder)
     loaded.load(tmp_path / "program.json")
-    assert prompts(table_lm, loaded) == before
+    assert prompts(loaded) == before
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_bootstrap_few_shot_fills_the_pool(encoder: Encoder, table_lm: Any, tmp_path: Path, k: int | None) -> None:
+def test_bootstrap_few_shot_fills_the_pool(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
     student = Answering(encoder)
     student.recall.set_k(k)
     student.extract.set_k(k)
-    lm = table_lm(TABLE)
     optimizer = dspy.BootstrapFewShot(
         metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
         max_bootstrapped_demos=3,
         max_labeled_demos=0,
     )
-    with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=answering(), adapter=dspy.ChatAdapter()):
         compiled = optimizer.compile(student, trainset=trainset())
     assert {demo["answer"] for demo in compiled.recall.demos} == {"An answer."}
     assert (len(compiled.recall.demos), len(compiled.extract.demos)) == (3, 3)
     assert (compiled.recall.k, compiled.extract.k) == (k, k)
-    before = prompts(table_lm, compiled)
+    before = prompts(compiled)
     assert [len(demo_questions(messages)) for messages in before] == [k or 3] * 4
 
     compiled.save(tmp_path / "program.json")
     loaded = Answering(encoder)
     loaded.load(tmp_path / "program.json")
-    assert prompts(table_lm, loaded) == before
+    assert prompts(loaded) == before
 
 
 # --- set_knn_demos -------------------------------------------------------------------------------
@@ -438,13 +434,13 @@ class Plain(dspy.Module):
         return self.recall(question=question)
 
 
-def test_plain_predictors_take_fixed_demos(encoder: Encoder, table_lm: Any) -> None:
+def test_plain_predictors_take_fixed_demos(encoder: Encoder) -> None:
     program = Plain(encoder)
     gold = {**POOL[0], "gold": "secret"}
     set_knn_demos(program, {"recall": [gold, {"question": "Who?"}], "extract": POOLS["extract"]}, None)
     assert program.recall.demos == [POOL[0]]
     assert not hasattr(program.recall, "k")
-    assert demo_questions(prompts(table_lm, program, ASKED)[0]) == [POOL[0]["question"]]
+    assert demo_questions(prompts(program, ASKED)[0]) == [POOL[0]["question"]]
     set_knn_demos(program, {"extract": POOLS["extract"]}, 2)
     assert (program.extract.k, program.recall.demos) == (2, [POOL[0]])
 
@@ -461,7 +457,7 @@ def test_who_cannot_pick_demos_is_refused_before_anything_is_changed(encoder: En
     assert bare.recall.demos == []
 
 
-def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, table_lm: Any, tmp_path: Path) -> None:
+def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, tmp_path: Path) -> None:
     program = KNNPredict(WriteLongFormAnswer, encoder=encoder)
     demos = [{"passages": ["One | 1"], "interpretations": READINGS, **demo} for demo in POOL]
     program.demos, loaded = demos, KNNPredict(WriteLongFormAnswer, encoder=encoder)
@@ -470,9 +466,8 @@ def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, 
     loaded.load(tmp_path / "write.json")
     seen = []
     for each in (program, loaded):
-        lm = table_lm(TABLE)
-        with dspy.context(lm=lm.lm, adapter=dspy.ChatAdapter()):
+        with sent() as messages:
             each(question=ASKED, passages=["A | b"], interpretations=READINGS)
-        seen.append(lm.seen)
+        seen.append(messages)
     assert seen[0] == seen[1]
     assert "null" not in str(seen[0])

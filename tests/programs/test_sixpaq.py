@@ -1,21 +1,17 @@
 """SIXPAQ through a real index, a real database of questions and the embedded engine, in process and over HTTP."""
 
-import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import dspy
 import pytest
 from harness import fields, scripted
-from openai_server import Server, serve
 
 from polyqa.artifacts.card import Card, DataCard, IndexCard
 from polyqa.artifacts.state import signature_fingerprints
 from polyqa.artifacts.store import save_artifact
-from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
+from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from polyqa.embedded_models import Encoder, Reader
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.engines.extractive.models import Models
 from polyqa.engines.extractive.picking import select_questions
 from polyqa.engines.extractive.prompt import Demo, Prompt
@@ -24,32 +20,10 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import SIXPAQ, set_knn_demos
 from polyqa.programs.sixpaq import candidate_readings, chosen, render_candidates
-from polyqa.question_db import FoundQuestion, QuestionDatabase, QuestionRetriever, build_questions, locally
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.question_db import FoundQuestion, QuestionDatabase, QuestionRetriever
+from polyqa.signatures import PolyqaError
 
 QUESTION = "When was Tower Bridge opened?"
-_RIVERS = [
-    ("london", "Tower Bridge (London)", "Tower Bridge was opened in 1894. It crosses the Thames near the Tower."),
-    ("sacramento", "Tower Bridge (Sacramento)", "Tower Bridge was opened in 1935. It crosses the Sacramento River."),
-    ("forth", "Forth Bridge", "The Forth Bridge was designed by John Fowler. It is 2,467 metres long."),
-    ("harbour", "Harbour Light", "The Harbour Light was designed by Ada Brown. The lighthouse was lit in 1871."),
-    ("eye", "Southern Telescope", "The Southern Telescope was built by Carl Lund. It was moved inland in 1960."),
-    ("dam", "Long Dam", "The Long Dam was completed in 1922. It is 90 metres tall."),
-]
-
-
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
-@pytest.fixture(scope="module")
-def bridges(encoder: Encoder, engine: ExtractiveEngine, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
-    """Six passages with their questions in the default place."""
-    passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _RIVERS]
-    index = build_index(passages, tmp_path_factory.mktemp("indexes") / "bridges", encoder=encoder, progress=False)
-    build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
-    return index
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +39,6 @@ def parts(bridges: ColBERTIndex, asked: QuestionRetriever, encoder: Encoder) -> 
 @pytest.fixture
 def sixpaq(parts: tuple[object, ...], encoder: Encoder) -> SIXPAQ:
     return SIXPAQ(*parts, encoder=encoder, passages=3, by="max")
-
-
-@pytest.fixture
-def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
-    lm = embedded_lm(engine)
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
-        yield lm
-
-
-@pytest.fixture(scope="module")
-def server(engine: ExtractiveEngine) -> Iterator[Server]:
-    with serve(engine) as running:
-        yield running
 
 
 def test_both_readings_come_from_generated_questions(sixpaq: SIXPAQ, embedded: dspy.LM) -> None:
@@ -98,17 +59,6 @@ def test_without_a_fitting_question_the_readings_come_from_the_passages(sixpaq: 
     assert called == ["SelectQuestions", "ExtractInterpretations", "WriteLongFormAnswer"]
     assert result.interpretations
     assert {one.pid for one in result.interpretations} <= {one.pid for one in result.passages}
-
-
-@pytest.mark.parametrize("by", ["max", "count", "index"])
-@pytest.mark.parametrize("question", [QUESTION, "Which river does Tower Bridge cross?"])
-def test_async_gives_the_same_result(
-    parts: tuple[object, ...], encoder: Encoder, embedded: dspy.LM, by: str, question: str
-) -> None:
-    program = SIXPAQ(*parts, encoder=encoder, passages=2, by=by)  # type: ignore[arg-type]
-    here = program(question=question)
-    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(here.items())
-    assert [one.pid for one in here.passages[:2]] == [one.pid for one in program.retrieve(question)]
 
 
 def test_sources_that_the_passages_lack_follow_them(
@@ -133,23 +83,6 @@ def test_the_writer_sees_the_numbers_of_the_shown_passages_only(parts: tuple[obj
     assert [one.get("pid") for one in shown] in (["1", None], [None, "1"])
     assert all(one.pid is not None for one in result.interpretations)
     assert [f"[{n}] «{one.question} | " in seen[0] for n, one in enumerate(result.interpretations, 1)] == [True, True]
-
-
-def test_the_same_answer_over_the_wire(sixpaq: SIXPAQ, embedded: dspy.LM, server: Server) -> None:
-    here = sixpaq(question=QUESTION)
-    remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-    before = len(server.requests)
-    with dspy.context(lm=remote):
-        there = sixpaq(question=QUESTION)
-    assert dict(there.items()) == dict(here.items())
-    assert len(server.requests) - before == 2
-
-
-def test_bad_settings_are_refused(parts: tuple[object, ...]) -> None:
-    with pytest.raises(ValueError, match="by is one of max, count, index"):
-        SIXPAQ(*parts, by="mean")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="similar"):
-        SIXPAQ(*parts, similar=0)
 
 
 def test_every_distinct_answer_of_a_question_is_a_candidate() -> None:

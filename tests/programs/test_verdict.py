@@ -1,9 +1,6 @@
 """VERDICT and Diversify-then-Verify over the real index."""
 
-import asyncio
-
 import dspy
-import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
@@ -101,20 +98,6 @@ def test_verdict_with_the_embedded_engine_grounds_every_reading(parts: Parts, en
     for reading in result.interpretations:
         assert reading.answer in by_pid[reading.pid].text
     assert result.abstained > 5
-
-
-def test_awaiting_gives_the_same(parts: Parts, encoder: Encoder, embedded: None) -> None:
-    for program in (VERDICT(*parts, encoder=encoder), DiversifyThenVerify(*parts, encoder=encoder)):
-        awaited = asyncio.run(program.acall(question=QUESTION))
-        assert dict(awaited.items()) == dict(program(question=QUESTION).items())
-
-
-@pytest.mark.parametrize("wrong", [{"universe": 0}, {"strictness": "lax"}, {"readings": 0}])
-def test_impossible_settings_are_refused(parts: Parts, encoder: Encoder, wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        VERDICT(*parts, encoder=encoder, **wrong)
-    with pytest.raises(ValueError, match="encoder"):
-        VERDICT(*parts)
 
 
 def verify(prompt: Prompt) -> dict[str, object]:

@@ -1,0 +1,178 @@
+"""What every program of the registry must do, one row each."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from openai_server import serve
+
+from polyqa.colbert_index import BiEncoderReranker
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.recording import recording
+from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers.labels import label_demos
+from polyqa.programs import PROGRAMS, set_knn_demos
+from polyqa.programs.registry import REGISTRY, most_calls, needs_index, needs_questions
+from polyqa.signatures import Coverage, Passage, PolyqaError
+
+NAMES = list(PROGRAMS)
+RETRIEVING = [name for name in NAMES if needs_index(name)]
+NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
+Make = Callable[..., Any]
+
+
+def questions(name: str) -> tuple[str, ...]:
+    """Return an ambiguous question of the program's corpus, a plainer one, and one that nothing answers."""
+    if needs_questions(name):
+        return "When was Tower Bridge opened?", "Which river does Tower Bridge cross?", NONSENSE
+    return "When did Titanic come out?", "Who wrote Dune?", NONSENSE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> None:
+    program = make(name)
+    for question in questions(name):
+        here = dict(program(question=question).items())
+        assert dict(asyncio.run(program.acall(question=question)).items()) == here
+        assert {"answer", "interpretations", "passages"} <= here.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_over_http(name: str, make: Make, embedded: dspy.LM, engine: ExtractiveEngine) -> None:
+    program, question = make(name), questions(name)[0]
+    with recording(embedded) as recorder:
+        here = program(question=question)
+    with serve(engine, latency=0.02) as server:
+        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+        with recording(remote) as wired:
+            there = program(question=question)
+    assert dict(there.items()) == dict(here.items())
+    assert len(server.requests) == len(recorder.calls) == len(wired.calls)
+    assert (wired.input_tokens, wired.output_tokens) == (recorder.input_tokens, recorder.output_tokens)
+    most = most_calls(program)
+    assert most is None or len(server.requests) <= most
+    if REGISTRY[name].cost != "low" and name not in ("jpr", "sixpaq"):
+        assert server.most_at_once >= 2, "calls that do not wait for each other must go out at once"
+
+
+@pytest.mark.parametrize("name", RETRIEVING)
+def test_readings_stand_in_the_passages_that_they_cite(name: str, make: Make, embedded: dspy.LM) -> None:
+    result = make(name)(question=questions(name)[0])
+    by_pid = {passage.pid: passage for passage in result.passages}
+    assert len(result.interpretations) >= 2
+    for reading in result.interpretations:
+        assert reading.answer in by_pid[reading.pid].text
+    assert any(reading.answer in result.answer for reading in result.interpretations)
+
+
+class Nothing:
+    """A retriever over an empty corpus."""
+
+    def search(self, query: str, k: int = 10) -> list[Passage]:
+        return []
+
+    def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
+        return [[] for _ in queries]
+
+
+@pytest.mark.parametrize("name", [name for name in RETRIEVING if not needs_questions(name)])
+def test_an_empty_corpus_gives_an_answer_and_no_reading(name: str, make: Make, embedded: dspy.LM) -> None:
+    program = make(name)
+    program.retriever = Nothing()
+    result = program(question=questions(name)[0])
+    assert list(result.interpretations) == list(result.passages) == []
+    assert "answer" in result.answer  # it says that it cannot
+    assert result.get("coverage", Coverage.USELESS) is Coverage.USELESS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_predictors_are_flat_and_copies_share_index_and_models(name: str, make: Make) -> None:
+    program = make(name)
+    copied = program.deepcopy()
+    assert copied is not program
+    for predictor, own in program.named_predictors():
+        assert "." not in predictor
+        assert dict(copied.named_predictors())[predictor].encoder is own.encoder
+    if needs_index(name):
+        assert copied.retriever.retrievers[0] is program.retriever.retrievers[0]
+
+
+BRIDGE = Question(
+    id="t",
+    question="When was Tower Bridge opened?",
+    readings=tuple(
+        Reading(f"When was Tower Bridge in {place} opened?", (year,))
+        for place, year in (("London", "1894"), ("Sacramento", "1935"), ("Narnia", "1066"))
+    ),
+    long_answers=("The bridge in London was opened in 1894, that in Sacramento in 1935.",),
+)
+
+
+def prompts(program: dspy.Module, question: str, lm: dspy.LM) -> list[str]:
+    with recording(lm) as recorder:
+        program(question=question)
+    return sorted(json.dumps(call.messages) for call in recorder.calls)  # concurrent calls end in any order
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "closed-book"])
+def test_knn_demos_are_shown_and_survive_saving(name: str, make: Make, embedded: dspy.LM, tmp_path: Path) -> None:
+    program, question = make(name), questions(name)[0]
+    training = [BRIDGE] if needs_questions(name) else load_questions("homonyms/train")[:12]
+    bare = prompts(program, question, embedded)
+    set_knn_demos(program, label_demos(program, training), k=1)
+    before = prompts(program, question, embedded)
+    assert before != bare
+    assert {len(json.loads(messages)) for messages in before} <= {2, 4}, "at most one demo a call"
+    program.save(tmp_path / "program.json")
+    loaded = make(name, demos=tmp_path / "program.json")
+    assert prompts(loaded, question, embedded) == before
+
+
+def _rows(**settings: list[dict[str, Any]]) -> list[Any]:
+    return [(name.replace("_", "-"), given) for name, several in settings.items() for given in several]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *((name, given) for name in ("rac", "auto") for given in ({"passages": 0}, {"passages": 9, "candidates": 8})),
+        *((name, {"calls_at_once": 0}) for name in NAMES),
+        *_rows(
+            diva=[{"useful_at": 1.1}, {"max_interpretations": 0}],
+            query_refinement=[{"max_refinements": 0}],
+            jpr=[{"shortlist": 4}, {"shortlist": 300}],
+            crag=[{"strips": 0}, {"strip_sentences": 0}, {"passages": 0}],
+            self_rag=[{"margin": -0.1}, {"weights": (1.0, -1.0, 0.5)}, {"weights": (1.0, 1.0)}],
+            sixpaq=[{"by": "mean"}, {"similar": 0}],
+            toc=[{"depth": 0}, {"nodes": 0}, {"at_once": 0}, {"fewest": 11}],
+            verdict=[{"universe": 0}, {"strictness": "lax"}, {"readings": 0}],
+            auto=[{"rule": "sometimes"}],
+        ),
+    ],
+)
+def test_impossible_settings_are_refused_with_their_name(name: str, given: dict[str, Any], make: Make) -> None:
+    with pytest.raises(PolyqaError, match=next(iter(given))):
+        make(name, **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("auto", {"rule": "sometimes"}), ("sixpaq", {"by": "mean"}), ("verdict", {"strictness": "lax"})],
+)
+def test_constructors_refuse_words_that_they_do_not_know(name: str, given: dict[str, Any], make: Make) -> None:
+    made = make(name)
+    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked") if hasattr(made, part)]
+    with pytest.raises(ValueError, match=next(iter(given))):
+        PROGRAMS[name](*parts, encoder=made.write.encoder, **given)
+
+
+def test_a_clustering_program_needs_an_encoder(make: Make) -> None:
+    made = make("verdict")
+    assert isinstance(made.reranker, BiEncoderReranker)
+    with pytest.raises(ValueError, match="encoder"):
+        PROGRAMS["verdict"](made.retriever, made.reranker)

@@ -1,0 +1,238 @@
+"""One algorithm, two drivers: what a program's steps see and leave behind is the same with threads and in the loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import dspy
+import pytest
+from scripted_engine import ScriptedEngine, scripted_lm
+
+from polyqa.engines.extractive.prompt import Prompt
+from polyqa.programs import Program, Steps, adrive, ask, ask_all, drive, work
+
+QUESTIONS = [f"question {number}" for number in range(5)]
+WAIT = 30  # seconds until a test gives up; none of them takes so long
+Run = Callable[..., Any]
+
+
+def in_the_loop(steps: Steps[Any], **settings: Any) -> Any:
+    return asyncio.run(adrive(steps, **settings))
+
+
+both = pytest.mark.parametrize("run", [drive, in_the_loop], ids=["threads", "loop"])
+
+
+class Boom(RuntimeError):
+    pass
+
+
+class Answers:
+    """Answers each question; keeps in which order the calls ended, and fails where it is told to."""
+
+    def __init__(self, *, backwards: bool = False, failing: tuple[str, ...] = ()) -> None:
+        self.ended: list[str] = []
+        self.failing = failing
+        self.backwards = backwards
+        self.turns = {question: threading.Event() for question in QUESTIONS}
+
+    def __call__(self, prompt: Prompt) -> dict[str, object]:
+        question = prompt.inputs["question"]
+        later = dict(pairwise(QUESTIONS)).get(question)
+        if self.backwards and later:  # ends only in the reverse of the order, so only if all run at once
+            assert self.turns[later].wait(WAIT)
+        self.ended.append(question)
+        if question in self.turns:
+            self.turns[question].set()
+        if question in self.failing:
+            raise Boom(question)
+        return {"answer": f"answer to {question}"}
+
+
+@pytest.fixture
+def predict() -> dspy.Predict:
+    return dspy.Predict("question -> answer")
+
+
+@pytest.fixture(autouse=True)
+def adapter() -> Iterator[None]:
+    with dspy.context(adapter=dspy.ChatAdapter(), lm=scripted_lm(ScriptedEngine(Answers()))):
+        yield
+
+
+def lm(answers: Answers) -> dspy.LM:
+    return scripted_lm(ScriptedEngine(answers))
+
+
+def all_of(predict: dspy.Predict, questions: list[str] = QUESTIONS) -> Steps[list[str]]:
+    replies = yield from ask_all([(predict, {"question": question}) for question in questions])
+    return [reply.answer for reply in replies]
+
+
+def traced() -> list[str]:
+    return [inputs["question"] for _, inputs, _ in dspy.settings.trace]
+
+
+@both
+def test_replies_and_trace_keep_the_order_of_the_calls(run: Run, predict: dspy.Predict) -> None:
+    answers = Answers(backwards=True)
+    earlier = ("an earlier call", {"question": "earlier"}, None)
+    with dspy.context(lm=lm(answers), trace=[earlier]):
+        replies = run(all_of(predict))
+        assert traced() == ["earlier", *QUESTIONS]
+        predictors = [predictor for predictor, _, _ in dspy.settings.trace[1:]]
+    assert answers.ended == QUESTIONS[::-1]
+    assert replies == [f"answer to {question}" for question in QUESTIONS]
+    assert all(predictor is predict for predictor in predictors)
+
+
+@both
+def test_without_a_trace_nothing_is_recorded(run: Run, predict: dspy.Predict) -> None:
+    with dspy.context(trace=None):
+        assert len(run(all_of(predict))) == len(QUESTIONS)
+        assert dspy.settings.trace is None
+
+
+@both
+def test_the_trace_does_not_grow_beyond_its_limit(run: Run, predict: dspy.Predict) -> None:
+    with dspy.context(trace=[], max_trace_size=3):
+        run(all_of(predict))
+        assert traced() == QUESTIONS[-3:]
+
+
+@both
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_no_more_calls_are_under_way_than_the_limit(run: Run, predict: dspy.Predict, limit: int) -> None:
+    engine = ScriptedEngine(Answers(), latency=0.1)
+    with dspy.context(lm=scripted_lm(engine), trace=[]):
+        replies = run(all_of(predict), calls_at_once=limit)
+        assert traced() == QUESTIONS
+    assert replies == [f"answer to {question}" for question in QUESTIONS]
+    assert engine.most_at_once == limit
+
+
+@both
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_calls(run: Run, predict: dspy.Predict, count: int) -> None:
+    with dspy.context(trace=[]):
+        assert run(all_of(predict, QUESTIONS[:count])) == [f"answer to {one}" for one in QUESTIONS[:count]]
+        assert traced() == QUESTIONS[:count]
+
+
+@both
+@pytest.mark.parametrize("failing", [QUESTIONS[:1], QUESTIONS[2:3], QUESTIONS[1:4]])
+def test_the_first_error_is_raised_and_finished_siblings_keep_their_traces(
+    run: Run, predict: dspy.Predict, failing: list[str]
+) -> None:
+    with dspy.context(lm=lm(Answers(backwards=True, failing=tuple(failing))), trace=[]):
+        with pytest.raises(Exception, match=failing[0]):
+            run(all_of(predict))
+        assert traced() == [question for question in QUESTIONS if question not in failing]
+
+
+@both
+def test_an_error_comes_up_at_the_line_that_asked_and_may_be_caught_there(run: Run, predict: dspy.Predict) -> None:
+    def careful() -> Steps[str]:
+        with pytest.raises(Exception, match="question 1"):
+            yield from all_of(predict, QUESTIONS[:2])
+        try:
+            yield from work(int, "no number")
+        except ValueError:
+            reply = yield from ask(predict, question="question 4")
+        return reply.answer
+
+    with dspy.context(lm=lm(Answers(failing=("question 1",)))):
+        assert run(careful()) == "answer to question 4"
+
+
+@both
+def test_the_settings_of_the_caller_hold_in_every_step(run: Run, predict: dspy.Predict) -> None:
+    seen = []
+
+    class Looking(dspy.Module):
+        def forward(self) -> dspy.Prediction:
+            seen.append(dspy.settings.get("of_this_test"))
+            return dspy.Prediction()
+
+        async def aforward(self) -> dspy.Prediction:
+            return self.forward()
+
+    def steps() -> Steps[None]:
+        yield from ask_all([(Looking(), {})] * 3)
+        seen.append((yield from work(dspy.settings.get, "of_this_test")))
+
+    with dspy.context(of_this_test="seven"):
+        run(steps())
+    assert seen == ["seven"] * 4
+
+
+class Asking(Program):
+    """Asks five questions at once, and one more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.predict = dspy.Predict("question -> answer")
+
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
+        """Answer a question."""
+        several = yield from all_of(self.predict)
+        last = yield from ask(self.predict, question=question)
+        return dspy.Prediction(answer=" ".join([*several, last.answer]), interpretations=[], passages=[])
+
+
+@pytest.mark.parametrize(
+    "call", [lambda p: p(question="and?"), lambda p: asyncio.run(p.acall(question="and?"))], ids=["sync", "async"]
+)
+def test_a_program_is_its_steps_and_knows_the_usage_of_all_its_calls(call: Run) -> None:
+    program = Asking()
+    program.calls_at_once = 3
+    engine = ScriptedEngine(Answers(), latency=0.05)
+    with dspy.context(lm=scripted_lm(engine), track_usage=True):
+        result = call(program)
+        with dspy.track_usage() as tracker:
+            call(program)
+    assert result.answer.startswith("answer to question 0 answer to question 1")
+    assert result.answer.endswith("answer to and?")
+    assert engine.most_at_once == 3
+    assert len(engine.seen) == 12
+    for used in (result.get_lm_usage(), tracker.get_total_tokens()):
+        ((_, usage),) = used.items()
+        assert usage["prompt_tokens"] == usage["completion_tokens"] == 6
+
+
+def test_an_event_loop_is_free_while_a_step_works() -> None:
+    async def both_at_once() -> list[str]:
+        started = threading.Event()
+
+        def wait() -> str:
+            assert started.wait(WAIT), "the loop was blocked"
+            return "worked"
+
+        def steps() -> Steps[str]:
+            return (yield from work(wait))
+
+        async def set_it() -> str:
+            started.set()
+            return "set"
+
+        return list(await asyncio.gather(adrive(steps()), set_it()))
+
+    assert asyncio.run(both_at_once()) == ["worked", "set"]
+
+
+def test_bootstrap_few_shot_makes_demos_of_the_calls(predict: dspy.Predict) -> None:
+    made = dspy.BootstrapFewShot(
+        metric=lambda example, prediction, trace=None: True, max_labeled_demos=0, max_bootstrapped_demos=1
+    ).compile(Asking(), trainset=[dspy.Example(question="and?", answer="").with_inputs("question")])
+    assert made.predict.demos
+    assert {demo.answer for demo in made.predict.demos} <= {f"answer to {one}" for one in [*QUESTIONS, "and?"]}
+
+
+def test_a_program_without_steps_says_so() -> None:
+    class Silent(Program):
+        pass
+
+    with pytest.raises(TypeError, match="Silent has no steps"):
+        Silent()(question="anything?")
