@@ -9,9 +9,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from polyqa.embedded_models.compact import read_compact
+from polyqa.embedded_models.compact import colbert_weights_path, read_compact
 from polyqa.embedded_models.minilm import minilm_path
-from polyqa.embedded_models.shipped import colbert_weights_path
 from polyqa.signatures import PolyqaError
 
 from .engine import prepare_colbert, quiet

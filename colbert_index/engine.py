@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyqa.embedded_models.precision import Precision, resolve_precision
+from polyqa.embedded_models.loading import Precision, resolve_precision
 
 from .extensions import install_extensions
 from .settings import IndexSettings

@@ -13,7 +13,18 @@ from .loading import without_progress_bars
 from .minilm import minilm_path
 
 COMPACT_FILE = "weights.int8.safetensors"
+_WEIGHTS = Path(__file__).parent / "weights"  # those that come with this package; their cards lie beside them
 _SCALE = ".scale"
+
+
+def reader_path() -> Path:
+    """Return the folder of the shipped span reader."""
+    return _WEIGHTS / "reader"
+
+
+def colbert_weights_path() -> Path:
+    """Return the file of what late interaction changed in the sentence encoder's weights, with its projection."""
+    return _WEIGHTS / "colbert" / COMPACT_FILE
 
 
 def compact(weights: Mapping[str, Any]) -> dict[str, Any]:

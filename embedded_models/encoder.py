@@ -4,23 +4,20 @@ It ranks passages, picks demos and compares readings. Texts are encoded in batch
 """
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .loading import without_progress_bars
+from .loading import Precision, resolve_precision, without_progress_bars
+from .memory import Memory, SharedModel
 from .minilm import MiniLM
-from .precision import Precision, resolve_precision
 
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
 
 
-class Encoder:
+class Encoder(SharedModel):
     """Unit-length sentence vectors with a memory.
 
     Parameters
@@ -46,9 +43,7 @@ class Encoder:
         self.name = name
         self.precision = precision
         self.batch_size = batch_size
-        self._memory = memory
-        self._vectors: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
-        self._lock = threading.RLock()
+        self._memory: Memory[NDArray[np.float32]] = Memory(memory)
 
     @cached_property
     def _forward(self) -> Callable[[list[str]], NDArray[np.float32]]:
@@ -77,19 +72,13 @@ class Encoder:
         array of shape (len(texts), dimensions), float32
             Cosine similarity is the dot product of two rows.
         """
-        keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
-        with self._lock:
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
-            fresh: dict[bytes, NDArray[np.float32]] = {}
-            if missing:
-                fresh = dict(zip(missing, self._forward(list(missing.values())), strict=True))
-            rows = [fresh[key] if key in fresh else self._vectors[key] for key in keys]
-            self._vectors.update(fresh)
-            while len(self._vectors) > self._memory:
-                self._vectors.popitem(last=False)
-        if not rows:
-            return np.zeros((0, 0), dtype=np.float32)
-        return np.stack(rows)
+        rows = self._memory.get([_key(text) for text in texts], texts, lambda missing: list(self._forward(missing)))
+        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+    def remember(self, texts: Sequence[str], vectors: NDArray[np.floating]) -> None:
+        """Take vectors that were made before, one per text, so that these texts are not encoded again."""
+        kept = vectors.astype(np.float32)
+        self._memory.put({_key(text): vector for text, vector in zip(texts, kept, strict=True)})
 
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
         """Return the cosine similarities, shape (len(left), len(right)), each in [-1, 1]."""
@@ -98,17 +87,6 @@ class Encoder:
         vectors = self.encode([*left, *right])
         return vectors[: len(left)] @ vectors[len(left) :].T
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Encoder":
-        # Optimizers deep-copy programs; the weights are read-only and 90 MB.
-        return self
 
-    def __getstate__(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "precision": self.precision,
-            "batch_size": self.batch_size,
-            "memory": self._memory,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batching import by_padded_length
-from .loading import without_progress_bars
-from .precision import Precision, resolve_precision
+from .loading import Precision, resolve_precision, without_progress_bars
 
 _MAX_TOKENS = 256
 _LENGTH_STEP = 16
@@ -32,7 +31,7 @@ class MiniLM:
     Parameters
     ----------
     precision
-        See `precision.resolve_precision`.
+        See `loading.resolve_precision`.
     """
 
     def __init__(self, precision: Precision = "auto") -> None:

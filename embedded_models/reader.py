@@ -1,8 +1,6 @@
 """The span reader with a null answer: embedded, or any Hugging Face question-answering model."""
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,10 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .batching import by_padded_length
-from .compact import load_model
-from .loading import without_progress_bars
-from .precision import Precision, resolve_precision
-from .shipped import reader_path
+from .compact import load_model, reader_path
+from .loading import Precision, resolve_precision, without_progress_bars
+from .memory import Memory, SharedModel
 from .spans import Reading, Window, read_windows
 
 EMBEDDED_READER = "polyqa-minilm-reader"
@@ -36,7 +33,7 @@ class SpanReader(Protocol):
         """Return the best spans and the null score of every (question, context) pair, in order."""
 
 
-class Reader:
+class Reader(SharedModel):
     """Answers questions with spans of contexts, in batches, and says when a context has no answer.
 
     Windows and the null rule are those of the official SQuAD 2.0 scripts (see `spans.read_windows`).
@@ -71,9 +68,7 @@ class Reader:
         self.max_length = max_length
         self.stride = stride
         self.batch_size = batch_size
-        self._memory = memory
-        self._readings: OrderedDict[bytes, Reading] = OrderedDict()
-        self._lock = threading.RLock()
+        self._memory: Memory[Reading] = Memory(memory)
 
     @cached_property
     def parts(self) -> tuple[Any, Any]:
@@ -104,27 +99,12 @@ class Reader:
             In the order of ``pairs``. An empty context, or an empty question, has no span and a
             null score of 0.
         """
-        keys = [self._key(question, context, keep) for question, context in pairs]
-        with self._lock:
-            missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._readings}
-            fresh = dict(zip(missing, self._read_fresh(list(missing.values()), keep), strict=True))
-            readings = [fresh[key] if key in fresh else self._readings[key] for key in keys]
-            self._readings.update(fresh)
-            while len(self._readings) > self._memory:
-                self._readings.popitem(last=False)
-        return readings
+        keys = [_key(question, context, keep) for question, context in pairs]
+        return self._memory.get(keys, pairs, lambda missing: self._read_fresh(missing, keep))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
-    def _cut(self, question: str) -> str:
-        """Cut a question that would leave no room for the context; the tokenizer panics on it."""
-        most = max(16, self.max_length - 2 * self.stride)
-        if len(question) <= most:  # a token has at least one character
-            return question
-        offsets = self._tokenizer.encode(question, add_special_tokens=False).offsets
-        return question[: offsets[most - 1][1]] if len(offsets) > most else question
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -134,11 +114,6 @@ class Reader:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
-
-    @staticmethod
-    def _key(question: str, context: str, keep: int) -> bytes:
-        parts = f"{keep} {len(question)} {question}{context}"
-        return hashlib.blake2b(parts.encode(errors="surrogatepass"), digest_size=16).digest()
 
     def _read_fresh(self, pairs: Sequence[tuple[str, str]], keep: int) -> list[Reading]:
         readable = [index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()]
@@ -154,15 +129,7 @@ class Reader:
         import torch
 
         tokenizer, model = self.parts
-        encoded = tokenizer(
-            [self._cut(question.strip()) for question, _ in pairs],
-            [context for _, context in pairs],
-            truncation="only_second",
-            max_length=self.max_length,
-            stride=self.stride,
-            return_overflowing_tokens=True,
-            return_offsets_mapping=True,
-        )
+        encoded = encode_windows(tokenizer, pairs, max_length=self.max_length, stride=self.stride)
         owners = encoded["overflow_to_sample_mapping"]
         ids = encoded["input_ids"]
         windows: list[list[tuple[int, Window]]] = [[] for _ in pairs]
@@ -193,18 +160,38 @@ class Reader:
                 windows[owners[index]].append((index, window))
         return [[window for _, window in sorted(own, key=lambda item: item[0])] for own in windows]
 
-    def __getstate__(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "precision": self.precision,
-            "max_length": self.max_length,
-            "stride": self.stride,
-            "batch_size": self.batch_size,
-            "memory": self._memory,
-        }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+def encode_windows(tokenizer: Any, pairs: Sequence[tuple[str, str]], *, max_length: int, stride: int) -> Any:
+    """Return the tokens of (question, context) pairs, cut into overlapping windows as the official scripts do.
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Reader":
-        return self
+    Parameters
+    ----------
+    tokenizer
+        A fast tokenizer of `transformers`.
+    max_length, stride
+        Tokens per window, and tokens that neighbouring windows share. A question that would leave no room for the
+        context is cut; the tokenizer panics on it.
+    """
+    most = max(16, max_length - 2 * stride)
+    return tokenizer(
+        [_cut(question.strip(), tokenizer, most) for question, _ in pairs],
+        [context for _, context in pairs],
+        truncation="only_second",
+        max_length=max_length,
+        stride=stride,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
+
+
+def _cut(question: str, tokenizer: Any, most: int) -> str:
+    if len(question) <= most:  # a token has at least one character
+        return question
+    encoded = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    offsets = encoded["offset_mapping"]
+    return question[: offsets[most - 1][1]] if len(offsets) > most else question
+
+
+def _key(question: str, context: str, keep: int) -> bytes:
+    parts = f"{keep} {len(question)} {question}{context}"
+    return hashlib.blake2b(parts.encode(errors="surrogatepass"), digest_size=16).digest()

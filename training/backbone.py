@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from polyqa.embedded_models.compact import COMPACT_FILE, load_model, write_compact
+from polyqa.embedded_models.compact import COMPACT_FILE, load_model, reader_path, write_compact
 from polyqa.embedded_models.minilm import minilm_path
 from polyqa.embedded_models.reader import EMBEDDED_READER
-from polyqa.embedded_models.shipped import reader_path
 
 from .errors import TrainingError
 from .files import whole_folder

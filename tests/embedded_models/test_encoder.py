@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polyqa.embedded_models import Encoder
+from polyqa.embedded_models.loading import cpu_has_bfloat16, resolve_precision
 from polyqa.embedded_models.minilm import minilm_path
-from polyqa.embedded_models.precision import cpu_has_bfloat16, resolve_precision
 
 TEXTS = ["A kite climbs.", "Green tea is steamed.", "", "Old ice is blue.", "Grünes Eis 🧊"]
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from polyqa.embedded_models import EMBEDDED_READER, Reader, Reading
-from polyqa.embedded_models.shipped import reader_path
+from polyqa.embedded_models.compact import reader_path
 
 KETTLE = "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville."
 FERRY = "The last ferry to the island leaves at seven in the evening. In winter it does not run at all."
