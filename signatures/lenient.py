@@ -71,9 +71,9 @@ def parse_lines(text: str) -> list[str]:
 def parse_interpretation_lines(text: str) -> list[Interpretation]:
     """Read ``DQ n: … / DA n: …`` lines (the format of the RAC prompt of Tree of Clarifications).
 
-    A question and the answer that follows it make a pair; a question without an answer, or an
-    answer without a question, is dropped. Lines of other kinds are passed over, an ``Answer:`` line
-    without a number ends the list, as there the long answer begins.
+    A question and the answer line that follows it make a pair, also where that line says that there is no
+    answer; a question without an answer line, or an answer without a question, is dropped. Lines of other
+    kinds are passed over, an ``Answer:`` line without a number ends the list, as there the long answer begins.
     """
     pairs: list[Interpretation] = []
     question: str | None = None
@@ -85,9 +85,7 @@ def parse_interpretation_lines(text: str) -> list[Interpretation]:
         elif tagged and _LONG_ANSWER_LINE.match(line):
             break
         elif (match := _ANSWER_LINE.match(line)) and question:
-            answer = _strip_quotes(line[match.end() :])
-            if answer:
-                pairs.append(Interpretation(question=question, answer=answer))
+            pairs.append(Interpretation(question=question, answer=_strip_quotes(line[match.end() :])))
             question = None
         elif (match := _PASSAGE_LINE.match(line)) and pairs and question is None:
             pairs[-1] = pairs[-1].model_copy(update={"pid": _passage_number(line[match.end() :])})
@@ -156,7 +154,7 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         pairs = parse_interpretation_lines(value)
         if not pairs:
             raise ValueError(f"no interpretation found in: {value!r:.200}")
-        return pairs
+        return [pair for pair in pairs if not is_null(pair.answer)]
     if isinstance(value, Interpretation):
         return [value]
     if isinstance(value, dict):

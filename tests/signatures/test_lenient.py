@@ -281,6 +281,15 @@ def test_a_question_that_nothing_answers_is_left_out_and_the_others_stay(
 
 
 @interpretations_ways
+@pytest.mark.parametrize("nothing", ["", "N/A", "NONE", '"None."', "null"])
+def test_so_is_one_in_lines(parse: Callable[[str], list[Interpretation]], nothing: str) -> None:
+    unanswered = f"DQ 2: Who hosted in 1994?\nDA 2: {nothing}"
+    assert parse(unanswered) == []
+    told = parse(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\nPassage: 2\n{unanswered}\nPassage: 4")
+    assert told == [HOSTS[0].model_copy(update={"pid": "2"})]
+
+
+@interpretations_ways
 @pytest.mark.parametrize("more", ['"notes": []', '"passages": ["1", "2"]', '"reasoning": "Two games."'])
 def test_the_list_is_found_among_other_fields(parse: Callable[[str], list[Interpretation]], more: str) -> None:
     assert parse(f'{{"interpretations": [{{"question": "Who hosted in 1998?", "answer": "Nagano"}}], {more}}}') == [
@@ -356,9 +365,11 @@ def test_every_pair_of_the_released_parser_is_found_in_order(case: dict[str, Any
         assert (pair["question"], pair["answer"]) in rest, found
 
 
-PLAIN_ANSWER = st.lists(
-    st.text(alphabet=string.ascii_letters + string.digits, min_size=1, max_size=8), min_size=1, max_size=4
-).map(" ".join)
+PLAIN_ANSWER = (
+    st.lists(st.text(alphabet=string.ascii_letters + string.digits, min_size=1, max_size=8), min_size=1, max_size=4)
+    .map(" ".join)
+    .filter(lambda text: not is_null(text))
+)
 PID = st.none() | st.integers(0, 99).map(str)
 PLAIN_INTERPRETATIONS = st.lists(
     st.builds(Interpretation, question=QUESTION, answer=PLAIN_ANSWER, pid=PID), min_size=1, max_size=5
