@@ -26,17 +26,17 @@ def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[
     summaries = [summarize(run.records) for run in runs]
     known = {name for values in summaries for name in values}
     kept = [name for name in columns if name in known]
-    lines = [_row(["system", "LM", "n", *(COLUMNS[name].label for name in kept)])]
-    lines.append(_row(["---"] * (3 + len(kept))))
+    rows = []
     for run, values in zip(runs, summaries, strict=True):
         lm = run.settings.lm if run.settings else "–"
         cells = [_estimate(name, values.get(name)) for name in kept]
-        lines.append(_row([run.name, lm, str(len(run.records)), *cells]))
+        rows.append([run.name, lm, str(len(run.records)), *cells])
     shown = [one for one in published if set(kept) & set(one.metrics)]
     for one in shown:
         cells = [f"{one.metrics[name]:.1f}" if name in one.metrics else "–" for name in kept]
-        lines.append(_row([f"*{one.system}*", one.lm, "948", *cells]))
-    return "\n".join([*lines, "", *_notes(runs, shown)]) + "\n"
+        rows.append([f"*{one.system}*", one.lm, "948", *cells])
+    table = markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in kept)], rows)
+    return "\n".join([table, "", *_notes(runs, shown)]) + "\n"
 
 
 def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]:
@@ -78,25 +78,30 @@ def comparison_tables(comparison: Comparison) -> str:
 
 
 def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparison) -> str:
-    lines = [_row([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"]), _row(["---"] * 7)]
+    lines = []
     for name, one in rows.items():
         record = f"{one.wins} / {one.ties} / {one.losses}" if one.wins + one.ties + one.losses else "–"
         interval = "" if isnan(one.low) else f" [{one.low:+.1f}, {one.high:+.1f}]"
         found = f"{one.difference:+.1f}{interval}"
         p = f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
-        lines.append(_row([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, p, record]))
-    return "\n".join(lines)
+        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, p, record])
+    return markdown_table([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], lines)
 
 
 def _estimate(name: str, value: Estimate | None) -> str:
     if value is None:
         return "–"
+    return str(value) if COLUMNS[name].percent else amount_text(name, value.value)
+
+
+def amount_text(name: str, value: float) -> str:
+    """Return a corpus value without its interval."""
     if name in ("input_tokens", "output_tokens", "length"):
-        return f"{value.value:,.0f}"
-    if name in ("calls", "seconds", "readings"):
-        return f"{value.value:.2f}" if name == "seconds" else f"{value.value:.1f}"
-    return str(value)
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if name == "seconds" else f"{value:.1f}"
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |" for cells in lines)
