@@ -70,6 +70,17 @@ def test_readings_stand_in_the_passages_that_they_cite(name: str, make: Make, em
     assert any(reading.answer in result.answer for reading in result.interpretations)
 
 
+def test_a_wave_of_calls_goes_out_at_once_from_the_event_loop_too(
+    make: Make, embedded: dspy.LM, engine: ExtractiveEngine
+) -> None:
+    program = make("verdict")
+    with serve(engine, latency=2.0) as server:  # long enough for twenty requests to be sent on a busy machine
+        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+        with dspy.context(lm=remote):
+            asyncio.run(program.acall(question=questions("verdict")[0]))
+    assert server.most_at_once == program.universe == 20
+
+
 class Nothing:
     """A retriever over an empty corpus."""
 

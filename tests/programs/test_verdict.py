@@ -37,11 +37,11 @@ def ask(program: dspy.Module, engine: ScriptedEngine) -> dspy.Prediction:
 
 def test_every_passage_of_the_universe_is_asked_alone_and_all_at_once(parts: Parts, encoder: Encoder) -> None:
     engine = ScriptedEngine(interpret, latency=0.2)
-    result = ask(VERDICT(*parts, encoder=encoder, universe=8), engine)
+    result = ask(VERDICT(*parts, encoder=encoder), engine)
     asked = engine.asked("interpretation")
-    assert len({prompt.inputs["passage"] for prompt in asked}) == len(asked) == 8
+    assert len({prompt.inputs["passage"] for prompt in asked}) == len(asked) == 20
     assert all(len(parse_passages(prompt.inputs["passage"])) == 1 for prompt in asked)
-    assert engine.most_at_once == 8
+    assert engine.most_at_once == 20
     assert result.relaxed_query == "Titanic release"
 
 
