@@ -18,8 +18,6 @@ from polyqa.programs.strips import refine, split_sentences
 from polyqa.signatures import Grade, Passage, Support
 
 QUESTION = "When did Titanic come out?"
-NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
-NAMES = ("query-refinement", "jpr", "crag", "self-rag")
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 
 
@@ -44,9 +42,6 @@ def by_field(**replies: Callable[[str], str]) -> Callable[[str], str]:
 def ask(program: dspy.Module, reply: Callable[[str], str], question: str = QUESTION) -> tuple[dspy.Prediction, Any]:
     with scripted(reply) as (lm, server), dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
         return program(question=question), server
-
-
-# --- all of them ---------------------------------------------------------------------------------
 
 
 # --- query refinement ----------------------------------------------------------------------------
