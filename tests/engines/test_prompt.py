@@ -4,9 +4,9 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.engines.extractive.prompt import (
     Demo,
@@ -357,36 +357,17 @@ def test_a_reply_is_read_back_as_a_demo(style: str) -> None:
 # --- as an engine --------------------------------------------------------------------------------
 
 
-class Replying:
-    """An engine that reads the request with `parse_prompt` and answers with `render_reply`."""
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
-
-    def complete(self, request: Request) -> Response:
-        messages = [("system", str(request.system)), *((m.role, m.text or "") for m in request.messages)]
-        prompt = parse_prompt(messages)
-        self.prompts.append(prompt)
-        outputs = {"reason": prompt.inputs["question"], "ambiguity_types": ["AmbSub", "AmbTime"]}
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(render_reply(prompt, outputs)),
-            finish_reason="stop",
-            usage=Usage(input_tokens=1, output_tokens=1),
-        )
-
-
 @every_style
 def test_a_prediction_over_an_engine(style: str) -> None:
-    engine = Replying()
+    engine = ScriptedEngine(
+        lambda prompt: {"reason": prompt.inputs["question"], "ambiguity_types": ["AmbSub", "AmbTime"]}
+    )
     predict = dspy.Predict(TypeAmbiguity)
     predict.demos = [values_of(TypeAmbiguity)]
-    lm = dspy.LM("tests/replying", engine=engine, cache=False, num_retries=0)
-    with dspy.context(lm=lm, adapter=ADAPTERS[style]):
+    with dspy.context(lm=scripted_lm(engine), adapter=ADAPTERS[style]):
         prediction = predict(question="Which «one» [1]?")
     assert prediction.reason == "Which «one» [1]?"
     assert prediction.ambiguity_types == [AmbiguityType.SUBJECT, AmbiguityType.TIME]
-    (prompt,) = engine.prompts
+    (prompt,) = engine.seen
     check(prompt, TypeAmbiguity, style)
     assert [demo.inputs for demo in prompt.demos] == [{"question": VALUES["question"]}]

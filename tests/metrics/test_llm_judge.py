@@ -1,15 +1,13 @@
 import json
 import re
-import uuid
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import AdapterParseError
-from openai_server import Server, serve
+from scripted_engine import ScriptedEngine, scripted_lm
 
+from polyqa.engines.extractive.prompt import Prompt
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.judges import Claim, judge_readings
 from polyqa.metrics.llm_judge import LLMJudge
@@ -20,121 +18,79 @@ PASSAGES = [Passage(pid=str(year), title="Games", text=f"The winner of {year} is
 PAIRS = [(claim, passage) for claim in CLAIMS for passage in PASSAGES]
 
 
-def fields(message: str) -> dict[str, str]:
-    """Return the fields of a message in ChatAdapter's format."""
-    parts = re.split(r"\[\[ ## (\w+) ## \]\]\n", message)
-    values = [part.split("\n\nRespond with")[0].strip() for part in parts[2::2]]
-    return dict(zip(parts[1::2], values, strict=True))
-
-
-def lines(text: str) -> list[str]:
-    return text.splitlines()
-
-
-def sensible(shown: dict[str, str]) -> dict[str, str]:
+def sensible(prompt: Prompt) -> dict[str, str]:
     """Judge by spelling: readings are the same if equal, a passage supports an answer that stands in it."""
+    shown = prompt.inputs
     if "passage" in shown:
         return {"supported": "Yes" if shown["answer"] in shown["passage"] else "No."}
-    if "found" in shown:
-        found = {line.split(" ", 1)[1] for line in lines(shown["found"])}
-        wanted = [line.split(" ", 1)[1] for line in lines(shown["wanted"])]
-        return {"covered": str([number for number, text in enumerate(wanted, 1) if text in found])}
-    texts = [line.split(" ", 1)[1] for line in lines(shown["readings"])]
+    readings = {
+        name: [line.split(" ", 1)[1] for line in shown[name].splitlines()]
+        for name in ("readings", "found", "wanted")
+        if name in shown
+    }
+    if "found" in readings:
+        return {"covered": str([n for n, text in enumerate(readings["wanted"], 1) if text in readings["found"]])}
+    texts = readings["readings"]
     return {"kept": str([number for number, text in enumerate(texts, 1) if text not in texts[: number - 1]])}
 
 
-class ScriptedEngine:
-    """A language model that answers with a function of the last message's fields."""
-
-    def __init__(self) -> None:
-        self.answer: Callable[[dict[str, str]], dict[str, str]] = sensible
-
-    def complete(self, request: Request) -> Response:
-        replied = self.answer(fields(request.messages[-1].text or ""))
-        text = "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in replied.items())
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(text + "\n\n[[ ## completed ## ]]"),
-            finish_reason="stop",
-            usage=Usage(input_tokens=1, output_tokens=1),
-        )
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def engine() -> ScriptedEngine:
-    return ScriptedEngine()
-
-
-@pytest.fixture(scope="module")
-def server(engine: ScriptedEngine) -> Iterator[Server]:
-    with serve(engine, latency=0.05) as running:  # type: ignore[arg-type]
-        yield running
+    return ScriptedEngine(sensible, latency=0.05)
 
 
 @pytest.fixture
-def judge(server: Server, engine: ScriptedEngine) -> LLMJudge:
-    engine.answer = sensible
-    server.requests.clear()
-    server.most_at_once = 0
-    model = f"openai/judge-{uuid.uuid4().hex}"
-    return LLMJudge(dspy.LM(model, api_base=server.base, api_key="none", cache=False, num_retries=0, temperature=0.0))
+def judge(engine: ScriptedEngine) -> LLMJudge:
+    return LLMJudge(scripted_lm(engine))
 
 
 def test_the_judge_is_named_after_its_model(judge: LLMJudge) -> None:
     assert judge.name == judge.lm.model
 
 
-def test_support_is_asked_pair_by_pair(judge: LLMJudge, server: Server) -> None:
+def test_support_is_asked_pair_by_pair_and_several_at_once(judge: LLMJudge, engine: ScriptedEngine) -> None:
     assert judge.supported(PAIRS) == [claim.answers[0] in passage.text for claim, passage in PAIRS]
-    assert len(server.requests) == len(PAIRS)
-    shown = [fields(request["messages"][-1]["content"]) for request in server.requests]
+    assert len(engine.seen) == len(PAIRS)
     first = {"passage": "Games | The winner of 1998 is known.", "question": "Who won in 2002?"}
-    assert {**first, "answer": "winner of 2002"} in shown
+    assert {**first, "answer": "winner of 2002"} in [prompt.inputs for prompt in engine.seen]
+    assert engine.most_at_once > 1
 
 
-def test_several_pairs_are_asked_at_once(judge: LLMJudge, server: Server) -> None:
-    judge.supported(PAIRS)
-    assert server.most_at_once > 1
-
-
-def test_no_more_pairs_at_once_than_threads(judge: LLMJudge, server: Server) -> None:
+def test_no_more_pairs_at_once_than_threads(judge: LLMJudge, engine: ScriptedEngine) -> None:
     LLMJudge(judge.lm, threads=1).supported(PAIRS)
-    assert server.most_at_once == 1
+    assert engine.most_at_once == 1
 
 
-def test_answers_of_a_claim_are_shown_together(judge: LLMJudge, server: Server) -> None:
+def test_answers_of_a_claim_are_shown_together(judge: LLMJudge, engine: ScriptedEngine) -> None:
     judge.supported([(Claim("Who?", ("She", "Her")), PASSAGES[0])])
     judge.supported([(Claim("Who?"), PASSAGES[0])])
-    shown = [fields(request["messages"][-1]["content"])["answer"] for request in server.requests]
-    assert shown == ["She or Her", "any"]
+    assert [prompt.inputs["answer"] for prompt in engine.seen] == ["She or Her", "any"]
 
 
-def test_readings_are_matched_by_number(judge: LLMJudge, server: Server) -> None:
+def test_readings_are_matched_by_number(judge: LLMJudge, engine: ScriptedEngine) -> None:
     assert judge.covered("Who won?", CLAIMS[1:], CLAIMS) == [False, True, True]
     assert judge.covered("Who won?", CLAIMS[:1], CLAIMS[1:]) == [False, False]
-    assert len(server.requests) == 2
-    shown = fields(server.requests[0]["messages"][-1]["content"])
+    shown, _ = (prompt.inputs for prompt in engine.seen)
     assert shown["question"] == "Who won?"
-    assert [re.findall(r"\d+", line)[0] for line in lines(shown["wanted"])] == ["1", "2", "3"]
+    assert [re.findall(r"\d+", line)[0] for line in shown["wanted"].splitlines()] == ["1", "2", "3"]
 
 
 def test_repetitions_are_left_out(judge: LLMJudge) -> None:
     assert judge.distinct("Who won?", [*CLAIMS, CLAIMS[1]]) == [True, True, True, False]
 
 
-def test_nothing_is_asked_where_there_is_nothing_to_ask(judge: LLMJudge, server: Server) -> None:
+def test_nothing_is_asked_where_there_is_nothing_to_ask(judge: LLMJudge, engine: ScriptedEngine) -> None:
     assert judge.supported([]) == []
     assert judge.covered("Who won?", [], CLAIMS) == [False] * 3
     assert judge.covered("Who won?", CLAIMS, []) == []
     assert judge.distinct("Who won?", []) == []
     assert judge.distinct("Who won?", CLAIMS[:1]) == [True]
-    assert server.requests == []
+    assert engine.seen == []
 
 
 @pytest.mark.parametrize("reply", ["[4]", "[0]", "[1, 2, 17]", "[-1]", "1998"])
 def test_a_number_that_was_not_shown_is_an_error(judge: LLMJudge, engine: ScriptedEngine, reply: str) -> None:
-    engine.answer = lambda shown: {"covered": reply, "kept": reply}
+    engine.reply = lambda prompt: {"covered": reply, "kept": reply}
     number = json.loads(reply)[-1] if reply.startswith("[") else reply
     with pytest.raises(PolyqaError, match=f"{re.escape(judge.name)} named reading {number} of 3"):
         judge.covered("Who won?", CLAIMS, CLAIMS)
@@ -143,7 +99,7 @@ def test_a_number_that_was_not_shown_is_an_error(judge: LLMJudge, engine: Script
 
 
 def test_a_judge_that_keeps_no_reading_is_an_error(judge: LLMJudge, engine: ScriptedEngine) -> None:
-    engine.answer = lambda shown: {"covered": "none", "kept": "[]"}
+    engine.reply = lambda prompt: {"covered": "none", "kept": "[]"}
     with pytest.raises(PolyqaError, match="kept none of 3 readings"):
         judge.distinct("Who won?", CLAIMS)
     assert judge.covered("Who won?", CLAIMS, CLAIMS) == [False] * 3
@@ -151,23 +107,23 @@ def test_a_judge_that_keeps_no_reading_is_an_error(judge: LLMJudge, engine: Scri
 
 @pytest.mark.parametrize("reply", ["1, 3", "1.\n3.", "[1, 3].", "Covered: 1 and 3.", "1, 3."])
 def test_numbers_however_they_are_written(judge: LLMJudge, engine: ScriptedEngine, reply: str) -> None:
-    engine.answer = lambda shown: {"covered": reply}
+    engine.reply = lambda prompt: {"covered": reply}
     assert judge.covered("Who won?", CLAIMS, CLAIMS) == [True, False, True]
 
 
 def test_a_reply_without_a_verdict_is_an_error(judge: LLMJudge, engine: ScriptedEngine) -> None:
-    engine.answer = lambda shown: {"supported": "perhaps"}
+    engine.reply = lambda prompt: {"supported": "perhaps"}
     with pytest.raises(AdapterParseError, match="perhaps"):
         judge.supported(PAIRS[:1])
 
 
-def test_calls_do_not_land_in_the_trace(judge: LLMJudge, server: Server) -> None:
+def test_calls_do_not_land_in_the_trace(judge: LLMJudge, engine: ScriptedEngine) -> None:
     with dspy.context(lm=None, trace=[]):
         judge.covered("Who won?", CLAIMS, CLAIMS)
         judge.supported(PAIRS)
         judge.distinct("Who won?", CLAIMS)
         assert dspy.settings.trace == []
-    assert len(server.requests) == 2 + len(PAIRS)
+    assert len(engine.seen) == 2 + len(PAIRS)
 
 
 def test_tokens_are_counted_for_the_caller(judge: LLMJudge) -> None:
@@ -177,7 +133,7 @@ def test_tokens_are_counted_for_the_caller(judge: LLMJudge) -> None:
 
 
 def test_the_callers_settings_are_left_alone(judge: LLMJudge) -> None:
-    other = dspy.LM("tests/other", engine=ScriptedEngine(), cache=False)
+    other = scripted_lm(ScriptedEngine(sensible))
     adapter = dspy.JSONAdapter()
     with dspy.context(lm=other, adapter=adapter):
         judge.supported(PAIRS[:1])
@@ -185,7 +141,7 @@ def test_the_callers_settings_are_left_alone(judge: LLMJudge) -> None:
         assert dspy.settings.adapter is adapter
 
 
-def test_a_language_model_judges_a_whole_question(judge: LLMJudge, server: Server) -> None:
+def test_a_language_model_judges_a_whole_question(judge: LLMJudge, engine: ScriptedEngine) -> None:
     question = Question("1", "Who won?", tuple(Reading(one.question, one.answers) for one in CLAIMS))
     found = [
         Interpretation(question=CLAIMS[0].question, answer="winner of 1998", pid="1998"),
@@ -200,4 +156,4 @@ def test_a_language_model_judges_a_whole_question(judge: LLMJudge, server: Serve
     assert result.distinct == 2
     assert result.repeated == (True, False)
     # One gold reading is in no passage, so the found ones are held against the other two again.
-    assert len(server.requests) == (2 + 1) + 1 + (1 + 2) + 3 * 2
+    assert len(engine.seen) == (2 + 1) + 1 + (1 + 2) + 3 * 2

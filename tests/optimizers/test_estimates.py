@@ -6,13 +6,14 @@ from typing import Any
 import dspy
 import pytest
 from harness import questions
-from two_steps import OneStep, StepsEngine, TwoSteps, steps_lm
+from polyqa.optimizers.recipe import Optimizer
+from scripted_engine import scripted_lm
+from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers import Recipe, recipe
 from polyqa.optimizers.estimates import PerQuestion, estimate, runs_and_writings
-from polyqa.optimizers.recipe import Optimizer
 from polyqa.optimizers.teleprompters import run_teleprompter
 
 BOOTSTRAPPED: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
@@ -45,7 +46,7 @@ def test_no_optimizer_runs_or_writes_more_than_was_said(
     made, engine = Recipe(name="odd", optimizer=optimizer, settings=settings), StepsEngine()
     program = OneStep() if steps == 1 else TwoSteps(encoder)
     every = questions(18)
-    train, dev, lm = every[:12], every[12:], steps_lm(engine)
+    train, dev, lm = every[:12], every[12:], scripted_lm(engine)
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
         run_teleprompter(
             made,

@@ -8,11 +8,12 @@ import dspy
 import pytest
 from dspy.lm15 import Request, Response
 from harness import questions
-from two_steps import StepsEngine, TwoSteps, steps_lm
+from scripted_engine import prompt_of, scripted_lm
+from two_steps import StepsEngine, TwoSteps
 
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.prompt import Prompt, parse_prompt
+from polyqa.engines.extractive.prompt import Prompt
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers import compile, recipe
@@ -31,11 +32,7 @@ class Watched:
         self.seen: list[Prompt] = []
 
     def complete(self, request: Request) -> Response:
-        system = request.system
-        head = system if isinstance(system, str) else "".join(part.text for part in system or ())
-        self.seen.append(
-            parse_prompt([("system", head), *((message.role, message.text or "") for message in request.messages)])
-        )
+        self.seen.append(prompt_of(request))
         return self.engine.complete(request)
 
 
@@ -143,7 +140,7 @@ def test_in_threads_that_dspy_starts(taught: TwoSteps, k: int | None) -> None:
     for leaving, expected in ((True, 0), (False, 12)):
         engine = StepsEngine()
         evaluate = dspy.Evaluate(devset=examples, metric=lambda *given: 0.0, num_threads=3, display_progress=False)
-        with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()), leave_one_out(TRAIN if leaving else ()):
+        with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()), leave_one_out(TRAIN if leaving else ()):
             evaluate(taught)
         assert len(engine.seen) == 12
         assert leaks(engine.seen) == expected
@@ -155,7 +152,7 @@ def test_in_asynchronous_calls(taught: TwoSteps) -> None:
     async def ask() -> None:
         await asyncio.gather(*(taught.acall(question=question.question) for question in TRAIN))
 
-    with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
         with leave_one_out(TRAIN):
             asyncio.run(ask())
         assert (len(engine.seen), leaks(engine.seen)) == (12, 0)
@@ -165,7 +162,7 @@ def test_in_asynchronous_calls(taught: TwoSteps) -> None:
 
 def test_other_questions_and_later_ones_see_every_demo(taught: TwoSteps) -> None:
     engine = StepsEngine()
-    with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
         with leave_one_out(TRAIN[:1]):
             taught(question=TRAIN[1].question)
             taught(question=TRAIN[0].question)

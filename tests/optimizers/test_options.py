@@ -6,7 +6,9 @@ from typing import Any
 import dspy
 import pytest
 from harness import questions
-from two_steps import OneStep, StepsEngine, TwoSteps, steps_lm
+from polyqa.optimizers.recipe import Optimizer
+from scripted_engine import scripted_lm
+from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.artifacts.state import dump_program
 from polyqa.embedded_models import Encoder, Reader
@@ -14,7 +16,6 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers import RECIPES, Recipe, compile
 from polyqa.optimizers.frozen import freeze, thaw
-from polyqa.optimizers.recipe import Optimizer
 from polyqa.signatures import InferPseudoInterpretations, PolyqaError
 
 EVERY = questions(18)
@@ -46,7 +47,7 @@ def compiled(
         DEV,
         made,
         metric=AnswerMetric(reader),
-        lm=steps_lm(engine),
+        lm=scripted_lm(engine),
         work=work,
         seed=seed,
         threads=1,
@@ -162,7 +163,7 @@ def test_frozen_predictors_are_called_and_read_as_ever_and_survive_copies(encode
     copy = program.deepcopy().reset_copy()
     assert [name for name, _ in copy.named_predictors()] == ["answer"]
     assert copy.hint.demos == []
-    with dspy.context(lm=steps_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
         assert copy(question="What colour is q1?").answer
     assert len(engine.seen) == 2
     thaw(copy, ["hint"])

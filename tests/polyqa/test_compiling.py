@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from two_steps import StepsEngine, steps_lm
+from scripted_engine import scripted_lm
+from two_steps import StepsEngine
 
 import polyqa
 from polyqa.artifacts.state import dump_program
@@ -118,7 +119,8 @@ def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
 )
 def test_it_is_refused_before_the_first_call(program: str, settings: dict[str, Any], told: str, tmp_path: Path) -> None:
     engine = StepsEngine()
-    given = {"train": TRAIN, "dev": DEV, "recipe": "knn", "out": tmp_path / "made", "lm": steps_lm(engine), **settings}
+    lm = scripted_lm(engine)
+    given = {"train": TRAIN, "dev": DEV, "recipe": "knn", "out": tmp_path / "made", "lm": lm, **settings}
     with pytest.raises(PolyqaError, match=told):
         polyqa.compile(program, **given)
     assert not engine.seen

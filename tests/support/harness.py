@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy.lm15 import Message, Request, Response, Usage
 from openai_server import Server, serve
+from scripted_engine import ScriptedEngine, last_message
 
 from polyqa.evaluation.records import Failure, Record
 from polyqa.evaluation.runs import Run, RunSettings
@@ -62,27 +62,10 @@ class Told(dspy.Module):
         return dspy.Prediction(answer=told, interpretations=[], passages=[]) if isinstance(told, str) else told
 
 
-class ScriptedEngine:
-    """A language model whose reply is a function of the last message."""
-
-    def __init__(self, reply: Callable[[str], str]) -> None:
-        self.reply = reply
-
-    def complete(self, request: Request) -> Response:
-        """Reply, and report 7 tokens in, 3 out."""
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(self.reply(request.messages[-1].text or "")),
-            finish_reason="stop",
-            usage=Usage(input_tokens=7, output_tokens=3),
-        )
-
-
 @contextmanager
 def scripted(reply: Callable[[str], str], *, latency: float = 0.0) -> Iterator[tuple[dspy.LM, Server]]:
-    """Serve scripted replies over HTTP; give the language model that asks there, and the server."""
-    with serve(ScriptedEngine(reply), latency=latency) as server:
+    """Serve replies to a last message over HTTP; give the language model that asks there, and the server."""
+    with serve(ScriptedEngine(reply, given=last_message, usage=(7, 3)), latency=latency) as server:
         yield dspy.LM("openai/scripted", api_base=server.base, api_key="none", cache=False, num_retries=0), server
 
 

@@ -20,9 +20,10 @@ from killed_runs import fork, lines
 
 from polyqa.adapting import adapt
 from polyqa.colbert_index.store import checkpoint_home
+from polyqa.compiling import Budget
 from polyqa.embedded_models import EMBEDDED_READER, Reader
 from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
-from polyqa.models import shared_encoder, shared_reader
+from polyqa.models import Models, shared_encoder, shared_reader
 
 # Where each stage leaves its first trace, and how many whole lines there must be more than before.
 STAGES = {
@@ -64,7 +65,7 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
 
         def work() -> None:
             os.environ["POLYQA_HOME"] = str(home)
-            adapt(corpus, "rac", out=home / "bridges", lm=lm, threads=2)
+            adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
 
         return fork(work)
 

@@ -22,7 +22,7 @@ from polyqa.embedded_models import Reader
 from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.evaluating import make_scorer
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runner import evaluate
+from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import PREDICTIONS, RunSettings
 from polyqa.loading import load, warm_up
 
@@ -59,7 +59,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
 
     def run(name: str) -> int:
         return fork(
-            lambda: evaluate(
+            lambda: run_program(
                 program, questions, lm=lm, scorer=scorer, folder=folder / name, settings=settings, threads=2
             )
         )

@@ -1,6 +1,5 @@
-"""A language model whose replies a function writes, from the prompt as an ordinary model would see it."""
+"""A language model whose replies a function writes, from what an ordinary model would see."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -9,51 +8,85 @@ from typing import Any
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
+from polyqa.engines.extractive import AsyncExtractiveEngine
 from polyqa.engines.extractive.prompt import Prompt, parse_prompt, render_reply
 
-Reply = Callable[[Prompt], Mapping[str, object]]
+
+def prompt_of(request: Request) -> Prompt:
+    """Return what a request of DSPy's adapters asks."""
+    system = request.system
+    head = system if isinstance(system, str) else "".join(part.text for part in system or ())
+    return parse_prompt([("system", head), *((message.role, message.text or "") for message in request.messages)])
 
 
-def said(request: Request, text: str) -> Response:
-    """Return a reply to a request, of one token each way."""
-    return Response(
-        id=None,
-        model=request.model,
-        message=Message.assistant(text),
-        finish_reason="stop",
-        usage=Usage(input_tokens=1, output_tokens=1),
-    )
+def last_message(request: Request) -> str:
+    """Return the text that a request ends with."""
+    return request.messages[-1].text or ""
 
 
 class ScriptedEngine:
-    """DSPy's engine contract over a function; ``seen`` keeps the prompts in the order of their arrival.
+    """DSPy's engine contract over a function.
 
-    ``most_at_once`` is how many calls were under way together.
+    Parameters
+    ----------
+    reply
+        Takes what ``given`` makes of a request; returns the fields of the reply, of which those that the prompt asks
+        for are written, or the text of the reply, or a whole response.
+    given
+        `prompt_of`, `last_message` or another function of the request.
+    latency
+        Seconds that every call takes at least.
+    usage
+        Tokens in and out of every call.
+
+    Attributes
+    ----------
+    seen
+        What the function was given, in the order of the requests' arrival.
+    most_at_once
+        How many calls were under way together.
     """
 
-    def __init__(self, reply: Reply, *, latency: float = 0.0) -> None:
+    def __init__(
+        self,
+        reply: Callable[[Any], Mapping[str, object] | str | Response],
+        *,
+        given: Callable[[Request], Any] = prompt_of,
+        latency: float = 0.0,
+        usage: tuple[int, int] = (1, 1),
+    ) -> None:
         self.reply = reply
+        self.given = given
         self.latency = latency
-        self.seen: list[Prompt] = []
+        self.usage = usage
+        self.seen: list[Any] = []
         self.most_at_once = 0
         self._running = 0
         self._lock = threading.Lock()
 
     def complete(self, request: Request) -> Response:
-        system = request.system
-        head = system if isinstance(system, str) else "".join(part.text for part in system or ())
-        prompt = parse_prompt([("system", head), *((message.role, message.text or "") for message in request.messages)])
+        given = self.given(request)
         with self._lock:
-            self.seen.append(prompt)
+            self.seen.append(given)
             self._running += 1
             self.most_at_once = max(self.most_at_once, self._running)
-        time.sleep(self.latency)
         try:
-            text = render_reply(prompt, dict(self.reply(prompt)))
+            time.sleep(self.latency)
+            reply = self.reply(given)
         finally:
             with self._lock:
                 self._running -= 1
-        return said(request, text)
+        if isinstance(reply, Response):
+            return reply
+        text = reply if isinstance(reply, str) else render_reply(prompt_of(request), dict(reply))
+        tokens_in, tokens_out = self.usage
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(text),
+            finish_reason="stop",
+            usage=Usage(input_tokens=tokens_in, output_tokens=tokens_out),
+        )
 
     def stream(self, request: Request) -> Any:
         return response_to_events(self.complete(request))
@@ -66,21 +99,7 @@ class ScriptedEngine:
         return [prompt for prompt in self.seen if output in prompt.output_fields]
 
 
-class _Async:
-    def __init__(self, engine: ScriptedEngine) -> None:
-        self.engine = engine
-
-    async def complete(self, request: Request) -> Response:
-        return await asyncio.to_thread(self.engine.complete, request)
-
-    async def stream(self, request: Request) -> Any:
-        for event in response_to_events(await self.complete(request)):
-            yield event
-
-    async def aclose(self) -> None:
-        pass
-
-
 def scripted_lm(engine: ScriptedEngine) -> dspy.LM:
     """Return the engine as a `dspy.LM`."""
-    return dspy.LM("tests/scripted", engine=engine, async_engine=_Async(engine), cache=False, num_retries=0)
+    background = AsyncExtractiveEngine(engine)  # any engine's calls, made in a thread
+    return dspy.LM("tests/scripted", engine=engine, async_engine=background, cache=False, num_retries=0)

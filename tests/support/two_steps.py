@@ -1,19 +1,16 @@
 """A small program of two steps and the language model that runs it and writes its instructions, both counted."""
 
-import asyncio
 import collections
 import hashlib
-import itertools
-import json
 import threading
 from typing import Any
 
 import dspy
-from dspy.lm15 import Request, Response
-from scripted_engine import said
+from scripted_engine import ScriptedEngine
+from writing_engine import instructed, prompt_if_any
 
 from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
+from polyqa.engines.extractive.prompt import Prompt
 from polyqa.programs import KNNPredict
 
 ANSWERS = ("In sense 0 {name} is blue. In sense 1 {name} is green.", "{name} is blue.", "Nobody knows.")
@@ -72,60 +69,25 @@ class Runs:
         return self
 
 
-class StepsEngine:
-    """Answers the programs' prompts by chance, and an optimizer's with instructions.
+class StepsEngine(ScriptedEngine):
+    """Answers the programs' prompts by chance, and an optimizer's with instructions; ``written`` counts the latter.
 
-    What comes of chance is drawn by the prompt, and by how often it was asked before. ``seen`` are the programs'
-    prompts, ``written`` the number of the others.
+    What comes of chance is drawn by the prompt, and by how often it was asked before.
     """
 
     def __init__(self) -> None:
-        self.seen: list[Prompt] = []
+        super().__init__(self._reply, given=prompt_if_any)
         self.written = 0
-        self._numbers = itertools.count(1)
         self._asked: collections.Counter[str] = collections.Counter()
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
 
-    def complete(self, request: Request) -> Response:
-        """Reply."""
-        with self._lock:
-            text = self._reply(request)
-        return said(request, text)
-
-    def _reply(self, request: Request) -> str:
-        system = request.system
-        head = system if isinstance(system, str) else "".join(part.text for part in system or ())
-        try:
-            prompt = parse_prompt(
-                [("system", head), *((message.role, message.text or "") for message in request.messages)]
-            )
-        except PromptError:  # GEPA's reflection is no prompt of DSPy's, and wants a fenced block
-            self.written += 1
-            return f"```\nInstruction {next(self._numbers)}.\n```"
-        if "question" in prompt.input_fields:
-            self.seen.append(prompt)
+    def _reply(self, prompt: Prompt) -> dict[str, str] | str:
+        with self._counting:
+            if "question" not in prompt.input_fields:
+                self.written += 1
+                return instructed(prompt, f"Instruction {self.written}.", ("hint", "answer"))
             asked = f"{prompt.instructions} {prompt.demos} {prompt.inputs}"
             self._asked[asked] += 1
             drawn = hashlib.sha256(f"{asked} {self._asked[asked]}".encode()).digest()[0]
-            name = prompt.inputs["question"].split()[-1].rstrip("?")
-            text = ANSWERS[drawn % len(ANSWERS)].format(name=name)
-            return render_reply(prompt, dict.fromkeys(prompt.output_fields, text))
-        self.written += 1
-        text = f"Instruction {next(self._numbers)}."
-        advice = json.dumps({"hint": text, "answer": text})
-        return render_reply(
-            prompt, {name: advice if name == "module_advice" else text for name in prompt.output_fields}
-        )
-
-
-class _Async:
-    def __init__(self, engine: StepsEngine) -> None:
-        self.engine = engine
-
-    async def complete(self, request: Request) -> Response:
-        return await asyncio.to_thread(self.engine.complete, request)
-
-
-def steps_lm(engine: StepsEngine) -> dspy.LM:
-    """Return the engine as a language model."""
-    return dspy.LM("tests/steps", engine=engine, async_engine=_Async(engine), cache=False, num_retries=0)
+        name = prompt.inputs["question"].split()[-1].rstrip("?")
+        return dict.fromkeys(prompt.output_fields, ANSWERS[drawn % len(ANSWERS)].format(name=name))

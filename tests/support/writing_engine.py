@@ -2,19 +2,37 @@
 
 import itertools
 import json
-import re
-import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
-from dspy.lm15 import LM15Error, Message, Request, Response, Usage
+from dspy.lm15 import LM15Error, Message, Request, Response
+from scripted_engine import ScriptedEngine, prompt_of
 
 from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.engines.extractive.prompt import Prompt, PromptError, render_reply
 
-_OUTPUTS = re.compile(r"Your output fields are:\n(.*?)\nAll interactions will be structured", re.S)
 _HEEDED = "read every passage twice"
-_FIELD = re.compile(r"^\d+\. `(\w+)`", re.M)
 
 
-class WritingEngine:
+def prompt_if_any(request: Request) -> Prompt:
+    """Return what a request asks; GEPA's reflection is no prompt of DSPy's, and asks for no field."""
+    try:
+        return prompt_of(request)
+    except PromptError:
+        return Prompt("", (), (), {})
+
+
+def instructed(prompt: Prompt, instruction: str, steps: Sequence[str]) -> str:
+    """Return the reply to an optimizer that is the same instruction for everything; GEPA wants a fenced block."""
+    if not prompt.output_fields:
+        return f"```\n{instruction}\n```"
+    advice = json.dumps(dict.fromkeys(steps, instruction))
+    return render_reply(
+        prompt, {name: advice if name == "module_advice" else instruction for name in prompt.output_fields}
+    )
+
+
+class WritingEngine(ScriptedEngine):
     """Answers polyqa's prompts as the engine does, and an optimizer's prompts with numbered instructions.
 
     Unlike the engine it heeds instructions: without one that it wrote itself, and without a demo, it gives but
@@ -22,51 +40,21 @@ class WritingEngine:
     """
 
     def __init__(self, engine: ExtractiveEngine) -> None:
+        super().__init__(self._reply, given=lambda request: request, usage=(50, 20))
         self.engine = engine
-        self.written: list[str] = []
-        self._count = itertools.count(1)
-        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
 
-    def complete(self, request: Request) -> Response:
+    def _reply(self, request: Request) -> Response | str:
+        prompt = prompt_if_any(request)
         try:
             response = self.engine.complete(request)
         except LM15Error:
-            return self._response(request, self._write(request), Usage(input_tokens=50, output_tokens=20))
+            return instructed(
+                prompt, f"Instruction {next(self._numbers)}: {_HEEDED}, then answer.", ("extract", "write")
+            )
         text = response.message.text or ""
-        shown = any(message.role == "assistant" for message in request.messages)
-        if shown or _HEEDED in _head(request) or "## answer ##" not in text:
+        if prompt.demos or _HEEDED in prompt.instructions or "## answer ##" not in text:
             return response
-        return self._response(request, _cut(text), response.usage)
-
-    def _response(self, request: Request, text: str, usage: Usage) -> Response:
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(text),
-            finish_reason="stop",
-            usage=usage,
-        )
-
-    def _write(self, request: Request) -> str:
-        with self._lock:
-            instruction = f"Instruction {next(self._count)}: {_HEEDED}, then answer."
-            self.written.append(instruction)
-        listed = _OUTPUTS.search(_head(request))
-        if listed is None:  # a bare prompt: GEPA's reflection wants a fenced block
-            return f"```\n{instruction}\n```"
-        names = _FIELD.findall(listed[1])
-        if "JSON object" in (request.messages[-1].text or ""):
-            return json.dumps(dict.fromkeys(names, instruction))
-        advice = json.dumps({"extract": instruction, "write": instruction})
-        parts = [f"[[ ## {name} ## ]]\n{advice if name == 'module_advice' else instruction}" for name in names]
-        return "\n\n".join([*parts, "[[ ## completed ## ]]"])
-
-
-def _head(request: Request) -> str:
-    system = request.system
-    return system if isinstance(system, str) else "".join(part.text for part in system or ())
-
-
-def _cut(text: str) -> str:
-    head, _, answer = text.partition("[[ ## answer ## ]]\n")
-    return f"{head}[[ ## answer ## ]]\n{' '.join(answer.split()[:25])}\n\n[[ ## completed ## ]]"
+        head, _, answer = text.partition("[[ ## answer ## ]]\n")
+        short = f"{head}[[ ## answer ## ]]\n{' '.join(answer.split()[:25])}\n\n[[ ## completed ## ]]"
+        return replace(response, message=Message.assistant(short))

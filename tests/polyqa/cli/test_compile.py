@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import ScriptedEngine, fields
 from openai_server import serve
+from scripted_engine import ScriptedEngine
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -81,7 +81,7 @@ def test_compile_takes_passages_for_any_program(questions: dict[str, str], run: 
 
 def test_a_reader_that_is_not_there_costs_no_call(questions: dict[str, str], run: Run, tmp_path: Path) -> None:
     words = ["--train", questions["train"], "--dev", questions["dev"], "--reader", "/nowhere/reader"]
-    with serve(ScriptedEngine(lambda prompt: fields(answer="I cannot say."))) as server:
+    with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."})) as server:
         words += ["--lm", f"openai/model-{uuid.uuid4().hex}", "--api-base", server.base, "--program", "closed-book"]
         for command in (
             ["compile", "--out", str(tmp_path / "made"), "--yes"],

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from harness import ScriptedEngine, fields, long_form, table_rows
+from harness import long_form, table_rows
 from openai_server import serve
+from scripted_engine import ScriptedEngine
 
 from polyqa.cli.app import main
+from polyqa.engines.extractive.prompt import Prompt
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, line_of, read_records
 
@@ -122,7 +124,7 @@ def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(run: R
     assert re.search(r"The first \d+ questions all failed: .*run again with --retry-failed", only_error(err))
     assert 8 <= len(read_records(tmp_path / "mine" / PREDICTIONS)) < 24
     assert "api" not in (tmp_path / "mine" / SETTINGS).read_text(), "neither keys nor addresses are kept"
-    with serve(ScriptedEngine(lambda prompt: fields(answer="I cannot say."))) as server:
+    with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."}, usage=(7, 3))) as server:
         code, out, err = run(*words, server.base, "--retry-failed", "--json")
     assert code == 0, err
     assert len(server.requests) == 24
@@ -134,7 +136,7 @@ def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(run: R
 def test_ctrl_c_leaves_a_run_that_goes_on(run: Run, tmp_path: Path) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"
     words = ["evaluate", "--program", "closed-book", "--lm", model, "--limit", "30", *PLAIN, "--name", "mine"]
-    with serve(ScriptedEngine(lambda prompt: fields(answer="I cannot say.")), latency=0.2) as server:
+    with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."}, usage=(7, 3)), latency=0.2) as server:
         words = [*words, "--runs", str(tmp_path), "--api-base", server.base, "--threads", "2"]
         child = subprocess.Popen(
             [sys.executable, "-m", "polyqa", *words],
@@ -189,9 +191,9 @@ def test_numbers_out_of_range_are_refused(words: tuple[str, str], run: Run) -> N
     assert (code, "greater than or equal to 1" in err) == (2, True), err
 
 
-def judge(prompt: str) -> str:
+def judge(prompt: Prompt) -> dict[str, str]:
     """Find everything supported, and no reading covered."""
-    return fields(supported="Yes", covered="[]", kept="[1]")
+    return {"supported": "Yes", "covered": "[]", "kept": "[1]"}
 
 
 def test_a_judge_of_ones_own_server_judges(
@@ -245,7 +247,8 @@ def test_score_keeps_what_could_be_judged(run: Run, some: Path, tmp_path: Path) 
     outputs, out = tmp_path / "theirs.json", tmp_path / "scored"
     outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
     words = ("score", outputs, "--questions", some, "--out", out, "--json")
-    with serve(ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in prompt else judge(prompt))) as server:
+    engine = ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in str(prompt.inputs) else judge(prompt))
+    with serve(engine) as server:
         model = f"openai/judge-{uuid.uuid4().hex}"
         code, told, err = run(*words, "--judge", model, "--judge-api-base", server.base)
     assert code == 0, err
