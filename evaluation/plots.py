@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from polyqa.evaluation.statistics import Estimate
 from polyqa.signatures import PolyqaError
 
 from .columns import COLUMNS
 from .published import Published
 from .runs import Run, summarize
+from .statistics import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -36,9 +40,7 @@ def plot_runs(
     """
     from matplotlib.figure import Figure
 
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
+    check_format(path)
     if metric not in COLUMNS:
         raise PolyqaError(f"There is no metric {metric!r}; there are {', '.join(COLUMNS)}.")
     values = [(run, summarize(run.records).get(metric)) for run in runs]
@@ -64,6 +66,24 @@ def plot_runs(
     axes.set_xlabel(COLUMNS[metric].label)
     axes.margins(x=0.12, y=0.02)
     axes.spines[["top", "right"]].set_visible(False)
+    return save_figure(figure, path)
+
+
+def check_format(path: str | Path) -> None:
+    """Check, before anything is computed, that a plot can be written to a file of this name.
+
+    Raises
+    ------
+    PolyqaError
+        If its ending is none of `FORMATS`.
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
+
+
+def save_figure(figure: "Figure", path: str | Path) -> Path:
+    """Write a figure to a file, which is the old or the whole new one; return its path."""
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.stem}.draft{path.suffix}")
     figure.savefig(draft, dpi=150)

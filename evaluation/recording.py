@@ -1,14 +1,73 @@
-"""Records what a program does while it answers: the calls of the language model, tokens, seconds."""
+"""Records what is asked of language models: the calls, tokens, seconds; in all threads that a program starts."""
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import dspy
-from dspy.utils.callback import BaseCallback
+from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
+from dspy.utils.usage_tracker import UsageTracker
+
+
+class Usage(BaseCallback, UsageTracker):
+    """Counts the requests that are sent to language models, and their tokens.
+
+    A reply from a cache is no request; each of several replies to one prompt (``n``) is one. As DSPy's usage
+    tracker it is told of every request, and as a callback of the call that made it. DSPy's optimizers give each
+    of their threads a copy of the tracker, whose figures are lost: a copy of this one is itself.
+
+    Attributes
+    ----------
+    requests, input_tokens, output_tokens
+        Sums; tokens as the provider reports them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests = self.input_tokens = self.output_tokens = 0
+        self._lock = threading.RLock()
+        self._answered: Counter[str | None] = Counter()
+        self._outer: Any = None
+
+    def __deepcopy__(self, memo: Any) -> "Usage":
+        return self
+
+    def add_usage(self, lm: str, usage_entry: dict[str, Any]) -> None:
+        """Count the tokens of a call, here and wherever else they were counted before `counting`."""
+        if self._outer is not None:
+            self._outer.add_usage(lm, usage_entry)
+        with self._lock:
+            self._answered[ACTIVE_CALL_ID.get()] += 1
+        self._add_tokens(usage_entry)
+
+    def _add_tokens(self, usage_entry: dict[str, Any]) -> None:
+        with self._lock:
+            self.input_tokens += int(usage_entry.get("prompt_tokens") or 0)
+            self.output_tokens += int(usage_entry.get("completion_tokens") or 0)
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count the requests of a call: DSPy tells the usage of its replies together."""
+        with self._lock:
+            told = self._answered.pop(call_id, 0)
+            self.requests += max(told, len(outputs) if isinstance(outputs, list) else 1) if told else 0
+
+
+@contextmanager
+def counting(usage: Usage) -> Iterator[None]:
+    """Count what is asked of language models inside the block; what counts already goes on counting."""
+    usage._outer = dspy.settings.usage_tracker
+    with dspy.context(usage_tracker=usage, callbacks=[*(dspy.settings.callbacks or ()), usage]):
+        try:
+            yield
+        finally:
+            for entry in chain.from_iterable(usage.usage_data.values()):  # where a program has a tracker of its own
+                usage._add_tokens(entry)
+            usage.usage_data.clear()
 
 
 @dataclass(frozen=True)
@@ -19,26 +78,22 @@ class Call:
     reply: str
 
 
-class Recorder(BaseCallback):
+class Recorder(Usage):
     """What was recorded.
 
     Attributes
     ----------
     calls
-        In the order in which they ended.
-    input_tokens, output_tokens
-        Sums over the calls, as the provider reports them (a cached reply reports none).
+        In the order in which they ended, those that a cache answered and those that failed among them.
     seconds
         How long the recorded block took.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[Call] = []
-        self.input_tokens = 0
-        self.output_tokens = 0
         self.seconds = 0.0
         self._open: dict[str, list[dict[str, Any]]] = {}
-        self._lock = threading.Lock()
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Keep the messages until the reply is there."""
@@ -47,6 +102,7 @@ class Recorder(BaseCallback):
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Keep the call."""
+        super().on_lm_end(call_id, outputs, exception)
         with self._lock:
             self.calls.append(Call(self._open.pop(call_id, []), "" if outputs is None else _as_text(outputs)))
 
@@ -58,19 +114,12 @@ def recording(lm: dspy.LM) -> Iterator[Recorder]:
     Callbacks that the caller set stay in force.
     """
     recorder = Recorder()
-    callbacks = [*(dspy.settings.callbacks or ()), recorder]
     started = time.perf_counter()
-    with (
-        dspy.context(lm=lm, adapter=dspy.ChatAdapter(), callbacks=callbacks),
-        dspy.track_usage() as tracker,
-    ):
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()), counting(recorder):
         try:
             yield recorder
         finally:
             recorder.seconds = time.perf_counter() - started
-            totals = tracker.get_total_tokens().values()
-            recorder.input_tokens = sum(int(own.get("prompt_tokens") or 0) for own in totals)
-            recorder.output_tokens = sum(int(own.get("completion_tokens") or 0) for own in totals)
 
 
 def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from polyqa.evaluation.recording import Recorder, recording
+from polyqa.artifacts.identity import changes
 from polyqa.metrics.gold import Question
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 
-from .progress import Progress, silent
+from .progress import display
+from .recording import Recorder, recording
 from .records import Failure, Record
 from .runs import (
     PREDICTIONS,
@@ -38,7 +40,7 @@ _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
 
-def evaluate(
+def run_program(
     program: dspy.Module,
     questions: Sequence[Question],
     *,
@@ -48,7 +50,6 @@ def evaluate(
     settings: RunSettings,
     threads: int = 8,
     retry_failed: bool = False,
-    progress: Callable[[int], Progress] = silent,
 ) -> Run:
     """Answer and score every question; go on where an earlier run of the same folder stopped.
 
@@ -70,8 +71,6 @@ def evaluate(
         How many questions are answered at once.
     retry_failed
         Whether questions that failed in an earlier run are asked again.
-    progress
-        Makes a progress display for a number of questions.
 
     Returns
     -------
@@ -90,23 +89,23 @@ def evaluate(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):
-            return _evaluate(program, questions, lm, scorer, folder, settings, threads, retry_failed, progress)
+            done = _earlier_records(folder, [question.id for question in questions], settings, retry_failed)
+            answer = partial(answer_one, program, lm=lm, scorer=scorer)
+            open_questions = [question for question in questions if question.id not in done]
+            if open_questions:
+                with display().questions(len(questions)) as show:
+                    for record in done.values():
+                        show(record)
+                    _run(open_questions, answer, folder / PREDICTIONS, threads, done, show)
+            records = rewrite_in_order(folder / PREDICTIONS, [question.id for question in questions], done)
+            write_summary(folder, settings, records)
+            return Run(folder, settings, records)
     except Timeout:
         raise PolyqaError(f"{folder} is being run by another process.") from None
 
 
-def _evaluate(
-    program: dspy.Module,
-    questions: Sequence[Question],
-    lm: dspy.LM,
-    scorer: Scorer,
-    folder: Path,
-    settings: RunSettings,
-    threads: int,
-    retry_failed: bool,
-    progress: Callable[[int], Progress],
-) -> Run:
-    ids = [question.id for question in questions]
+def _earlier_records(folder: Path, ids: list[str], settings: RunSettings, retry_failed: bool) -> dict[str, Record]:
+    """Return what earlier runs of a folder recorded, by id, after checking that they were runs of the same."""
     if len(set(ids)) < len(ids):
         raise PolyqaError(f"Two questions have the id {next(one for one in ids if ids.count(one) > 1)!r}.")
     _check_settings(folder, settings)
@@ -117,15 +116,7 @@ def _evaluate(
     if retry_failed:
         done = {one: record for one, record in done.items() if record.error is None}
         rewrite_in_order(folder / PREDICTIONS, [one for one in ids if one in done], done)
-    open_questions = [question for question in questions if question.id not in done]
-    if open_questions:
-        with progress(len(questions)) as bar:
-            for record in done.values():
-                bar.add(record)
-            _run(program, open_questions, lm, scorer, folder / PREDICTIONS, threads, done, bar)
-    records = rewrite_in_order(folder / PREDICTIONS, ids, done)
-    write_summary(folder, settings, records)
-    return Run(folder, settings, records)
+    return done
 
 
 def _check_settings(folder: Path, settings: RunSettings) -> None:
@@ -135,21 +126,17 @@ def _check_settings(folder: Path, settings: RunSettings) -> None:
             raise PolyqaError(f"{folder} holds predictions but no {SETTINGS}: outputs of another system. {_ELSEWHERE}")
         write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
         return
-    old, new = earlier.model_dump(), settings.model_dump()
-    changed = [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
-    if changed:
-        raise PolyqaError(f"{folder} holds another run: {'; '.join(changed)}. {_ELSEWHERE}")
+    if changed := changes(earlier.model_dump(), settings.model_dump()):
+        raise PolyqaError(f"{folder} holds another run: {changed}. {_ELSEWHERE}")
 
 
 def _run(
-    program: dspy.Module,
     questions: Sequence[Question],
-    lm: dspy.LM,
-    scorer: Scorer,
+    answer: Callable[[Question], Record],
     path: Path,
     threads: int,
     done: dict[str, Record],
-    bar: Progress,
+    show: Callable[[Record], None],
 ) -> None:
     """Fill ``done``; the file has every record before ``done`` has it.
 
@@ -159,7 +146,7 @@ def _run(
     fresh: list[Record] = []
 
     def one(question: Question) -> Record | None:
-        return None if stop.is_set() else answer_one(program, question, lm, scorer)
+        return None if stop.is_set() else answer(question)
 
     def keep(ended: Iterable[Future[Record | None]]) -> None:
         for future in ended:
@@ -169,7 +156,7 @@ def _run(
             append(file, record)
             done[record.id] = record
             fresh.append(record)
-            bar.add(record)
+            show(record)
 
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     pool = ThreadPoolExecutor(threads)

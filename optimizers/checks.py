@@ -1,15 +1,16 @@
-"""What can be said of a compilation before its first call: whether its recipe fits its program and questions."""
+"""What can be said of a compilation before its first call: whether recipe, program and questions fit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import dspy
 
+from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.programs.knn import check_picking
 from polyqa.signatures import PolyqaError
 
-from .recipe import Recipe
+from .recipes import Recipe, recipe_names
 
 EMBEDDED = "polyqa/"  # models of this process cannot write instructions
 SIMBA_BATCH = 32  # DSPy's default
@@ -27,8 +28,40 @@ def check_writer(recipe: Recipe, model: str) -> None:
         raise PolyqaError(
             f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
             "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
-            "knn, labels, knn-bootstrap, knn-then-bootstrap, bootstrap or bootstrap-search."
+            f"{recipe_names(lambda one: not one.writes)}."
         )
+
+
+def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
+    """Check that no question is in two splits, by id or by its words.
+
+    Parameters
+    ----------
+    splits
+        Name to questions.
+
+    Raises
+    ------
+    PolyqaError
+        That names the question and the two splits, or a split that repeats an id.
+    """
+    by_text: dict[str, str] = {}
+    by_id: dict[str, str] = {}
+    for name, questions in splits.items():
+        own_ids: set[str] = set()
+        for question in questions:
+            if question.id in own_ids:
+                raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
+            own_ids.add(question.id)
+            for kind, key, known in (
+                ("id", question.id, by_id),
+                ("question", normalize_answer(question.question), by_text),
+            ):
+                if known.setdefault(key, name) != name:
+                    raise PolyqaError(
+                        f"{known[key]} and {name} share a question (same {kind}): {question.id!r}, "
+                        f"{question.question!r}. What is learnt from must not be measured on."
+                    )
 
 
 def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:

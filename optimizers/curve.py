@@ -2,22 +2,22 @@
 
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dspy
 import numpy as np
 
-from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.plots import save_figure
 from polyqa.evaluation.runs import summarize, write_atomically
 from polyqa.evaluation.statistics import Estimate
-from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.signatures import PolyqaError
 
-from .compiler import compile
-from .recipe import Recipe
+from .compiler import compile_program
+from .plan import Plan
 
 
 @dataclass(frozen=True)
@@ -39,57 +39,35 @@ class Curve:
     tries: Sequence[float]
 
 
-def learning_curve(
-    program: dspy.Module,
-    trainset: Sequence[Question],
-    devset: Sequence[Question],
-    recipe: Recipe,
-    *,
-    sizes: Sequence[int],
-    metric: AnswerMetric,
-    lm: dspy.LM,
-    prompt_lm: dspy.LM | None = None,
-    work: str | Path,
-    seed: int = 0,
-    threads: int = 8,
-    progress: Callable[[int], Progress] = silent,
-) -> Curve:
+def learning_curve(program: dspy.Module, plan: Plan, *, sizes: Sequence[int], work: str | Path) -> Curve:
     """Compile with growing parts of the trainset and score each on dev.
 
     Parameters
     ----------
+    program, plan
+        See `compiler.compile_program`.
     sizes
         Numbers of training examples, at least one; each part holds the smaller ones (one shuffle, by the
         seed).
-    program, trainset, devset, recipe, metric, lm, prompt_lm, work, seed, threads, progress
-        See `compiler.compile`; each size has a folder of its own in ``work``.
+    work
+        Folder of the compilations: each size has a folder of its own in it.
 
     Raises
     ------
     PolyqaError
         If a size is below 1 or above the trainset's.
     """
+    trainset, metric = plan.trainset, plan.metric
     if not sizes or min(sizes) < 1 or max(sizes) > len(trainset):
         raise PolyqaError(f"Sizes must lie between 1 and {len(trainset)}, the number of training questions.")
-    shuffled = random.Random(seed).sample(list(trainset), len(trainset))
+    shuffled = random.Random(plan.seed).sample(list(trainset), len(trainset))
     points: list[tuple[int, Estimate]] = []
     tries: list[float] = []
     for size in sorted(set(sizes)):
         tries = []
         observed = AnswerMetric(metric.reader, measure=metric.measure, threshold=metric.threshold, observe=tries.append)
-        made = compile(
-            program,
-            shuffled[:size],
-            devset,
-            recipe,
-            metric=observed,
-            lm=lm,
-            prompt_lm=prompt_lm,
-            work=Path(work) / str(size),
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
+        own = replace(plan, trainset=shuffled[:size], metric=observed)
+        made = compile_program(program, own, Path(work) / str(size))
         tries = _kept_tries(Path(work) / str(size) / "tries.json", tries)
         if not points:
             points.append((0, summarize(made.before.records)[metric.measure]))
@@ -105,21 +83,19 @@ def _kept_tries(path: Path, tries: list[float]) -> list[float]:
     return [float(value) for value in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def plot_curve(curve: Curve, path: str | Path, *, label: str, window: int = 20) -> Path:
+def plot_curve(curve: Curve, path: str | Path, *, window: int = 20) -> Path:
     """Draw a learning curve: score against training examples, and the metric's calls beside it.
 
     Parameters
     ----------
     path
         ``.png``, ``.svg`` or ``.pdf``.
-    label
-        The metric's name on the axis.
     window
         How many calls of the metric are averaged.
     """
     from matplotlib.figure import Figure
 
-    path = Path(path)
+    label = COLUMNS[curve.measure].label
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     sizes = [size for size, _ in curve.points]
@@ -140,8 +116,4 @@ def plot_curve(curve: Curve, path: str | Path, *, label: str, window: int = 20) 
     right.set_xlabel("calls of the metric while compiling")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
-    figure.savefig(draft, dpi=150)
-    draft.replace(path)
-    return path
+    return save_figure(figure, path)

@@ -11,7 +11,7 @@ import dspy
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from polyqa.artifacts.state import program_hash
+from polyqa.artifacts.identity import identity_hash
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question
@@ -67,7 +67,7 @@ def bootstrap_pool(
     names = {id(predictor): name for name, predictor in program.named_predictors()}
     settings = {
         "lm": str(lm.model),
-        "program": program_hash(program),
+        "program": identity_hash(program),
         "metric": [metric.reader.name, metric.measure, metric.threshold],
         "left out": "a question's own demos",
         "questions": questions_fingerprint(questions),
@@ -85,7 +85,7 @@ def bootstrap_pool(
                 prediction = program(question=question.question)
             value = metric(question.to_example(), prediction)
             score = float(value)
-        except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run anew
+        except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
             failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if not failed and score >= metric.threshold:
             demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]
@@ -105,7 +105,7 @@ def bootstrap_pool(
     if failures and len(failures) == len(done):
         raise PolyqaError(
             f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
-            "again; they are run anew."
+            "again; they are run once more."
         )
     labels = {name: label_fields(predictor.signature) for name, predictor in program.named_predictors()}
     return _merge(labels, [done[question.id] for question in questions])

@@ -11,7 +11,7 @@ from polyqa.artifacts.store import compiled_home
 from polyqa.programs import PROGRAMS
 
 from .prompts import demo_text, fenced
-from .recipe import Recipe
+from .recipes import Recipe
 
 DEMOS = 3
 """How many demos of a predictor are printed at most."""
@@ -105,14 +105,22 @@ def _handle(folder: Path) -> str:
 
 
 def _gain(title: str, gain: Gain) -> str:
-    interval = f"[{gain.low:+.1f}, {gain.high:+.1f}]" if gain.low is not None and gain.high is not None else ""
-    return (
-        f"| {title}: {gain.data.source}, n = {gain.before.n} | {_LABELS.get(gain.metric, gain.metric)} | "
-        f"{_figure(gain.before)} | {_figure(gain.after)} | {gain.difference:+.1f} {interval} | {gain.p:.3f} |"
-    )
+    cells = [
+        f"{title}: {gain.data.source}, n = {gain.before.n}",
+        _LABELS.get(gain.metric, gain.metric),
+        figure_text(gain.before),
+        figure_text(gain.after),
+        change_text(gain.difference, gain.low, gain.high),
+        f"{gain.p:.3f}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
-def _figure(figure: Figure) -> str:
-    if figure.low is None or figure.high is None:
-        return f"{figure.value:.1f}"
-    return f"{figure.value:.1f} [{figure.low:.1f}, {figure.high:.1f}]"
+def figure_text(figure: Figure) -> str:
+    """Return a corpus value with its interval, if it has one."""
+    return f"{figure.value:.1f}" + ("" if figure.low is None else f" [{figure.low:.1f}, {figure.high:.1f}]")
+
+
+def change_text(difference: float, low: float | None, high: float | None) -> str:
+    """Return a difference with its interval, if it has one."""
+    return f"{difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")

@@ -2,7 +2,6 @@
 
 import random
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -10,45 +9,26 @@ from typing import Any
 import dspy
 
 from polyqa.metrics.feedback import FeedbackMetric
-from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.signatures import PolyqaError
 
 from .frozen import freeze, thaw
 from .leave_one_out import leave_one_out
-from .recipe import Recipe
+from .plan import Plan
 
 
-def run_teleprompter(
-    recipe: Recipe,
-    program: dspy.Module,
-    trainset: Sequence[Question],
-    devset: Sequence[Question],
-    *,
-    metric: AnswerMetric,
-    prompt_lm: dspy.LM,
-    seed: int,
-    threads: int,
-    work: Path,
-) -> dspy.Module:
+def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
     """Compile with one of DSPy's optimizers, under the language model of the context.
 
     Parameters
     ----------
-    recipe
-        Its ``settings`` go to the optimizer, or to its ``compile``. Predictors that it does not name, if it names
-        any, are left as they are.
     program
         It is not changed.
-    trainset, devset
-        Demos come from the first; the second picks among candidates where the optimizer does.
-    metric
-        While demos are gathered it says yes from its threshold on.
-    prompt_lm
-        Writes instructions.
-    seed, threads
-        Where the optimizer takes them. The bootstrapping ones take no seed, but go through the trainset in its
-        order: with another seed than 0 it is shuffled. COPRO makes no random choice.
+    plan
+        The recipe's ``settings`` go to the optimizer, or to its ``compile``. Predictors that the recipe does not
+        name, if it names any, are left as they are. The metric says yes from the recipe's threshold on while demos
+        are gathered. The bootstrapping optimizers take no seed, but go through the trainset in its order: with
+        another seed than 0 it is shuffled. COPRO makes no random choice.
     work
         Where GEPA keeps its state, from which it goes on.
 
@@ -57,28 +37,20 @@ def run_teleprompter(
     PolyqaError
         If a setting is not one of the optimizer's.
     """
+    recipe = plan.recipe
     program = program.deepcopy()
     program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
     frozen = freeze(program, recipe.predictors) if recipe.predictors else []
-    with leave_one_out(trainset):
-        compiled = _run(recipe, program, trainset, devset, metric, prompt_lm, seed, threads, work)
+    with leave_one_out(plan.trainset):
+        compiled = _run(program, plan, work)
     thaw(compiled, frozen)
     compiled._compiled = False  # else a module around it would not save it
     return compiled
 
 
-def _run(
-    recipe: Recipe,
-    program: dspy.Module,
-    trainset: Sequence[Question],
-    devset: Sequence[Question],
-    metric: AnswerMetric,
-    prompt_lm: dspy.LM,
-    seed: int,
-    threads: int,
-    work: Path,
-) -> dspy.Module:
-    train, dev = ([question.to_example() for question in questions] for questions in (trainset, devset))
+def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
+    recipe, metric, prompt_lm, seed, threads = plan.recipe, plan.own_metric(), plan.writer, plan.seed, plan.threads
+    train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
     if seed and recipe.optimizer in ("few-shot", "few-shot-search"):
         random.Random(seed).shuffle(train)
@@ -97,7 +69,7 @@ def _run(
                     options = {"num_threads": threads, "display_progress": False}
                     return copro.compile(program, trainset=train, eval_kwargs=options)
                 case "mipro":
-                    return _mipro(program, train, dev, metric, prompt_lm, seed, threads, settings)
+                    return _mipro(program, plan, metric, train, dev)
                 case "simba":
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
@@ -120,21 +92,17 @@ def _run(
 
 
 def _mipro(
-    program: dspy.Module,
-    train: list[dspy.Example],
-    dev: list[dspy.Example],
-    metric: AnswerMetric,
-    prompt_lm: dspy.LM,
-    seed: int,
-    threads: int,
-    settings: dict[str, Any],
+    program: dspy.Module, plan: Plan, metric: AnswerMetric, train: list[dspy.Example], dev: list[dspy.Example]
 ) -> dspy.Module:
+    settings: dict[str, Any] = dict(plan.recipe.settings)
     of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
     compiling = {name: settings.pop(name) for name in list(settings) if name in of_compile}
     if "num_candidates" in settings:
         settings.setdefault("auto", None)
     # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
-    mipro = dspy.MIPROv2(metric=metric, prompt_model=prompt_lm, num_threads=threads, seed=seed or 9, **settings)
+    mipro = dspy.MIPROv2(
+        metric=metric, prompt_model=plan.writer, num_threads=plan.threads, seed=plan.seed or 9, **settings
+    )
     if len(dev) < int(compiling.get("minibatch_size", 35)):
         compiling.setdefault("minibatch", False)
     return mipro.compile(program, trainset=train, valset=dev, **compiling)

@@ -15,24 +15,31 @@ if TYPE_CHECKING:
     from polyqa.engines.extractive import embedded_lm
     from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
+    from .adapting import adapt
     from .asking import Result, aask, ask
-    from .compiling import compile
+    from .compiling import Budget, compile
     from .evaluating import evaluate
     from .loading import load, open_index
-    from .models import language_model
+    from .models import Models, language_model
+    from .questions import Questions, Sets
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ColBERTIndex": "colbert_index",
-    "Coverage": "signatures",
-    "Interpretation": "signatures",
-    "Passage": "signatures",
-    "PolyqaError": "signatures",
+    "Budget": "polyqa.compiling",
+    "ColBERTIndex": "polyqa.colbert_index",
+    "Coverage": "polyqa.signatures",
+    "Interpretation": "polyqa.signatures",
+    "Models": "polyqa.models",
+    "Passage": "polyqa.signatures",
+    "PolyqaError": "polyqa.signatures",
+    "Questions": "polyqa.questions",
     "Result": "polyqa.asking",
+    "Sets": "polyqa.questions",
     "aask": "polyqa.asking",
+    "adapt": "polyqa.adapting",
     "ask": "polyqa.asking",
-    "build_index": "colbert_index",
+    "build_index": "polyqa.colbert_index",
     "compile": "polyqa.compiling",
     "embedded_lm": "polyqa.engines.extractive",
     "evaluate": "polyqa.evaluating",
@@ -42,13 +49,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "Budget",
     "ColBERTIndex",
     "Coverage",
     "Interpretation",
+    "Models",
     "Passage",
     "PolyqaError",
+    "Questions",
     "Result",
+    "Sets",
     "aask",
+    "adapt",
     "ask",
     "build_index",
     "compile",

@@ -9,11 +9,12 @@ import dspy
 from pydantic_core import to_jsonable_python
 
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.recording import Call, Recorder, recording
 from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
 from .loading import DEFAULT_PROGRAM, load
-from .models import language_model
+from .models import Models
 
 MAX_QUESTION = 2_000
 
@@ -124,7 +125,7 @@ def ask(
     """
     question = check_question(question)
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    model = _model(lm)
+    model = Models(lm or MODEL_NAME).answering()
     with recording(model) as recorder:
         prediction = ready(question=question)
     return _result(question, prediction, program, ready, model, recorder)
@@ -141,14 +142,10 @@ async def aask(
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    model = _model(lm)
+    model = Models(lm or MODEL_NAME).answering()
     with recording(model) as recorder:
         prediction = await ready.acall(question=question)
     return _result(question, prediction, program, ready, model, recorder)
-
-
-def _model(lm: str | dspy.LM | None) -> dspy.LM:
-    return language_model(lm) if isinstance(lm, str) else lm or language_model()
 
 
 def _result(

@@ -2,46 +2,62 @@
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import dspy
-
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
-from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER
-from polyqa.engines.extractive import MODEL_NAME
-from polyqa.evaluation.columns import COLUMNS
+from polyqa.embedded_models import EMBEDDED_ENCODER
 from polyqa.evaluation.comparison import compare_runs
-from polyqa.evaluation.loading import load_questions, questions_fingerprint
-from polyqa.evaluation.plots import FORMATS
-from polyqa.evaluation.progress import Progress, silent
+from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
-from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.optimizers.calls import kept_calls
-from polyqa.optimizers.checks import check_measurable, check_recipe, check_writer
-from polyqa.optimizers.compiler import Compiled
-from polyqa.optimizers.compiler import compile as compile_program
-from polyqa.optimizers.curve import Curve, learning_curve, plot_curve
-from polyqa.optimizers.estimates import Estimate, estimate, measure_question
+from polyqa.optimizers.checks import check_disjoint, check_measurable, check_recipe, check_writer
+from polyqa.optimizers.compiler import Compiled, compile_program
+from polyqa.optimizers.forecast import Forecast, forecast, measure_question
+from polyqa.optimizers.plan import Plan
 from polyqa.optimizers.readme import artifact_readme
-from polyqa.optimizers.recipe import Recipe
+from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
-from polyqa.optimizers.splits import check_disjoint
 from polyqa.programs import PROGRAMS
-from polyqa.programs.registry import most_calls, needs_index
+from polyqa.programs.registry import needs_index
 from polyqa.signatures import PolyqaError
 
-from .evaluating import evaluate, make_scorer
-from .loading import index_of, load, warm_up
-from .models import language_model, ready_reader
+from . import loading
+from .evaluating import evaluate
+from .models import Models, default_threads, ready_reader, shared_reader
+from .questions import Questions, Sets
 
-Confirm = Callable[[Estimate], bool]
+
+@dataclass(frozen=True)
+class Budget:
+    """What a long command may take, and what it is tried with.
+
+    Attributes
+    ----------
+    max_calls
+        Stop before the start if it may take more calls of language models, and stop whenever so many have gone
+        out, those of stopped runs for the same ``out`` included.
+    threads
+        Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
+    seed
+        Of every random choice (picking the nearest demos and COPRO make none).
+    confirm
+        Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
+    further_runs
+        Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
+    """
+
+    max_calls: int | None = None
+    threads: int | None = None
+    seed: int = 0
+    confirm: Callable[[object], bool] = lambda what: True
+    further_runs: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,29 +76,12 @@ class Made:
 def compile(
     program: str = "diva",
     *,
-    recipe: str | Recipe = "knn",
-    train: str | Path | Sequence[Question] = "homonyms/train",
-    dev: str | Path | Sequence[Question] = "homonyms/dev",
-    test: str | Path | Sequence[Question] | None = None,
     out: str | Path,
-    index: str | Path | None = None,
-    lm: str | dspy.LM = MODEL_NAME,
-    prompt_lm: str | dspy.LM | None = None,
-    api_base: str | None = None,
+    recipe: str | Recipe = "knn",
+    sets: Sets = Sets(),
+    models: Models = Models(),
     measure: Measure = "dr",
-    reader: str = EMBEDDED_READER,
-    threshold: float | None = None,
-    predictors: Sequence[str] | None = None,
-    encoder: str = EMBEDDED_ENCODER,
-    reranker: str | None = None,
-    questions: str | Path | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    confirm: Confirm = lambda estimated: True,
-    max_calls: int | None = None,
-    further_runs: int = 0,
-    progress: Callable[[int], Progress] = silent,
-    described: Mapping[str, str] | None = None,
+    budget: Budget = Budget(),
     **settings: Any,
 ) -> Made | None:
     """Compile a program, measure what it brought, and save it.
@@ -91,141 +90,130 @@ def compile(
     ----------
     program
         A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
-    index, encoder, reranker, settings
-        See `polyqa.load`. They are kept in the artifact, which is loaded with the same; an encoder, and a
-        reranker other than ``reader``, must be named again.
-    questions
-        See `polyqa.load`; not kept in the artifact.
-    recipe
-        A name of `optimizers.RECIPES`, or a recipe.
-    train, dev, test
-        See `polyqa.evaluation.loading.load_questions`. Demos come from train; dev picks and is reported; test is
-        reported once and may be left out. They must not share a question.
     out
         The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work``, which may
         be deleted afterwards.
-    lm, prompt_lm, api_base
-        What runs the program, and what writes instructions (``lm`` if not given).
-    measure, reader, threshold
-        The metric and its reader, see `make_scorer`; the recipe's threshold if none is given.
-    predictors
-        Which predictors get demos or instructions, the others stay as they are; the recipe's choice if not given.
-    seed, threads
-        Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
-    confirm
-        Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
-    max_calls
-        Stop before the start if it may take more calls of language models, and stop whenever so many have gone
-        out, those of stopped runs for the same ``out`` included.
-    further_runs
-        Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
-    described
-        What the card says of the source of ``train``, ``dev`` and ``test`` that are given as questions.
+    recipe
+        A name of `polyqa.optimizers.RECIPES`, or a recipe, such as one with another threshold or for some
+        predictors only (`Recipe.with_options`).
+    sets
+        The questions.
+    models
+        What runs the program and writes instructions, and the reader of the metric.
+    measure
+        What is optimized, see `polyqa.metrics.optimizing.AnswerMetric`.
+    budget
+        What it may take.
+    settings
+        See `polyqa.load`; neither ``demos`` nor ``strict``. They are kept in the artifact, which is loaded with the
+        same, but for ``questions``; an encoder, and a reranker other than ``reader``, must be named again.
 
     Raises
     ------
     PolyqaError
-        If something given is missing or does not fit, or ``max_calls`` is reached.
+        If something given is missing or does not fit, or the limit of calls is reached.
     """
     check_program(program)
-    _check_settings(settings)
-    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
-    writer = writing_model(prompt_lm, model, api_base)
-    chosen = chosen_recipe(recipe, writer).with_options(threshold=threshold, predictors=predictors)
-    called = described or {}
-    sets = {
-        name: _questions(given, called.get(name))
-        for name, given in (("train", train), ("dev", dev), ("test", test))
-        if given
-    }
-    check_disjoint({name: own for name, (_, own) in sets.items()})
-    scored = {name: own for name, (_, own) in sets.items() if name != "train" or chosen.runs_train}
-    check_measurable(measure, scored)
-    trainset, devset = (sets[name][1] if name in sets else [] for name in ("train", "dev"))
-    if not trainset or not devset:
-        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    parts, own = loading.split_settings(settings)
+    if strange := sorted({"demos", "strict"} & parts.keys()):
+        raise PolyqaError(
+            f"compile takes no {strange[0]}: it begins with a program as it is, so that the card can tell how."
+        )
+    check_settings(own)
+    loading.check_settings(program, own)
+    data = sets.by_name()
+    plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
+    test = data.get("test")
+    student = loading.load(program, **settings)
+    check_recipe(plan.recipe, student, len(plan.trainset))
+    loading.warm_up(student, plan.lm)
+    ready_reader(models.reader)
     out = Path(out)
-    student = load(program, index=index, encoder=encoder, reranker=reranker, questions=questions, **settings)
-    check_recipe(chosen, student, len(trainset))
-    warm_up(student, model)
-    reads = ready_reader(reader)
-    metric = AnswerMetric(reads, measure=measure, threshold=chosen.threshold)
     work = out / ".work"
-    with kept_calls(work, max_calls) as counter:
+    with kept_calls(work, budget.max_calls) as counter:
         # A question that takes many tokens, and many calls where the program does not tell how many at most.
-        richest = max(trainset, key=lambda question: len(question.readings))
-        measured = measure_question(student, richest, model, work / "question.json", counter)
-        estimated = estimate(
-            chosen,
+        richest = max(plan.trainset, key=lambda question: len(question.readings))
+        measured = measure_question(student, richest, plan.lm, work / "question.json", counter)
+        expected = forecast(
+            plan,
             measured,
-            train=len(trainset),
-            dev=len(devset),
             predictors=len(list(student.named_predictors())),
-            lm=str(model.model),
-            prompt_lm=str(writer.model),
-            most=most_calls(student),
-            further=further_runs + 2 * len(sets["test"][1] if "test" in sets else ()),
+            further=budget.further_runs + 2 * (len(test.asked) if test else 0),
         )
-        _check_limit(chosen, estimated, measured.made, max_calls)
-        if not confirm(estimated):
+        _check_limit(plan.recipe, expected, measured.made, budget.max_calls)
+        if not budget.confirm(expected):
             return None
-        workers = threads or (2 if model.model == MODEL_NAME else 8)
-        compiled = compile_program(
-            student,
-            trainset,
-            devset,
-            chosen,
-            metric=metric,
-            lm=model,
-            prompt_lm=writer,
-            work=work,
-            seed=seed,
-            threads=workers,
-            progress=progress,
-        )
-        test_gain = None
+        compiled = compile_program(student, plan, work)
         test_runs: tuple[Run, Run] | None = None
-        if "test" in sets:
+        if test:
+            scoring = Models(lm=plan.lm, reader=models.reader, judge=None)
             before, after = (
-                evaluate(
-                    own,
-                    sets["test"][1],
-                    lm=model,
-                    name=f"test-{side}",
-                    runs=work,
-                    scorer=make_scorer(reader, None),
-                    threads=workers,
-                    progress=progress,
-                )
-                for side, own in (("before", student), ("after", compiled.program))
+                evaluate(one, test.asked, models=scoring, folder=work / f"test-{side}", threads=plan.threads)
+                for side, one in (("before", student), ("after", compiled.program))
             )
             test_runs = before, after
-            test_gain = _gain(before, after, measure, _data(*sets["test"]))
-    opened = index_of(student)
+    opened = loading.index_of(student)
+    cards = {name: _data(questions) for name, questions in data.items()}
     card = Card(
         name=out.name,
         program=program,
-        settings=settings,
-        reranker=reranker if needs_index(program) else None,
+        settings=own,
+        reranker=parts.get("reranker") if needs_index(program) else None,
         signatures=signature_fingerprints(compiled.program),
-        recipe={**chosen.model_dump(mode="json"), "seed": seed},
+        recipe={**plan.recipe.model_dump(mode="json"), "seed": plan.seed},
         measure=measure,
-        threshold=chosen.threshold,
-        reader=reads.name,
-        train=_data(*sets["train"]),
-        dev=_data(*sets["dev"]),
-        lm=str(model.model),
-        prompt_lm=str(writer.model) if chosen.writes else None,
-        encoder=encoder,
+        threshold=plan.recipe.threshold,
+        reader=plan.metric.reader.name,
+        train=cards["train"],
+        dev=cards["dev"],
+        lm=str(plan.lm.model),
+        prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
+        encoder=parts.get("encoder", EMBEDDED_ENCODER),
         index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
         versions={package: version(package) for package in ("polyqa", "dspy")},
         spent=compiled.spent,
-        dev_gain=_gain(compiled.before, compiled.after, measure, _data(*sets["dev"])),
-        test_gain=test_gain,
+        dev_gain=_gain(compiled.before, compiled.after, measure, cards["dev"]),
+        test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
     readme = artifact_readme(card, dump_program(compiled.program), out)
     return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
+
+
+def make_plan(
+    recipe: str | Recipe,
+    sets: Sets = Sets(),
+    models: Models = Models(),
+    *,
+    measure: Measure = "dr",
+    seed: int = 0,
+    threads: int | None = None,
+) -> Plan:
+    """Return how a program is compiled, from names; see `compile`.
+
+    Raises
+    ------
+    PolyqaError
+        If something given is missing, or does not fit.
+    """
+    lm = models.answering()
+    writer = models.writing(lm)
+    chosen = chosen_recipe(recipe, str(writer.model))
+    every = {name: questions.asked for name, questions in sets.by_name().items()}
+    check_disjoint(every)
+    check_measurable(measure, {name: own for name, own in every.items() if name != "train" or chosen.runs_train})
+    if not every.get("train") or not every.get("dev"):
+        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    return Plan(
+        trainset=every["train"],
+        devset=every["dev"],
+        recipe=chosen,
+        metric=AnswerMetric(shared_reader(models.reader), measure=measure, threshold=chosen.threshold),
+        lm=lm,
+        prompt_lm=writer,
+        seed=seed,
+        threads=threads or default_threads(lm),
+    )
 
 
 def check_program(program: str) -> None:
@@ -240,13 +228,13 @@ def check_program(program: str) -> None:
         return
     raise PolyqaError(
         f"{program} is compiled already, and a card could not tell of both compilations. Compile "
-        f"{read_artifact(program).card.program!r:.80} anew; for one step after the other take a recipe of steps, such "
+        f"{read_artifact(program).card.program!r:.80} again; for one step after the other take a recipe of steps, such "
         "as gepa-then-knn, or a Recipe of the optimizer 'chain'."
     )
 
 
-def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
-    """Return a recipe, by name or as it is, whose instructions a language model can write.
+def chosen_recipe(recipe: str | Recipe, writer: str) -> Recipe:
+    """Return a recipe, by name or as it is, whose instructions a language model of a name can write.
 
     Raises
     ------
@@ -254,45 +242,22 @@ def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
         If there is none of that name, or the model cannot write.
     """
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
-    check_writer(chosen, str(writer.model))
+    check_writer(chosen, writer)
     return chosen
 
 
-def _check_settings(settings: Mapping[str, Any]) -> None:
-    if strange := sorted({"demos", "strict"} & settings.keys()):
-        raise PolyqaError(
-            f"compile takes no {strange[0]}: it begins with a program as it is, so that the card can tell how."
-        )
-    check_settings(settings)
-
-
-def _check_limit(recipe: Recipe, estimated: Estimate, made: int, most: int | None) -> None:
+def _check_limit(recipe: Recipe, expected: Forecast, made: int, most: int | None) -> None:
     """Check that a compilation can finish, given the calls made before it and its limit."""
-    if most is not None and made + estimated.calls > most:
+    if most is not None and made + expected.calls > most:
         raise PolyqaError(
-            f"The recipe {recipe.name!r} may take {estimated.calls:,} calls ({estimated}) after the {made:,} that were "
+            f"The recipe {recipe.name!r} may take {expected.calls:,} calls ({expected}) after the {made:,} that were "
             f"made to measure a question and before, more than --max-calls {most:,}. Take fewer questions, a cheaper "
             "recipe, or raise the limit."
         )
 
 
-def writing_model(prompt_lm: str | dspy.LM | None, model: dspy.LM, api_base: str | None) -> dspy.LM:
-    """Return the language model that writes instructions; the program's if none is given."""
-    if prompt_lm is None:
-        return model
-    # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-    return language_model(prompt_lm, api_base=api_base, temperature=1.0) if isinstance(prompt_lm, str) else prompt_lm
-
-
-def _questions(given: str | Path | Sequence[Question], called: str | None = None) -> tuple[str, list[Question]]:
-    if isinstance(given, (str, Path)):
-        path = Path(given)
-        return (path.name if path.suffix else str(given)), load_questions(given)
-    return called or "questions given in Python", list(given)
-
-
-def _data(source: str, questions: Sequence[Question]) -> DataCard:
-    return DataCard(source=source, n=len(questions), fingerprint=questions_fingerprint(questions))
+def _data(given: Questions) -> DataCard:
+    return DataCard(source=given.described, n=len(given.asked), fingerprint=questions_fingerprint(given.asked))
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
@@ -316,57 +281,3 @@ def _figure(run: Run, measure: Measure) -> Figure:
 
 def _finite(value: float) -> float | None:
     return round(value, 3) if math.isfinite(value) else None
-
-
-def draw_curve(
-    program: str,
-    *,
-    recipe: str | Recipe,
-    train: str | Path | Sequence[Question],
-    dev: str | Path | Sequence[Question],
-    sizes: Sequence[int],
-    out: str | Path,
-    work: str | Path,
-    index: str | Path | None = None,
-    lm: str | dspy.LM = MODEL_NAME,
-    prompt_lm: str | dspy.LM | None = None,
-    api_base: str | None = None,
-    measure: Measure = "dr",
-    reader: str = EMBEDDED_READER,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Callable[[int], Progress] = silent,
-) -> Curve:
-    """Compile with growing numbers of training examples, and draw the scores on dev.
-
-    Parameters
-    ----------
-    sizes
-        Numbers of training examples.
-    out
-        The plot, ``.png``, ``.svg`` or ``.pdf``.
-    work
-        Folder of the compilations, one for each size.
-    program, recipe, train, dev, index, lm, prompt_lm, api_base, measure, reader, seed, threads, progress
-        See `compile`.
-    """
-    chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
-    if Path(out).suffix.lower() not in FORMATS:
-        raise PolyqaError(f"{out}: a plot is written as {', '.join(FORMATS)}.")
-    model = language_model(lm, api_base=api_base) if isinstance(lm, str) else lm
-    curve = learning_curve(
-        load(program, index=index),
-        _questions(train)[1],
-        _questions(dev)[1],
-        chosen,
-        sizes=sizes,
-        metric=AnswerMetric(ready_reader(reader), measure=measure, threshold=chosen.threshold),
-        lm=model,
-        prompt_lm=writing_model(prompt_lm, model, api_base),
-        work=work,
-        seed=seed,
-        threads=threads or (2 if model.model == MODEL_NAME else 8),
-        progress=progress,
-    )
-    plot_curve(curve, out, label=COLUMNS[measure].label)
-    return curve

@@ -1,52 +1,46 @@
 """Evaluates programs by name: puts program, index, reader and judge together and runs them."""
 
-import hashlib
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from polyqa.artifacts.identity import described_program
-from polyqa.artifacts.state import program_hash
-from polyqa.embedded_models import EMBEDDED_READER
+from polyqa.artifacts.identity import identity_hash
+from polyqa.embedded_models import EMBEDDED_READER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
-from polyqa.evaluation.loading import load_questions, questions_fingerprint
-from polyqa.evaluation.progress import Progress, silent
-from polyqa.evaluation.runner import evaluate as run_program
+from polyqa.evaluation.loading import questions_fingerprint
+from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import Run, RunSettings
 from polyqa.evaluation.scoring import Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
-from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.programs.registry import PROGRAMS
-from polyqa.settings import checked_settings, setting_types
 from polyqa.signatures import PolyqaError
 
-from .loading import DEFAULT_PROGRAM, index_of, load, warm_up
-from .models import judge_model, language_model, shared_encoder, shared_reader
+from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
+from .models import Models, default_threads, judge_model, shared_encoder, shared_reader
+from .questions import Given, as_questions
 
 DEFAULT_RUNS = "runs"
 _PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
 
 
 def make_scorer(
-    reader: str = EMBEDDED_READER, judge: str | None = "embedded", *, alce: bool = False, api_base: str | None = None
+    reader: str | SpanReader = EMBEDDED_READER,
+    judge: str | Judge | None = "embedded",
+    *,
+    alce: bool = False,
+    api_base: str | None = None,
 ) -> Scorer:
-    """Return a scorer by names.
+    """Return a scorer.
 
     Parameters
     ----------
-    reader
-        The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as
-        ``deepset/roberta-large-squad2``.
-    judge
-        ``"embedded"`` (the reader with the embedded encoder), the name of a language model, or ``None``
-        for no grounded metrics.
+    reader, judge
+        See `polyqa.models.Models`.
     alce
         Score what ALCE scores.
     api_base
@@ -63,52 +57,43 @@ def make_scorer(
             "with --judge provider/model."
         )
     own_reader = shared_reader(reader)
-    made: Judge | None = None
     if judge == "embedded":
-        made = EmbeddedJudge(own_reader, shared_encoder())
-    elif judge is not None:
-        made = LLMJudge(judge_model(judge, api_base=api_base))
-    return Scorer(own_reader, made, alce=alce)
+        judge = EmbeddedJudge(own_reader, shared_encoder())
+    elif isinstance(judge, str):
+        judge = LLMJudge(judge_model(judge, api_base=api_base))
+    return Scorer(own_reader, judge, alce=alce)
 
 
 def evaluate(
     program: str | Path | dspy.Module = DEFAULT_PROGRAM,
-    questions: str | Path | Sequence[Question] = "homonyms/dev",
+    questions: Given = "homonyms/dev",
     *,
-    index: str | Path | None = None,
-    lm: str | dspy.LM = MODEL_NAME,
-    name: str | None = None,
-    runs: str | Path = DEFAULT_RUNS,
-    format: str | None = None,
-    split: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    scorer: Scorer | None = None,
+    models: Models = Models(),
+    folder: str | Path | None = None,
     threads: int | None = None,
     retry_failed: bool = False,
-    progress: Callable[[int], Progress] = silent,
-    demos: str | Path | None = None,
-    api_base: str | None = None,
+    alce: bool = False,
     **settings: Any,
 ) -> Run:
     """Run a program over questions and score it; a run that was stopped goes on.
 
     Parameters
     ----------
-    program, index, demos, settings
+    program, settings
         See `polyqa.load`; or a program from it, which has its index, demos and settings.
-    questions, format, split, limit, seed
-        See `polyqa.evaluation.loading.load_questions`; or questions.
-    lm, api_base
-        See `polyqa.language_model`.
-    name, runs
-        The run is kept in ``<runs>/<name>``; by default named after program, questions, model and demos.
-    scorer
-        From `make_scorer`; the embedded reader and judge if not given.
+    questions
+        A name or a path, see `polyqa.evaluation.loading.load_questions`; questions; or `polyqa.Questions`, which
+        says how they are loaded.
+    models
+        What answers (``lm``) and what scores (``reader``, ``judge``).
+    folder
+        Of the run; by default ``runs/``, and there `run_name`.
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
-    retry_failed, progress
-        See `polyqa.evaluation.runner.evaluate`.
+    retry_failed
+        See `polyqa.evaluation.runner.run_program`.
+    alce
+        Score what ALCE scores: the first line of an answer, without citations.
 
     Raises
     ------
@@ -117,36 +102,28 @@ def evaluate(
         program, other settings, another index, model, reader or judge, other questions.
     """
     if isinstance(program, dspy.Module):
-        _refuse({"index": index, "demos": demos, **settings})
-    if isinstance(questions, (str, Path)):
-        file = Path(questions)
-        called = file.stem if file.suffix else str(questions)
-        source = file.name if file.suffix else str(questions)
-        source += f" ({split})" if split else ""
-        asked = load_questions(questions, format=format, split=split, limit=limit, seed=seed)
+        _refuse(settings)
     else:
-        called, source, asked = "given", "questions given in Python", list(questions)
-    # A reply from DSPy's cache reports no tokens and no time; the run's folder is the cache.
-    model = (language_model(lm, api_base=api_base) if isinstance(lm, str) else lm).copy(cache=False)
-    scorer = scorer or make_scorer()
-    if isinstance(program, dspy.Module):
-        ready, made_of = program, described_program(program)
-    else:
-        ready = load(program, index=index, demos=demos, **settings)
-        made_of = _named_settings(program, settings)
-    label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
-    opened = index_of(ready)
+        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
+    model = models.answering()
+    scorer = make_scorer(models.reader, models.judge, alce=alce, api_base=models.judge_api_base)
+    given = as_questions(questions)
+    asked = given.asked
+    ready = program if isinstance(program, dspy.Module) else load(program, **settings)
+    model = model.copy(cache=False)  # a reply from a cache has no tokens and no time; the run's folder keeps them
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
+    opened = index_of(ready)
+    label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
     made = RunSettings(
         program=label,
-        program_state=_state_hash(ready, made_of),
+        program_state=identity_hash(ready),
         lm=model.model,
         lm_settings=_sampling(model),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
         index=f"{opened.name} ({opened.fingerprint})" if opened else None,
-        questions=f"{source}, {len(asked)} questions ({questions_fingerprint(asked)})",
+        questions=f"{given.described}, {len(asked)} questions ({questions_fingerprint(asked)})",
         n=len(asked),
         versions={package: version(package) for package in ("polyqa", "dspy")},
     )
@@ -155,11 +132,10 @@ def evaluate(
         asked,
         lm=model,
         scorer=scorer,
-        folder=Path(runs) / (name or _default_name(label, called, model.model, demos)),
+        folder=folder or Path(DEFAULT_RUNS) / run_name(label, given, model.model, settings.get("demos")),
         settings=made,
-        threads=threads or (2 if model.model == MODEL_NAME else 8),
+        threads=threads or default_threads(model),
         retry_failed=retry_failed,
-        progress=progress,
     )
 
 
@@ -172,25 +148,14 @@ def _refuse(given: Mapping[str, Any]) -> None:
         )
 
 
-def _named_settings(program: str | Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a program by name was given: numbers as they came, a text as what the program takes it for."""
-    types = setting_types(str(program)) if program in PROGRAMS else {}
-    texts = {name: value for name, value in settings.items() if name in types and isinstance(value, str)}
-    return {**settings, **checked_settings(str(program), texts)} if texts else dict(settings)
-
-
-def _state_hash(program: dspy.Module, made_of: Mapping[str, Any]) -> str:
-    text = json.dumps([program_hash(program), made_of], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def _sampling(lm: dspy.LM) -> dict[str, Any]:
     """Return what a model was asked with; keys and addresses do not change what it says."""
     return {name: value for name, value in sorted(lm.kwargs.items()) if value is not None and not _PRIVATE.search(name)}
 
 
-def _default_name(program: str, questions: str, lm: str, demos: str | Path | None) -> str:
-    parts = [program, questions]
+def run_name(program: str, questions: Given, lm: str = MODEL_NAME, demos: str | Path | None = None) -> str:
+    """Return what the folder of a run is called: program, questions, language model and demos."""
+    parts = [program, as_questions(questions).short]
     if lm != MODEL_NAME:
         parts.append(lm)
     if demos is not None:

@@ -1,6 +1,7 @@
 """Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
 
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_pa
 from polyqa.signatures import PolyqaError
 
 from .models import embedded_engine, shared_encoder
-from .settings import OF_EVERY_PROGRAM, checked_settings
+from .program_settings import OF_EVERY_PROGRAM, checked_settings
 
 DEFAULT_INDEX = "homonyms"
 DEFAULT_PROGRAM = "auto"
@@ -73,7 +74,7 @@ def load(
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
     settings
-        More for the program's constructor, such as ``passages=5``, see `polyqa.settings.checked_settings`; a
+        More for the program's constructor, such as ``passages=5``, see `polyqa.program_settings.checked_settings`; a
         compiled program has its own.
 
     Returns
@@ -87,20 +88,44 @@ def load(
         If the program, the index or the demos are not there, damaged or do not fit, or a setting is not one of the
         program's or not of its type.
     """
+    checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
-    if program not in PROGRAMS and find_artifact(program) is not None:
-        if settings or demos is not None:
-            given = ", ".join([*settings, *(["demos"] if demos is not None else [])])
-            raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
-        return _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
     if program not in PROGRAMS:
-        known = ", ".join([*PROGRAMS, *artifact_names()])
-        raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
+        return _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
     opened = index if index is not None else DEFAULT_INDEX
-    made = _assemble(str(program), opened, own_encoder, reranker, questions, settings)
+    made = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
     if demos is not None:
         _load_demos(made, Path(demos))
     return made
+
+
+def check_settings(
+    program: str | Path, settings: Mapping[str, Any], *, demos: str | Path | None = None
+) -> dict[str, Any]:
+    """Return the settings of a program as the types that its constructor names, before anything is opened for it.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such program, it has no such setting, a value is not of its type, or the program is compiled,
+        and settings or demos are given.
+    """
+    if program in PROGRAMS:
+        return checked_settings(str(program), settings)
+    if find_artifact(program) is None:
+        known = ", ".join([*PROGRAMS, *artifact_names()])
+        raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
+    if given := ", ".join([*settings, *(["demos"] if demos is not None else [])]):
+        raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
+    return {}
+
+
+def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `load` takes beside a program's own settings, and those."""
+    return (
+        {name: value for name, value in settings.items() if name in _PARTS},
+        {name: value for name, value in settings.items() if name not in _PARTS},
+    )
 
 
 def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
@@ -127,7 +152,6 @@ def _assemble(
     settings: dict[str, Any],
 ) -> dspy.Module:
     """Return an uncompiled program; no index is opened for one that searches none."""
-    settings = checked_settings(program, settings)
     parts: list[Any] = []
     if needs_index(program):
         opened = open_index(index)
@@ -178,9 +202,8 @@ def _load_compiled(
     _check_version(artifact, strict)
     _check_encoder(artifact, encoder)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
-    program = _assemble(
-        card.program, opened, encoder, reranker or _known_reranker(artifact), questions, dict(card.settings)
-    )
+    settings = checked_settings(card.program, card.settings)
+    program = _assemble(card.program, opened, encoder, reranker or _known_reranker(artifact), questions, settings)
     for predictor, fingerprint in signature_fingerprints(program).items():
         if card.signatures.get(predictor) != fingerprint:
             raise PolyqaError(

@@ -1,15 +1,57 @@
 """Turns names into models: language models, the encoder, the reader, each shared by all who use it."""
 
 import os
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import dspy
 
-from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, reader_name
+from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 from polyqa.engines.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
+from polyqa.metrics.judges import Judge
 from polyqa.programs.sampling import DEFAULT_SAMPLING
 from polyqa.signatures import PolyqaError
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that answer, write and score, each by name or as an object.
+
+    Attributes
+    ----------
+    lm
+        Runs programs; names as for `language_model`.
+    prompt_lm
+        Writes instructions; ``lm`` if not given.
+    api_base
+        Address of the server of ``lm`` and ``prompt_lm``, where they are names.
+    reader
+        The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as ``deepset/roberta-large-squad2``.
+    judge
+        The judge of the grounded metrics: ``"embedded"`` (the reader with the embedded encoder), the name of a
+        language model, or ``None`` for no grounded metrics.
+    judge_api_base
+        Address of the judge's server.
+    """
+
+    lm: str | dspy.LM = MODEL_NAME
+    prompt_lm: str | dspy.LM | None = None
+    api_base: str | None = None
+    reader: str | SpanReader = EMBEDDED_READER
+    judge: str | Judge | None = "embedded"
+    judge_api_base: str | None = None
+
+    def answering(self) -> dspy.LM:
+        """Return the language model that runs programs; see `language_model` for its errors."""
+        return language_model(self.lm, api_base=self.api_base) if isinstance(self.lm, str) else self.lm
+
+    def writing(self, answering: dspy.LM) -> dspy.LM:
+        """Return the language model that writes instructions, by default the one that runs programs."""
+        if not isinstance(self.prompt_lm, str):
+            return self.prompt_lm or answering
+        # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
+        return language_model(self.prompt_lm, api_base=self.api_base, temperature=1.0)
 
 
 @lru_cache(maxsize=4)
@@ -18,9 +60,9 @@ def shared_encoder(name: str = EMBEDDED_ENCODER) -> Encoder:
     return Encoder(name)
 
 
-def shared_reader(name: str = EMBEDDED_READER) -> Reader:
-    """Return the reader of a name, one for all who use it."""
-    return _reader(reader_name(name))
+def shared_reader(name: str | SpanReader = EMBEDDED_READER) -> SpanReader:
+    """Return the reader of a name, one for all who use it; a reader is returned as it is."""
+    return _reader(reader_name(name)) if isinstance(name, str) else name
 
 
 @lru_cache(maxsize=2)
@@ -28,7 +70,7 @@ def _reader(name: str) -> Reader:
     return Reader(name)
 
 
-def ready_reader(name: str = EMBEDDED_READER) -> Reader:
+def ready_reader(name: str | SpanReader = EMBEDDED_READER) -> SpanReader:
     """Return `shared_reader` loaded: one that cannot be loaded should cost no call of a language model."""
     reader = shared_reader(name)
     reader.read([("warm up?", "warm up")])

@@ -1,42 +1,39 @@
 """Databases of generated questions by names: index, language model, reader."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Reader
+from polyqa.embedded_models import EMBEDDED_ENCODER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
+from polyqa.evaluation.progress import display
 from polyqa.question_db import QuestionDatabase, build_questions, locally, questions_path
 from polyqa.question_db.build import chosen_passages, free_place
-from polyqa.signatures import PolyqaError
 
 from .loading import open_index
-from .models import language_model, ready_reader, shared_encoder, shared_reader
+from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 
-Where = Literal["local", "ray"]
-Steps = Callable[[int], AbstractContextManager[Callable[[], None]]]
+
+@dataclass(frozen=True)
+class Ray:
+    """A cluster that makes questions: so many workers at an address; one is started here if none is given."""
+
+    workers: int = 2
+    address: str | None = None
 
 
 def build(
     index: str | Path | ColBERTIndex,
     *,
-    steps: Steps,
     out: str | Path | None = None,
-    lm: str = MODEL_NAME,
-    api_base: str | None = None,
-    reader: str = EMBEDDED_READER,
-    encoder: str = EMBEDDED_ENCODER,
+    models: Models = Models(),
     threads: int | None = None,
     limit: int | None = None,
     seed: int = 0,
-    engine: Where = "local",
-    workers: int = 2,
-    address: str | None = None,
+    ray: Ray | None = None,
     overwrite: bool = False,
 ) -> QuestionDatabase:
     """Make the questions of an index and their database; a stopped build goes on.
@@ -45,49 +42,39 @@ def build(
     ----------
     index
         Name or path, or an opened index.
-    steps
-        Shows the passages as they are done.
     out, limit, seed, overwrite
         See `polyqa.question_db.build_questions`.
-    lm, api_base
-        See `polyqa.language_model`.
-    reader
-        Verifies the questions.
-    encoder
-        Encodes them.
+    models
+        What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
     threads
         Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
-    engine, workers, address
-        ``local``, or ``ray`` with so many workers on the cluster at the address (see
-        `polyqa.question_db.distributed.on_ray`).
+    ray
+        The cluster, see `polyqa.question_db.distributed.on_ray`; this process if not given.
 
     Raises
     ------
     PolyqaError
         If something that is named is not there, or nothing could be made.
     """
-    if engine not in ("local", "ray"):
-        raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
-    embedded = lm == MODEL_NAME
-    if engine == "ray":
+    if ray is not None:
         from polyqa.question_db.distributed import on_ray
 
         generate = on_ray(
-            partial(make_models, lm, api_base, reader),
-            workers=workers,
-            threads=threads or (1 if embedded else 8),
-            address=address,
+            partial(make_models, models),
+            workers=ray.workers,
+            threads=threads or (1 if models.lm == MODEL_NAME else 8),
+            address=ray.address,
         )
     else:
-        model = language_model(lm, api_base=api_base)
-        generate = locally(model, ready_reader(reader), threads or (2 if embedded else 8))
-    with steps(len(chosen_passages(opened, limit, seed))) as step:
+        lm = models.answering()
+        generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm))
+    with display().passages(len(chosen_passages(opened, limit, seed))) as step:
         return build_questions(
             opened,
             generate,
-            encoder=shared_encoder(encoder),
+            encoder=shared_encoder(),
             out=out,
             limit=limit,
             seed=seed,
@@ -96,9 +83,9 @@ def build(
         )
 
 
-def make_models(lm: str, api_base: str | None, reader: str) -> tuple[dspy.LM, Reader]:
-    """Return a language model and a reader by names; called in every worker of a cluster."""
-    return language_model(lm, api_base=api_base), shared_reader(reader)
+def make_models(models: Models) -> tuple[dspy.LM, SpanReader]:
+    """Return the language model and the reader; called in every worker of a cluster."""
+    return models.answering(), shared_reader(models.reader)
 
 
 def open_questions(

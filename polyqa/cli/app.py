@@ -12,13 +12,14 @@ from polyqa import __version__
 
 from .adapt import adapt_command
 from .ask import ask_command
-from .compile import compile_command, curve_command, diff_command, recipes_command, show_command, why_command
+from .compile import compile_command, curve_command, recipes_command
 from .errors import fail
 from .evaluate import compare_command, evaluate_command, score_command, table_command
 from .index import index_app
 from .programs import programs_command
 from .questions import questions_app
 from .setup import setup_command
+from .show import diff_command, show_command, why_command
 
 app = typer.Typer(
     name="polyqa",

@@ -5,112 +5,83 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import options
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polyqa.evaluation.runs import Run
 
-_Questions = Annotated[
-    str,
-    typer.Option(help="homonyms/dev, a .json or .jsonl file, or the hub name of a data set."),
-]
-_Format = Annotated[
-    str | None, typer.Option(help="asqa, ambignq, situatedqa, nq-open or multi-answer; found out if not given.")
-]
-_Split = Annotated[str | None, typer.Option(help="Split of the data set.")]
-_Limit = Annotated[int | None, typer.Option(min=1, help="A random sample of so many questions.")]
-_Seed = Annotated[int, typer.Option(help="Seed of the sample.")]
-_Reader = Annotated[
-    str, typer.Option(help="Reader of Disambig-F1: embedded, a path, or a hub name (deepset/roberta-large-squad2).")
-]
-_Judge = Annotated[str, typer.Option(help="Judge of the grounded metrics: embedded, none, or a language model.")]
-_JudgeApiBase = Annotated[str | None, typer.Option(help="Address of the judge's server.")]
-_Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first line only, citations stripped.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def evaluate_command(
-    program: Annotated[
-        str, typer.Option(help="A program (`polyqa programs` lists them), or a compiled one's name or folder.")
-    ] = "auto",
-    questions: _Questions = "homonyms/dev",
-    index: Annotated[
-        str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
-    ] = None,
-    lm: Annotated[str, typer.Option(help="Language model, as for polyqa ask.")] = "polyqa/extractive",
-    api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
-    demos: Annotated[Path | None, typer.Option(help="JSON file of a saved program.")] = None,
-    reranker: Annotated[
-        str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")
-    ] = None,
-    passages: Annotated[
-        int | None, typer.Option("-k", min=1, max=50, help="Passages shown (5), where a program has that setting.")
-    ] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
-    ] = None,
+    program: options.Program = "auto",
+    questions: options.Asked = "homonyms/dev",
+    index: options.Index = None,
+    lm: options.Lm = "polyqa/extractive",
+    api_base: options.ApiBase = None,
+    demos: options.Demos = None,
+    reranker: options.Reranker = None,
+    passages: options.Passages = None,
+    sets: options.Settings = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default made of program and questions.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
-    format: _Format = None,
-    split: _Split = None,
-    limit: _Limit = None,
-    seed: _Seed = 0,
-    reader: _Reader = "embedded",
-    judge: _Judge = "embedded",
-    judge_api_base: _JudgeApiBase = None,
-    alce: _Alce = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Questions at once: 8, embedded engine 2.")] = None,
+    format: options.Format = None,
+    split: options.Split = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="A random sample of so many questions.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    reader: options.Reader = "embedded",
+    judge: options.Judge = "embedded",
+    judge_api_base: options.JudgeApiBase = None,
+    alce: options.Alce = False,
+    threads: options.Threads = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask failed questions again.")] = False,
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Run a program over questions and score it.
 
     Every question is written to runs/NAME/predictions.jsonl as it ends; the same command goes on where
     a run was stopped.
     """
-    from polyqa.evaluation.progress import Bar
+    from polyqa.evaluation.progress import showing
 
-    from ..evaluating import evaluate, make_scorer
-    from .settings import program_settings
+    from ..evaluating import evaluate, run_name
+    from ..models import Models
+    from ..questions import Questions
+    from .display import Bars
 
-    settings = program_settings(program, passages, sets or [])
-    run = evaluate(
-        program,
-        questions,
-        index=index,
-        lm=lm,
-        api_base=api_base,
-        demos=demos,
-        name=name,
-        runs=runs,
-        format=format,
-        split=split,
-        limit=limit,
-        seed=seed,
-        scorer=make_scorer(reader, _judge(judge), alce=alce, api_base=judge_api_base),
-        threads=threads,
-        retry_failed=retry_failed,
-        progress=Bar,
-        reranker=reranker,
-        **settings,
-    )
+    settings = options.program_settings(program, passages, sets)
+    asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
+    with showing(Bars()):
+        run = evaluate(
+            program,
+            asked,
+            models=Models(lm=lm, api_base=api_base, reader=reader, judge=_judge(judge), judge_api_base=judge_api_base),
+            folder=runs / (name or run_name(program, asked, lm, demos)),
+            threads=threads,
+            retry_failed=retry_failed,
+            alce=alce,
+            index=index,
+            demos=demos,
+            reranker=reranker,
+            **settings,
+        )
     _show([run], as_json)
     typer.echo(f"{run.path}: {len(run.records)} questions, {run.failed} failed", err=True)
 
 
 def score_command(
     outputs: Annotated[Path, typer.Argument(help="JSON or JSON lines of answers by question id.")],
-    questions: _Questions = "homonyms/dev",
-    format: _Format = None,
-    split: _Split = None,
-    reader: _Reader = "embedded",
-    judge: _Judge = "embedded",
-    judge_api_base: _JudgeApiBase = None,
-    alce: _Alce = False,
+    questions: options.Asked = "homonyms/dev",
+    format: options.Format = None,
+    split: options.Split = None,
+    reader: options.Reader = "embedded",
+    judge: options.Judge = "embedded",
+    judge_api_base: options.JudgeApiBase = None,
+    alce: options.Alce = False,
     out: Annotated[
         Path | None, typer.Option(help="Keep the scores as a run in this folder, for compare and table.")
     ] = None,
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Score the answers of any system.
 
@@ -145,18 +116,20 @@ def compare_command(
     b: Annotated[Path, typer.Argument(help="Folder of the run to hold against it.")],
     metric: Annotated[str | None, typer.Option(help="Metric to break down; by default DR, or F1 answer.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of resampling and permutation.")] = 0,
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compare two runs question by question: differences with intervals, p-values, wins and losses."""
-    import json
-
     from polyqa.evaluation.comparison import compare_runs
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import comparison_tables
 
+    from .display import show_json
+
     comparison = compare_runs(open_run(a), open_run(b), headline=metric, seed=seed)
-    data = comparison.to_dict()
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else comparison_tables(comparison))
+    if as_json:
+        show_json(comparison.to_dict())
+    else:
+        typer.echo(comparison_tables(comparison))
 
 
 def table_command(
@@ -166,7 +139,7 @@ def table_command(
     out: Annotated[Path | None, typer.Option(help="Write the table to a Markdown file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a metric to a .png, .svg or .pdf file.")] = None,
     metric: Annotated[str, typer.Option(help="The metric to draw.")] = "dr",
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Put runs side by side, with the published figures if wanted."""
     from polyqa.evaluation.columns import COLUMNS
@@ -200,39 +173,36 @@ def _judge(name: str) -> str | None:
 
 
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:
-    import json
-
-    from polyqa.evaluation.runs import summarize
-
-    if as_json:
-        data = [
-            {
-                "name": run.name,
-                "questions": len(run.records),
-                "failed": run.failed,
-                "settings": run.settings.model_dump() if run.settings else None,
-                "metrics": {name: value.to_dict() for name, value in summarize(run.records).items()},
-            }
-            for run in runs
-        ]
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
-        return
     from math import isnan
 
-    from rich.console import Console
-    from rich.table import Table
-
     from polyqa.evaluation.columns import COLUMNS
+    from polyqa.evaluation.runs import summarize
 
+    from .display import console, show_json, table
+
+    if as_json:
+        show_json(
+            [
+                {
+                    "name": run.name,
+                    "questions": len(run.records),
+                    "failed": run.failed,
+                    "settings": run.settings.model_dump() if run.settings else None,
+                    "metrics": {name: value.to_dict() for name, value in summarize(run.records).items()},
+                }
+                for run in runs
+            ]
+        )
+        return
     for run in runs:
-        table = Table(box=None, padding=(0, 2, 0, 0), title=run.name, title_justify="left")
-        for head, justify in (("metric", "left"), ("value", "right"), ("95% interval", "right"), ("n", "right")):
-            table.add_column(head, justify=justify)  # type: ignore[arg-type]
-        for name, value in summarize(run.records).items():
-            table.add_row(
+        rows = [
+            (
                 COLUMNS[name].label,
                 f"{value.value:,.2f}",
                 "–" if isnan(value.low) else f"[dim]{value.low:,.2f} – {value.high:,.2f}[/]",
                 str(value.n),
             )
-        Console().print(table)
+            for name, value in summarize(run.records).items()
+        ]
+        columns = ("metric", "value", "95% interval", "n")
+        console().print(table(*columns, right=columns[1:], rows=rows, title=run.name))

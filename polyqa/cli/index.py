@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
+from . import options
 
 index_app = typer.Typer(help="Build and look after indexes.", no_args_is_help=True)
 
@@ -57,29 +55,18 @@ def list_command() -> None:
 @index_app.command("info")
 def info_command(
     name: _Name,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Say what an index holds and how it was made."""
-    import json
-
     from polyqa.colbert_index import ColBERTIndex
+
+    from .display import console, facts, show_json
 
     info = ColBERTIndex(name).info()
     if as_json:
-        typer.echo(json.dumps(info, indent=2))
-        return
-    from rich.console import Console
-
-    Console().print(_table(info))
-
-
-def _table(info: dict[str, object]) -> "Table":
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for key, value in info.items():
-        table.add_row(f"[bold]{key}[/]", f"{value:,}" if isinstance(value, int) else str(value))
-    return table
+        show_json(info)
+    else:
+        console().print(facts(info))
 
 
 @index_app.command("search")
@@ -88,13 +75,13 @@ def search_command(
     query: Annotated[str, typer.Argument(help="What to search for.")],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many passages.")] = 5,
     retriever: Annotated[str, typer.Option(help="colbert, bm25 or fused.")] = "colbert",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Search an index."""
-    import json
-
     from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
     from polyqa.signatures import PolyqaError
+
+    from .display import show_json
 
     index = ColBERTIndex(name)
     retrievers: dict[str, Callable[[], Retriever]] = {
@@ -108,7 +95,7 @@ def search_command(
         raise PolyqaError("The query is empty.")
     passages = retrievers[retriever]().search(query, k)
     if as_json:
-        typer.echo(json.dumps([passage.model_dump() for passage in passages], ensure_ascii=False, indent=2))
+        show_json([passage.model_dump() for passage in passages])
         return
     for rank, passage in enumerate(passages, 1):
         typer.echo(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import options
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -20,12 +22,10 @@ _Place = Annotated[
 def build_command(
     index: _Index = "homonyms",
     out: Annotated[Path | None, typer.Option(help="Folder; by default questions/ in the index's folder.")] = None,
-    lm: Annotated[
-        str, typer.Option(help="Language model: polyqa/extractive (embedded), openai/…, ollama_chat/…, …")
-    ] = "polyqa/extractive",
-    api_base: Annotated[str | None, typer.Option(help="Address of the language model's server.")] = None,
-    reader: Annotated[str, typer.Option(help="Verifies the questions: embedded, a path, or a hub name.")] = "embedded",
-    threads: Annotated[int | None, typer.Option(min=1, help="Passages at once: 8, embedded engine 2.")] = None,
+    lm: options.Lm = "polyqa/extractive",
+    api_base: options.ApiBase = None,
+    reader: options.Reader = "embedded",
+    threads: options.Threads = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     engine: Annotated[str, typer.Option(help="local, or ray (pip install 'polyqa[ray]').")] = "local",
@@ -39,24 +39,26 @@ def build_command(
 
     The same command goes on where it was stopped.
     """
-    from ..question_building import build
-    from .adapt import passage_bar
+    from polyqa.evaluation.progress import showing
+    from polyqa.signatures import PolyqaError
 
-    database = build(
-        index,
-        steps=passage_bar,
-        out=out,
-        lm=lm,
-        api_base=api_base,
-        reader=reader,
-        threads=threads,
-        limit=limit,
-        seed=seed,
-        engine=engine,  # type: ignore[arg-type]
-        workers=workers,
-        address=address,
-        overwrite=overwrite,
-    )
+    from ..models import Models
+    from ..question_building import Ray, build
+    from .display import Bars
+
+    if engine not in ("local", "ray"):
+        raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
+    with showing(Bars()):
+        database = build(
+            index,
+            out=out,
+            models=Models(lm=lm, api_base=api_base, reader=reader),
+            threads=threads,
+            limit=limit,
+            seed=seed,
+            ray=Ray(workers, address) if engine == "ray" else None,
+            overwrite=overwrite,
+        )
     typer.echo(f"{database.manifest.counts}: {database.path}")
 
 
@@ -70,15 +72,14 @@ def search_command(
     ] = "questions",
     ranking: Annotated[str, typer.Option(help="How questions are ranked: dense or bm25.")] = "dense",
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Search the questions, or the passages through them."""
-    import json
-
     from polyqa.question_db import QuestionRetriever
     from polyqa.signatures import PolyqaError
 
     from ..question_building import open_questions
+    from .display import console, show_json
 
     if by not in ("questions", "max", "count"):
         raise PolyqaError(f"--by is questions, max or count, not {by!r}.")
@@ -93,11 +94,9 @@ def search_command(
         else QuestionRetriever(database, opened, by=by, ranking=ranking).search(question, k)  # type: ignore[arg-type]
     )
     if as_json:
-        typer.echo(json.dumps([one.model_dump() for one in found], ensure_ascii=False, indent=2))
+        show_json([one.model_dump() for one in found])
         return
-    from rich.console import Console
-
-    Console(highlight=False).print(_questions(found) if by == "questions" else _passages(found))
+    console().print(_questions(found) if by == "questions" else _passages(found))
 
 
 @questions_app.command("info")
@@ -105,7 +104,7 @@ def info_command(
     index: _Index = "homonyms",
     questions: _Place = None,
     check: Annotated[bool, typer.Option("--check", help="Read the whole database and check it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Say what a database of questions holds and how it was made."""
     from ..question_building import open_questions
@@ -116,14 +115,12 @@ def info_command(
     if as_json:
         typer.echo(database.manifest.model_dump_json(indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
+    from .display import console, facts
 
     manifest = database.manifest
-    table = Table(show_header=False, box=None)
-    rows = {
+    data = {
         "path": database.path,
-        "questions": f"{len(database):,}",
+        "questions": len(database),
         "made from": f"{manifest.counts.passages:,} of {manifest.index_passages:,} passages",
         "steps": manifest.counts,
         "language model": manifest.origin.lm,
@@ -132,32 +129,33 @@ def info_command(
         "index": manifest.index,
         "lancedb": manifest.lancedb,
     }
-    for name, value in rows.items():
-        table.add_row(f"[bold]{name}[/]", str(value))
-    Console(highlight=False).print(table)
+    console().print(facts(data))
 
 
 def _questions(found: list[Any]) -> "Table":
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("", "score", "question", "answers", "passages"):
-        table.add_column(name, justify="right" if name in ("", "score") else "left")
-    for rank, one in enumerate(found, 1):
-        answers = ", ".join(dict.fromkeys(one.answers))
-        pids = ", ".join(dict.fromkeys(one.pids))
-        table.add_row(str(rank), f"{one.score:.3f}", escape(one.question), escape(answers), escape(pids))
-    return table
+    from .display import table
+
+    columns = ("", "score", "question", "answers", "passages")
+    rows = [
+        (str(rank), f"{one.score:.3f}", escape(one.question), *map(_listed, (one.answers, one.pids)))
+        for rank, one in enumerate(found, 1)
+    ]
+    return table(*columns, right=columns[:2], rows=rows)
 
 
 def _passages(found: list[Any]) -> "Table":
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("", "score", "passage", "title"):
-        table.add_column(name, justify="right" if name in ("", "score") else "left")
-    for rank, one in enumerate(found, 1):
-        table.add_row(str(rank), f"{one.score:.3f}", escape(one.pid), escape(one.title))
-    return table
+    from .display import table
+
+    columns = ("", "score", "passage", "title")
+    rows = [(str(rank), f"{one.score:.3f}", escape(one.pid), escape(one.title)) for rank, one in enumerate(found, 1)]
+    return table(*columns, right=columns[:2], rows=rows)
+
+
+def _listed(names: list[str]) -> str:
+    from rich.markup import escape
+
+    return escape(", ".join(dict.fromkeys(names)))

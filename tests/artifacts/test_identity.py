@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -7,7 +6,9 @@ from typing import Any
 import dspy
 import pytest
 
-from polyqa.artifacts.identity import described_program
+from polyqa.artifacts.identity import changes, identity, identity_hash
+from polyqa.embedded_models import Encoder
+from polyqa.programs import KNNPredict
 
 
 class Searcher:
@@ -32,26 +33,24 @@ class Searcher:
 
 
 class Program(dspy.Module):
-    def __init__(self, **attributes: Any) -> None:
+    def __init__(self, weights: dict[str, float] | None = None, encoder: Any = None, **attributes: Any) -> None:
         super().__init__()
+        self.weights = weights or {"a": 0.5}
         self.answer = dspy.ChainOfThought("question -> answer")
+        self.nearest = KNNPredict("question -> answer", encoder=encoder)
         self.searcher = attributes.pop("searcher", None) or Searcher()
         for name, value in attributes.items():
             setattr(self, name, value)
 
 
-def text(program: dspy.Module) -> str:
-    return json.dumps(described_program(program), sort_keys=True)
-
-
 def test_use_does_not_change_what_a_program_is() -> None:
     program = Program()
     program.searcher.owner = program
-    before = text(program)
+    before = identity(program)
     program.searcher.search("What colour is the sky?")
     program.history.append({"prompt": "x"})
-    assert text(program) == before
-    assert text(program.deepcopy()) == before
+    assert identity(program) == before
+    assert identity(program.deepcopy()) == before
 
 
 @pytest.mark.parametrize(
@@ -64,8 +63,18 @@ def test_use_does_not_change_what_a_program_is() -> None:
         lambda: Program(helper=Program(rounds=2)),
         lambda: Program(helpers=[Program(rounds=2)]),
         lambda: Program(tell=len),
+        lambda: Program(weights={"a": 0.6}),
+        lambda: Program(encoder=Encoder()),
     ],
 )
 def test_what_a_program_holds_makes_it_another(other: Callable[[], dspy.Module]) -> None:
-    assert text(other()) == text(other())
-    assert text(other()) != text(Program())
+    assert identity(other()) == identity(other())
+    assert identity(other()) != identity(Program())
+    assert identity_hash(other()) == identity_hash(other()) != identity_hash(Program())
+
+
+def test_what_differs_is_named() -> None:
+    before, after = identity(Program(rounds=1, searcher=Searcher())), identity(Program(searcher=Searcher(4)))
+    assert changes(before, after) == "searcher.depth was 3, is 4; rounds was 1, is None"
+    assert changes(before, before) == ""
+    assert {"class": "Program", "weights.a": 0.5, "nearest.encoder": None}.items() <= before.items()

@@ -1,7 +1,6 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,29 +9,30 @@ import pytest
 from dspy.utils.callback import BaseCallback
 from harness import fields, scripted
 
-from polyqa.evaluation.recording import Recorder, recording
+from polyqa.evaluation.recording import Recorder, Usage, counting, recording
 from polyqa.programs import ClosedBook
-from polyqa.programs.concurrency import run_all
+from polyqa.programs.base import Program
+from polyqa.programs.steps import Steps, ask, ask_all
 
 QUESTION = "When did Titanic come out?"
 
 
-class Chain(dspy.Module):
+class Chain(Program):
     """Asks so many questions, one after another or at once."""
 
     def __init__(self, calls: int, *, at_once: bool = False) -> None:
         super().__init__()
         self.ask = ClosedBook()
-        self.questions = [f"Question {at}?" for at in range(calls)]
+        self.asked = [{"question": f"Question {at}?"} for at in range(calls)]
         self.at_once = at_once
 
-    def forward(self, question: str) -> dspy.Prediction:
-        calls: list[Callable[[], Any]] = [lambda one=one: self.ask(question=one) for one in self.questions]
-        answers = run_all(calls) if self.at_once else [call() for call in calls]
-        return dspy.Prediction(answer=" ".join(one.answer for one in answers))
-
-    async def aforward(self, question: str) -> dspy.Prediction:
-        answers = await asyncio.gather(*(self.ask.acall(question=one) for one in self.questions))
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
+        if self.at_once:
+            answers = yield from ask_all([(self.ask, one) for one in self.asked])
+        else:
+            answers = []
+            for one in self.asked:
+                answers.append((yield from ask(self.ask, **one)))
         return dspy.Prediction(answer=" ".join(one.answer for one in answers))
 
 
@@ -52,6 +52,10 @@ def answer(prompt: str) -> str:
 
 def costs(recorder: Recorder) -> tuple[int, int, int]:
     return len(recorder.calls), recorder.input_tokens, recorder.output_tokens
+
+
+def sent(usage: Usage) -> tuple[int, int, int]:
+    return usage.requests, usage.input_tokens, usage.output_tokens
 
 
 def test_calls_with_messages_replies_tokens_and_time() -> None:
@@ -110,6 +114,7 @@ def test_a_cached_reply_is_a_call_that_costs_nothing() -> None:
             recorders.append(recorder)
     assert len(server.requests) == 1
     assert [costs(one) for one in recorders] == [(1, 7, 3), (1, 0, 0)]
+    assert [one.requests for one in recorders] == [1, 0]
     assert recorders[0].calls[0].reply == recorders[1].calls[0].reply
 
 
@@ -146,6 +151,32 @@ def test_recordings_may_be_nested() -> None:
     assert costs(inner) == (1, 7, 3)
     assert costs(outer) == (2, 14, 6)
     assert tracker.get_total_tokens()["openai/scripted"]["prompt_tokens"] == 14
+
+
+def test_a_program_may_track_its_own_usage() -> None:
+    with scripted(answer) as (lm, _), recording(lm) as recorder:
+        with dspy.track_usage() as own:
+            ClosedBook()(question=QUESTION)
+        ClosedBook()(question=QUESTION)
+    assert own.get_total_tokens()["openai/scripted"]["prompt_tokens"] == 7
+    assert costs(recorder) == (2, 14, 6)
+
+
+def test_every_reply_is_counted_in_the_threads_that_dspy_starts() -> None:
+    examples = [dspy.Example(question=f"Question {at}?").with_inputs("question") for at in range(6)]
+    usage = Usage()
+    evaluate = dspy.Evaluate(devset=examples, metric=lambda *given: 1.0, num_threads=3, display_progress=False)
+    with scripted(answer, latency=0.01) as (lm, server), dspy.context(lm=lm), counting(usage):
+        evaluate(Chain(2, at_once=True))
+        assert sent(usage) == (12, 84, 36)
+        for n, whole in ((1, 13), (3, 16)):
+            lm("How?", n=n)
+            assert sent(usage) == (whole, 7 * whole, 3 * whole)
+        with recording(lm) as inner:
+            ClosedBook()(question=QUESTION)
+    assert sent(inner) == (1, 7, 3)
+    assert sent(usage) == (17, 119, 51)
+    assert len(server.requests) == 17
 
 
 def test_recordings_in_other_threads_are_their_own() -> None:

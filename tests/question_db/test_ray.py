@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import MODEL_NAME
+from polyqa.models import Models
 from polyqa.question_building import make_models
 from polyqa.question_db import Generation, generate_questions
 from polyqa.question_db.distributed import on_ray
@@ -33,7 +33,7 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     before = journal.read_text().splitlines()
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
-    generate = on_ray(partial(make_models, MODEL_NAME, None, reader.name), workers=2)
+    generate = on_ray(partial(make_models, Models(reader=reader.name)), workers=2)
     made = generate(corpus, journal=journal, step=lambda: steps.append(1))
     assert made == generation
     assert len(steps) == len(corpus)
@@ -47,4 +47,4 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
 
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        on_ray(partial(make_models, MODEL_NAME, None, "r"), workers=0)
+        on_ray(partial(make_models, Models(reader="r")), workers=0)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import dspy
@@ -11,14 +11,16 @@ from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS as MIPRO_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
-from polyqa.artifacts.state import program_hash
+from polyqa.artifacts.identity import identity_hash
 from polyqa.evaluation.recording import recording
 from polyqa.evaluation.runs import write_atomically
 from polyqa.metrics.gold import Question
+from polyqa.programs.registry import most_calls
 
 from .calls import CallCounter
-from .checks import SIMBA_BATCH
-from .recipe import Recipe
+from .checks import EMBEDDED, SIMBA_BATCH
+from .plan import Plan
+from .recipes import Recipe
 
 # Tokens of one call that writes an instruction, as seen with DSPy's proposers: they show the program,
 # examples and earlier tries.
@@ -27,19 +29,27 @@ _WRITING_INPUT, _WRITING_OUTPUT = 3_000, 400
 
 @dataclass(frozen=True)
 class PerQuestion:
-    """What one question takes, measured on one question.
+    """What one run of a program takes.
 
-    ``made`` calls had gone out when it was measured, by whatever came before and by measuring.
+    Attributes
+    ----------
+    calls, input_tokens, output_tokens
+        Measured on one question. Demos make prompts longer, so input tokens are a lower bound.
+    made
+        How many calls had gone out when it was measured, by whatever came before and by measuring.
+    most
+        How many calls a run takes at most, see `polyqa.programs.registry.most_calls`; ``None`` if that is not known.
     """
 
     calls: float
     input_tokens: float
     output_tokens: float
     made: int = 0
+    most: int | None = None
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Forecast:
     """What a compilation takes: runs and calls at most, tokens and money roughly.
 
     Attributes
@@ -84,17 +94,22 @@ def measure_question(
     counter
         Of the calls that went out.
     """
-    of = {"program": program_hash(program), "question": question.question, "lm": str(lm.model)}
+    of = {"program": identity_hash(program), "question": question.question, "lm": str(lm.model)}
     if kept.exists():
         earlier = json.loads(kept.read_text(encoding="utf-8"))
         if earlier["of"] == of:
-            return PerQuestion(**earlier["took"])
+            return PerQuestion(**earlier["took"], most=most_calls(program))
     with recording(lm.copy(cache=False)) as recorder:
         program(question=question.question)
     made = counter.made if counter is not None else 0
-    took = PerQuestion(len(recorder.calls), recorder.input_tokens, recorder.output_tokens, made)
-    write_atomically(kept, json.dumps({"of": of, "took": asdict(took)}, ensure_ascii=False))
-    return took
+    took = {
+        "calls": len(recorder.calls),
+        "input_tokens": recorder.input_tokens,
+        "output_tokens": recorder.output_tokens,
+        "made": made,
+    }
+    write_atomically(kept, json.dumps({"of": of, "took": took}, ensure_ascii=False))
+    return PerQuestion(**took, most=most_calls(program))
 
 
 def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:
@@ -195,43 +210,30 @@ def _preset(recipe: Recipe, presets: Mapping[str, Mapping[str, int]]) -> Mapping
     return presets.get(str(recipe.settings.get("auto")), presets["light"])
 
 
-def estimate(
-    recipe: Recipe,
-    per_question: PerQuestion,
-    *,
-    train: int,
-    dev: int,
-    predictors: int,
-    lm: str,
-    prompt_lm: str,
-    most: int | None = None,
-    further: int = 0,
-) -> Estimate:
+def forecast(plan: Plan, per_question: PerQuestion, *, predictors: int, further: int = 0) -> Forecast:
     """Return what a compilation takes at most, with the two evaluations on dev.
 
     Parameters
     ----------
-    recipe
-        Its settings decide.
+    plan
+        Its recipe and the sizes of its sets decide; the names of its language models have the prices.
     per_question
-        From `measure_question`. Demos make prompts longer, so input tokens are a lower bound.
-    train, dev, predictors
-        How many.
-    lm, prompt_lm
-        Names, for the price.
-    most
-        How many calls a run takes at most, see `polyqa.programs.registry.most_calls`; as many as were measured if
-        that is not known.
+        From `measure_question`.
+    predictors
+        How many the program has.
     further
         Runs of the program besides: evaluations on other questions.
     """
-    runs, writings = runs_and_writings(recipe, train, dev, predictors)
+    train, dev = len(plan.trainset), len(plan.devset)
+    runs, writings = runs_and_writings(plan.recipe, train, dev, predictors)
     runs += 2 * dev + further
     run_in, run_out = runs * per_question.input_tokens, runs * per_question.output_tokens
     write_in, write_out = writings * _WRITING_INPUT, writings * _WRITING_OUTPUT
-    prices = [_price(lm, run_in, run_out), _price(prompt_lm, write_in, write_out) if writings else 0.0]
+    prices = [_price(str(plan.lm.model), run_in, run_out)]
+    prices += [_price(str(plan.writer.model), write_in, write_out)] if writings else []
     known = [one for one in prices if one is not None]
-    return Estimate(
+    most = per_question.most
+    return Forecast(
         questions=runs,
         calls=round(runs * (per_question.calls if most is None else most)) + writings,
         input_tokens=round(run_in + write_in),
@@ -242,7 +244,7 @@ def estimate(
 
 
 def _price(model: str, input_tokens: float, output_tokens: float) -> float | None:
-    if model.startswith("polyqa/"):
+    if model.startswith(EMBEDDED):
         return 0.0
     import litellm
 

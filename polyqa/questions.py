@@ -1,0 +1,87 @@
+"""Questions by name: what is loaded, what runs and cards say of it, and the sets of a compilation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions and where they come from.
+
+    Attributes
+    ----------
+    source
+        A name or a path, see `polyqa.evaluation.loading.load_questions`; or questions.
+    format, split, limit, seed
+        See `polyqa.evaluation.loading.load_questions`.
+    name
+        What runs and cards say of the source; by default the file's name, or the name that was given.
+    """
+
+    source: str | Path | Sequence[Question]
+    format: str | None = None
+    split: str | None = None
+    limit: int | None = None
+    seed: int = 0
+    name: str = ""
+
+    @cached_property
+    def asked(self) -> list[Question]:
+        """The questions; read once."""
+        if not isinstance(self.source, (str, Path)):
+            return list(self.source)
+        return load_questions(self.source, format=self.format, split=self.split, limit=self.limit, seed=self.seed)
+
+    @property
+    def described(self) -> str:
+        """What runs and cards say of the source."""
+        if self.name or not isinstance(self.source, (str, Path)):
+            return self.name or "questions given in Python"
+        path = Path(self.source)
+        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "")
+
+    @property
+    def short(self) -> str:
+        """What the folder of a run is named after."""
+        if not isinstance(self.source, (str, Path)):
+            return "given"
+        return Path(self.source).stem if Path(self.source).suffix else str(self.source)
+
+
+Given: TypeAlias = str | Path | Sequence[Question] | Questions
+"""What is taken for questions."""
+
+
+def as_questions(given: Given) -> Questions:
+    """Return questions with where they come from."""
+    return given if isinstance(given, Questions) else Questions(given)
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The questions of a compilation; no question may be in two of them.
+
+    Attributes
+    ----------
+    train
+        Demos come from here.
+    dev
+        Picks among candidates where the recipe does, and is reported.
+    test
+        Reported once, if given.
+    """
+
+    train: Given = "homonyms/train"
+    dev: Given = "homonyms/dev"
+    test: Given | None = None
+
+    def by_name(self) -> dict[str, Questions]:
+        """Return the sets by name, without the test questions if none are given."""
+        sets = {"train": as_questions(self.train), "dev": as_questions(self.dev)}
+        return sets | ({"test": as_questions(self.test)} if self.test else {})
