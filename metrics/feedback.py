@@ -1,13 +1,22 @@
 """Feedback in words for optimizers that read it (GEPA): what an answer covers, and what each step missed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dspy
 
 from polyqa.embedded_models import SpanReader
-from polyqa.signatures import AmbiguityType, Interpretation
+from polyqa.signatures import (
+    AmbiguityType,
+    ExtractInterpretations,
+    InferPseudoInterpretations,
+    Interpretation,
+    TypeAmbiguity,
+    VerifyInterpretation,
+    WriteLongFormAnswer,
+)
 from polyqa.signatures.lenient import parse_ambiguity_types
+from polyqa.signatures.lookup import find_by_fields
 
 from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens
@@ -22,8 +31,7 @@ class FeedbackMetric:
 
     Call it as GEPA does, ``metric(gold, pred, trace, pred_name, pred_trace)``. The score is always that
     of the whole program, as GEPA wants; when ``pred_trace`` names a step, the feedback says what this
-    step did and missed. A step is known by the fields of its signature, so a new program needs nothing
-    here.
+    step did and missed (`step_feedback`).
 
     Parameters
     ----------
@@ -46,8 +54,8 @@ class FeedbackMetric:
         question = gold_of(gold)
         score = self.metric.score(gold, pred)
         parts = [answer_feedback(question, score)]
-        for _, inputs, outputs in pred_trace or ():
-            parts += step_feedback(question, inputs, outputs)
+        for predictor, inputs, outputs in pred_trace or ():
+            parts += step_feedback(question, predictor.signature, inputs, outputs)
         return dspy.Prediction(score=self.metric.value(score, question), feedback="\n".join(parts))
 
 
@@ -74,22 +82,8 @@ def answer_feedback(question: Question, score: LongFormScore) -> str:
     return "\n".join(lines)
 
 
-def step_feedback(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    """Return what one call of a predictor missed, told by the fields of its signature."""
-    if "interpretations" in outputs:
-        return _extraction(question, inputs, list(outputs["interpretations"]))
-    if "pseudo_interpretations" in outputs:
-        return _pseudo_interpretations(question, list(outputs["pseudo_interpretations"]))
-    if "answerable" in outputs:
-        return _verification(question, inputs, str(outputs["answerable"]))
-    if "ambiguity_types" in outputs:
-        return _typing(question, list(outputs["ambiguity_types"]))
-    if "answer" in outputs and "interpretations" in inputs:
-        return _writing(list(inputs["interpretations"]), str(outputs["answer"]))
-    return []
-
-
-def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Interpretation]) -> list[str]:
+def _extraction(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    found: list[Interpretation] = list(outputs["interpretations"])
     passages = _text(inputs.get("passages"))
     overlooked: list[str] = []
     absent: list[str] = []
@@ -109,7 +103,8 @@ def _extraction(question: Question, inputs: Mapping[str, Any], found: list[Inter
     ) or ["This step found every reading, and nothing else."]
 
 
-def _pseudo_interpretations(question: Question, found: list[str]) -> list[str]:
+def _pseudo_interpretations(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    found: list[str] = list(outputs["pseudo_interpretations"])
     prompt = question_tokens(question.question)
     said = {token for one in found for token in question_tokens(one)}
     added = [
@@ -127,8 +122,8 @@ def _pseudo_interpretations(question: Question, found: list[str]) -> list[str]:
     return _listed("No pseudo-interpretation points to", lacking) or ["The pseudo-interpretations reach every reading."]
 
 
-def _verification(question: Question, inputs: Mapping[str, Any], verdict: str) -> list[str]:
-    asked = str(inputs.get("question", ""))
+def _verification(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    asked, verdict = str(inputs.get("question", "")), str(outputs["answerable"])
     prompt, tokens = question_tokens(question.question), question_tokens(asked)
     likeness = [question_edit_f1(prompt, tokens, question_tokens(one.question)) for one in question.readings]
     if len(likeness) > 1 and not any(likeness):
@@ -141,7 +136,8 @@ def _verification(question: Question, inputs: Mapping[str, Any], verdict: str) -
     return [f"Asked “{asked}” this step said {verdict}, but the passages {said} the answer to: {_wanted(nearest)}."]
 
 
-def _typing(question: Question, found: list[AmbiguityType]) -> list[str]:
+def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    found: list[AmbiguityType] = list(outputs["ambiguity_types"])
     plain = all(kind is AmbiguityType.NONE for kind in found)
     if plain and len(question.readings) > 1:
         return [f"This step called the question plain; it has {len(question.readings)} readings."]
@@ -154,7 +150,9 @@ def _typing(question: Question, found: list[AmbiguityType]) -> list[str]:
     return []
 
 
-def _writing(given: list[Interpretation], text: str) -> list[str]:
+def _writing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    given: list[Interpretation] = list(inputs.get("interpretations") or ())
+    text = str(outputs["answer"])
     dropped = [f"{one.question} → “{one.answer}”" for one in given if not exact_presence([one.answer], text)]
     return _listed("This step was given these readings and left their answers out", dropped)
 
@@ -169,3 +167,25 @@ def _text(passages: Any) -> str:
 
 def _listed(head: str, items: Sequence[str]) -> list[str]:
     return [f"{head}:", *(f"- {item}" for item in items)] if items else []
+
+
+_STEPS: Mapping[type[dspy.Signature], Callable[[Question, Mapping[str, Any], Mapping[str, Any]], list[str]]] = {
+    ExtractInterpretations: _extraction,
+    InferPseudoInterpretations: _pseudo_interpretations,
+    VerifyInterpretation: _verification,
+    TypeAmbiguity: _typing,
+    WriteLongFormAnswer: _writing,
+}
+
+
+def step_feedback(
+    question: Question, signature: type[dspy.Signature], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+) -> list[str]:
+    """Return what one call of a predictor missed; nothing for a call of another kind.
+
+    What a call should have done is known by the fields of its signature (`signatures.lookup.find_by_fields`): a
+    program with signatures of its own, but with the fields of polyqa's, gets feedback, too.
+    """
+    told = [name for name in signature.output_fields if name in outputs]  # a reply may lack some
+    tell = find_by_fields(_STEPS, signature.input_fields, told)
+    return tell(question, inputs, outputs) if tell else []

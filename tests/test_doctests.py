@@ -27,6 +27,7 @@ _WITH_EXAMPLES = {
     "polyqa.question_db.families",
     "polyqa.programs.strips",
     "polyqa.signatures.lenient",
+    "polyqa.signatures.lookup",
     "polyqa.signatures.types",
 }
 

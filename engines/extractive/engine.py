@@ -1,12 +1,38 @@
 """The embedded language model: DSPy's engine contract over the extractive skills."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
 from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader
+from polyqa.signatures import (
+    AnswerClosedBook,
+    AnswerRefined,
+    CritiqueSegment,
+    DecideRetrieval,
+    DetectAnswers,
+    DraftSegment,
+    ExtractInterpretations,
+    GenerateQuestion,
+    GradePassage,
+    InferPseudoInterpretations,
+    InterpretPassage,
+    LocateAnswer,
+    RefineQuestion,
+    RelaxQuery,
+    ReviseQuestion,
+    RewriteQuery,
+    SelectPassages,
+    SelectQuestions,
+    TypeAmbiguity,
+    VerifyAgainstRoot,
+    VerifyInterpretation,
+    WriteLongFormAnswer,
+)
+from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import type_ambiguity
 from .asking import generate_question
@@ -31,71 +57,31 @@ from .verifying import verify
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
 
-# A signature is recognised by its output fields and by the inputs that its skill needs.
-_SKILLS: tuple[tuple[str, frozenset[str], frozenset[str], Skill], ...] = (
-    ("TypeAmbiguity", frozenset({"reason", "ambiguity_types"}), frozenset({"question"}), type_ambiguity),
-    (
-        "InferPseudoInterpretations",
-        frozenset({"pseudo_interpretations"}),
-        frozenset({"question", "reason"}),
-        infer_pseudo_interpretations,
-    ),
-    (
-        "ExtractInterpretations",
-        frozenset({"interpretations"}),
-        frozenset({"passages", "question"}),
-        extract_interpretations,
-    ),
-    (
-        "WriteLongFormAnswer",
-        frozenset({"answer"}),
-        frozenset({"passages", "question", "interpretations"}),
-        compose_answer,
-    ),
-    ("VerifyInterpretation", frozenset({"answerable"}), frozenset({"passages", "question"}), verify),
-    ("VerifyAgainstRoot", frozenset({"fitting"}), frozenset({"question", "passage", "candidate"}), verify_against_root),
-    (
-        "LocateAnswer",
-        frozenset({"short_answer", "source", "settled"}),
-        frozenset({"passages", "question"}),
-        locate_answer,
-    ),
-    ("RelaxQuery", frozenset({"relaxed_query"}), frozenset({"question"}), relax_query),
-    (
-        "InterpretPassage",
-        frozenset({"interpretation", "short_answer"}),
-        frozenset({"question", "passage"}),
-        interpret_passage,
-    ),
-    ("RefineQuestion", frozenset({"refinements"}), frozenset({"question"}), refine_question),
-    ("AnswerRefined", frozenset({"answer"}), frozenset({"question", "refinements"}), answer_refined),
-    ("GradePassage", frozenset({"grade"}), frozenset({"question", "passage"}), grade_passage),
-    ("RewriteQuery", frozenset({"search_query"}), frozenset({"question"}), rewrite_query),
-    ("DecideRetrieval", frozenset({"needs_passages"}), frozenset({"question"}), decide_retrieval),
-    (
-        "DraftSegment",
-        frozenset({"relevant", "readings", "segment"}),
-        frozenset({"question", "passage"}),
-        draft_segment,
-    ),
-    (
-        "CritiqueSegment",
-        frozenset({"support", "usefulness"}),
-        frozenset({"question", "passage", "segment"}),
-        critique_segment,
-    ),
-    ("SelectPassages", frozenset({"selected"}), frozenset({"passages", "question", "count"}), select_passages),
-    ("SelectQuestions", frozenset({"kept"}), frozenset({"question", "candidates"}), select_questions),
-    ("DetectAnswers", frozenset({"answers"}), frozenset({"passage"}), detect_answers),
-    ("GenerateQuestion", frozenset({"question"}), frozenset({"passage", "answer"}), generate_question),
-    (
-        "ReviseQuestion",
-        frozenset({"revised_question"}),
-        frozenset({"passage", "question", "answer"}),
-        revise_question,
-    ),
-    ("AnswerClosedBook", frozenset({"answer"}), frozenset({"question"}), answer_closed_book),
-)
+# A prompt's signature is recognised by its fields: exactly the outputs of one of these, and at least its inputs.
+_SKILLS: Mapping[type[dspy.Signature], Skill] = {
+    TypeAmbiguity: type_ambiguity,
+    InferPseudoInterpretations: infer_pseudo_interpretations,
+    VerifyInterpretation: verify,
+    ExtractInterpretations: extract_interpretations,
+    WriteLongFormAnswer: compose_answer,
+    AnswerClosedBook: answer_closed_book,
+    RefineQuestion: refine_question,
+    AnswerRefined: answer_refined,
+    VerifyAgainstRoot: verify_against_root,
+    LocateAnswer: locate_answer,
+    RelaxQuery: relax_query,
+    InterpretPassage: interpret_passage,
+    GradePassage: grade_passage,
+    RewriteQuery: rewrite_query,
+    DecideRetrieval: decide_retrieval,
+    DraftSegment: draft_segment,
+    CritiqueSegment: critique_segment,
+    SelectPassages: select_passages,
+    SelectQuestions: select_questions,
+    DetectAnswers: detect_answers,
+    GenerateQuestion: generate_question,
+    ReviseQuestion: revise_question,
+}
 MODEL_NAME = "polyqa/extractive"
 
 
@@ -149,23 +135,16 @@ class ExtractiveEngine:
         """Do nothing: the engine holds no connection."""
 
     def _skill(self, prompt: Prompt) -> Skill:
-        outputs = frozenset(prompt.output_fields)
-        given = frozenset(prompt.input_fields)
-        fitting = [
-            (len(needed), skill) for _, produced, needed, skill in _SKILLS if produced == outputs and needed <= given
-        ]
-        if not fitting:
+        skill = find_by_fields(_SKILLS, prompt.input_fields, prompt.output_fields, exact=True)
+        if skill is None:
             known = "; ".join(
-                f"{name} ({', '.join(sorted(needed))} -> {', '.join(sorted(produced))})"
-                for name, produced, needed, _ in _SKILLS
+                f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in _SKILLS
             )
             raise InvalidRequestError(
                 f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
                 f"{', '.join(prompt.output_fields)}. It knows only: {known}. For others use a language model."
             )
-        skill = max(fitting, key=lambda pair: pair[0])[1]
-        absent = [name for name in prompt.input_fields if name not in prompt.inputs and name == "question"]
-        if absent:
+        if "question" in prompt.input_fields and "question" not in prompt.inputs:
             raise InvalidRequestError("The prompt holds no question.")
         return skill
 
@@ -230,8 +209,6 @@ def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
         Passed to `dspy.LM`. DSPy's cache is off by default: a call costs milliseconds, and a cache
         on disk would outlive a change of the engine.
     """
-    import dspy
-
     engine = engine or ExtractiveEngine()
     return dspy.LM(
         MODEL_NAME,

@@ -1,76 +1,76 @@
-"""Demos of the calls that give readings and answers."""
-
-from collections.abc import Sequence
+"""Demos of the calls that give kinds of ambiguity, readings and answers."""
 
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
-from polyqa.signatures import Passage, render_passages
+from polyqa.signatures import AmbiguityType, render_passages
+from polyqa.signatures.lenient import parse_ambiguity_types
 
-from .held import Demo, cut, held_readings, interpretations
+from .shown import Demo, Held, Shown, cut, held_readings
+
+_REASONS = {
+    AmbiguityType.NONE: "The question has one plain meaning.",
+    AmbiguityType.SUBJECT: "It is unclear who or what is meant.",
+    AmbiguityType.OBJECT: "It is unclear which thing is asked for.",
+    AmbiguityType.PREDICATE: "What happens can mean several things.",
+    AmbiguityType.TIME: "The answer depends on the time that is meant.",
+    AmbiguityType.LOCATION: "The answer depends on the place that is meant.",
+}
 
 
-def extraction(question: Question, passages: Sequence[Passage]) -> list[Demo]:
-    """Return the demo of `ExtractInterpretations`: the gold readings that the passages answer."""
-    held = held_readings(question, passages)
-    if not held:
+def ambiguity_types(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `TypeAmbiguity`, where the data set names the type."""
+    if question.ambiguity is None:
         return []
-    shown, held = cut(passages, held, spare=1)
+    kind = parse_ambiguity_types(question.ambiguity)[0]
+    return [{"question": question.question, "reason": _reason(question, kind), "ambiguity_types": [str(kind)]}]
+
+
+def pseudo_interpretations(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `InferPseudoInterpretations`: the gold readings' questions."""
+    kind = AmbiguityType.NONE if len(question.readings) == 1 else AmbiguityType.SUBJECT
+    if question.ambiguity:
+        kind = parse_ambiguity_types(question.ambiguity)[0]
+    wanted = [reading.question for reading in question.readings]
     return [
-        {
-            "passages": render_passages(shown),
-            "question": question.question,
-            "interpretations": interpretations(held),
-        }
+        {"question": question.question, "reason": _reason(question, kind), "pseudo_interpretations": wanted},
     ]
 
 
-def writing(question: Question, passages: Sequence[Passage]) -> list[Demo]:
+def _reason(question: Question, kind: AmbiguityType) -> str:
+    return f"[{kind}] {question.reason or _REASONS[kind]}"
+
+
+def extractions(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `ExtractInterpretations`: the gold readings that the passages answer."""
+    held = held_readings(question, shown.passages)
+    return [_over_passages(question, shown, held, spare=1)] if held else []
+
+
+def long_answers(question: Question, shown: Shown) -> list[Demo]:
     """Return the demo of `WriteLongFormAnswer`: the reference answer beside the passages that its readings cite."""
-    held = held_readings(question, passages)
+    held = held_readings(question, shown.passages)
     if not held or not question.long_answers:
         return []
-    shown, held = cut(passages, held, spare=0)  # what no reading cites teaches nothing about writing
-    return [
-        {
-            "passages": render_passages(shown),
-            "question": question.question,
-            "interpretations": interpretations(held),
-            "answer": question.long_answers[0],
-        }
-    ]
+    # What no reading cites teaches nothing about writing.
+    return [{**_over_passages(question, shown, held, spare=0), "answer": question.long_answers[0]}]
 
 
-def interpreting(question: Question, passages: Sequence[Passage]) -> list[Demo]:
-    """Return demos of `InterpretPassage`: passages that answer a reading, and as many that answer none."""
-    held = held_readings(question, passages)
-    given = {number: (reading.question, alias) for reading, number, alias in reversed(held)}
-    empty = [
-        number
-        for number, passage in enumerate(passages, 1)
-        if not any(exact_presence(reading.short_answers, passage.render()) for reading in question.readings)
-    ]
-    return [
-        {
-            "question": question.question,
-            "passage": passages[number - 1].render(),
-            "interpretation": interpretation,
-            "short_answer": answer,
-        }
-        for number in sorted([*given, *empty[: len(given)]])
-        for interpretation, answer in [given.get(number, ("null", "null"))]
-    ]
+def _over_passages(question: Question, shown: Shown, held: list[Held], *, spare: int) -> Demo:
+    passages, held = cut(shown.passages, held, spare=spare)
+    readings = [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
+    return {"passages": render_passages(passages), "question": question.question, "interpretations": readings}
 
 
-def locating(question: Question, passages: Sequence[Passage]) -> list[Demo]:
+def located_answers(question: Question, shown: Shown) -> list[Demo]:
     """Return the demo of `LocateAnswer`: the answer of the first passage that holds one."""
-    held = held_readings(question, passages)
+    held = held_readings(question, shown.passages)
     if not held:
         return []
-    shown, held = cut(passages, held, spare=1)
+    passages, held = cut(shown.passages, held, spare=1)
     _, number, alias = min(held, key=lambda one: one[1])
     return [
         {
-            "passages": render_passages(shown),
+            "passages": render_passages(passages),
             "question": question.question,
             "short_answer": alias,
             "source": str(number),
@@ -79,14 +79,31 @@ def locating(question: Question, passages: Sequence[Passage]) -> list[Demo]:
     ]
 
 
-def refined(question: Question, passages: Sequence[Passage]) -> list[Demo]:
-    """Return the demo of `AnswerRefined`: the reference answer from the gold readings."""
-    if not question.long_answers:
-        return []
+def interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
+    """Return demos of `InterpretPassage`: passages that answer a reading, and as many that answer none."""
+    held = held_readings(question, shown.retrieved)
+    given = {number: (reading.question, alias) for reading, number, alias in reversed(held)}
+    empty = [
+        number
+        for number, passage in enumerate(shown.retrieved, 1)
+        if not any(exact_presence(reading.short_answers, passage.render()) for reading in question.readings)
+    ]
     return [
         {
             "question": question.question,
-            "refinements": [{"question": one.question, "answer": one.short_answers[0]} for one in question.readings],
-            "answer": question.long_answers[0],
+            "passage": shown.retrieved[number - 1].render(),
+            "interpretation": interpretation,
+            "short_answer": answer,
         }
+        for number in sorted([*given, *empty[: len(given)]])
+        for interpretation, answer in [given.get(number, ("null", "null"))]
+    ]
+
+
+def refined_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `AnswerRefined`: the reference answer from the gold readings."""
+    readings = [{"question": one.question, "answer": one.short_answers[0]} for one in question.readings]
+    return [
+        {"question": question.question, "refinements": readings, "answer": answer}
+        for answer in question.long_answers[:1]
     ]

@@ -28,8 +28,20 @@ PASSAGES = ["Titanic | The film of 1997.", "Titanic | A film that came out in Ap
 PLAIN = Question("plain", "Who wrote Emma?", (Reading("Who wrote Emma?", ("Jane Austen",)),), ambiguity="none")
 
 
+SIGNATURES = {
+    tuple(signature.output_fields): signature
+    for signature in (
+        ExtractInterpretations,
+        InferPseudoInterpretations,
+        TypeAmbiguity,
+        VerifyInterpretation,
+        WriteLongFormAnswer,
+    )
+}
+
+
 def told(question: Question, inputs: Mapping[str, Any], **outputs: Any) -> str:
-    return "\n".join(step_feedback(question, inputs, dspy.Prediction(**outputs)))
+    return "\n".join(step_feedback(question, SIGNATURES[tuple(outputs)], inputs, dspy.Prediction(**outputs)))
 
 
 def reading(question: str, answer: str) -> Interpretation:
@@ -220,9 +232,29 @@ def test_writing_names_the_answers_that_it_left_out(titanic: Question) -> None:
     assert IN_1997 not in text
 
 
-def test_a_step_of_another_kind_is_passed_over(titanic: Question) -> None:
-    assert told(titanic, {"question": titanic.question}, answer=GOOD) == ""  # closed book
-    assert told(titanic, {"question": titanic.question}, summary="?") == ""
+@pytest.mark.parametrize("signature", [AnswerClosedBook, dspy.Signature("question -> summary")])
+def test_a_step_of_another_kind_is_passed_over(titanic: Question, signature: type[dspy.Signature]) -> None:
+    (name,) = signature.output_fields
+    assert step_feedback(titanic, signature, {"question": titanic.question}, dspy.Prediction(**{name: GOOD})) == []
+
+
+@pytest.mark.parametrize(
+    ("signature", "same"),
+    [
+        (dspy.Signature("passages, question -> interpretations: list"), True),
+        (dspy.Signature("question, passages, hint -> thought, interpretations: list"), True),
+        (dspy.ChainOfThought(ExtractInterpretations).predict.signature, True),
+        (dspy.Signature("question -> interpretations: list"), False),
+    ],
+)
+def test_signatures_of_a_users_own_with_the_same_fields_get_feedback(
+    titanic: Question, signature: type[dspy.Signature], same: bool
+) -> None:
+    inputs, reply = {"passages": PASSAGES, "question": titanic.question}, dspy.Prediction(interpretations=[])
+    expected = step_feedback(titanic, ExtractInterpretations, inputs, reply)
+    assert expected
+    assert step_feedback(titanic, signature, inputs, reply) == (expected if same else [])
+    assert step_feedback(titanic, signature, inputs, dspy.Prediction()) == []
 
 
 # --- as GEPA's metric ----------------------------------------------------------------------------

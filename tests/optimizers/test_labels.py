@@ -9,7 +9,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers.labels import label_demos
 from polyqa.optimizers.pool import bootstrap_pool
-from polyqa.signatures import AmbiguityType, PolyqaError
+from polyqa.signatures import AmbiguityType, Passage, PolyqaError
 
 
 def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: list[Question]) -> None:
@@ -23,6 +23,31 @@ def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: lis
     for demo in demos["classify"]:
         assert demo["ambiguity_types"][0] in set(AmbiguityType)
         assert demo["reason"].startswith(f"[{demo['ambiguity_types'][0]}]")
+
+
+class Choosing(dspy.Module):
+    """A program of a user's own: what it offers is known by its methods, its predictor by the signature's fields."""
+
+    passages = 1
+
+    def __init__(self, shortlist: list[Passage] | None) -> None:
+        super().__init__()
+        self.choose = dspy.Predict("passages, question, count: int -> why, selected: list[int]")
+        if shortlist is not None:
+            self.shortlisted = lambda question: shortlist
+
+
+def test_a_program_of_a_users_own_gets_labels_for_what_it_offers(train: list[Question]) -> None:
+    wanted = train[0].readings[0].short_answers[0]
+    shortlist = [Passage(pid="1", text="Nothing."), Passage(pid="2", text=f"It is {wanted}.")]
+    (demo,) = label_demos(Choosing(shortlist), train[:1])["choose"]
+    assert demo == {
+        "passages": ["Nothing.", f"It is {wanted}."],
+        "question": train[0].question,
+        "count": 1,
+        "selected": [2],
+    }
+    assert label_demos(Choosing(None), train[:1]) == {"choose": []}
 
 
 def test_extracted_labels_stand_in_the_passage_that_they_name(rac: dspy.Module, train: list[Question]) -> None:

@@ -1,15 +1,61 @@
-"""Which gold readings a prompt's passages answer."""
+"""What a program shows its predictors of a training question, and which gold readings that answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
+
+import dspy
 
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
-from polyqa.signatures import Passage
+from polyqa.programs.sixpaq import candidate_readings
+from polyqa.signatures import Interpretation, Passage
 
 Demo = dict[str, Any]
 Held = tuple[Reading, int, str]
 """A reading, the number of the passage that answers it, and the alias that stands there."""
+
+_SHOWN = 5  # passages of a demo, for programs that have no K of their own
+
+
+class Shown:
+    """What a program finds for a question before any call, as it would show it; looked up at most once, when needed.
+
+    A program says what it finds by three methods that take a question; what it does not offer is empty here.
+
+    - ``retrieve`` returns its passages, of which a prompt shows the first ``passages`` (an attribute; else 5);
+    - ``shortlisted`` returns the passages that a predictor chooses from;
+    - ``similar_questions`` returns the generated questions (`question_db.FoundQuestion`) that one chooses from.
+    """
+
+    def __init__(self, program: dspy.Module, question: str) -> None:
+        self._program = program
+        self._question = question
+        self.count: int = getattr(program, "passages", _SHOWN)
+
+    @cached_property
+    def retrieved(self) -> list[Passage]:
+        """All passages that the program retrieves, for predictors that see one at a time."""
+        return self._find("retrieve")
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages of a prompt that shows several."""
+        return self.retrieved[: self.count]
+
+    @cached_property
+    def shortlist(self) -> list[Passage]:
+        """The passages from which ``count`` are chosen."""
+        return self._find("shortlisted")
+
+    @cached_property
+    def candidates(self) -> list[Interpretation]:
+        """The generated questions with their answers, as candidates for readings."""
+        return candidate_readings(self._find("similar_questions"))
+
+    def _find(self, method: str) -> Any:
+        find = getattr(self._program, method, None)
+        return [] if find is None else find(self._question)
 
 
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:
@@ -44,11 +90,6 @@ def cut(passages: Sequence[Passage], held: Sequence[Held], *, spare: int) -> tup
         [passages[number - 1] for number in kept],
         [(reading, kept.index(number) + 1, alias) for reading, number, alias in held],
     )
-
-
-def interpretations(held: Sequence[Held]) -> list[Mapping[str, str]]:
-    """Return held readings as a demo shows them."""
-    return [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
 
 
 def first_empty(question: Question, passages: Sequence[Passage]) -> Passage | None:

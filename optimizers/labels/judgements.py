@@ -1,0 +1,99 @@
+"""Demos of the calls that judge passages, or choose from a list."""
+
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.programs.sixpaq import render_candidates
+from polyqa.programs.strips import split_sentences
+from polyqa.signatures import Grade, render_passages
+
+from .shown import Demo, Shown, cut, first_empty, held_readings
+
+
+def verdicts(question: Question, shown: Shown) -> list[Demo]:
+    """Return demos of `VerifyInterpretation`: each gold reading, over two passages."""
+    held = {one[0].question: [one] for one in held_readings(question, shown.passages)}
+    demos: list[Demo] = []
+    for reading in question.readings:
+        own = held.get(reading.question, [])
+        passages, _ = cut(shown.passages, own, spare=2 - len(own))
+        demos.append(
+            {
+                "passages": render_passages(passages),
+                "question": reading.question,
+                "answerable": "Yes" if own else "No",
+            }
+        )
+    return demos
+
+
+def grades(question: Question, shown: Shown) -> list[Demo]:
+    """Return demos of `GradePassage`: one of each grade."""
+    # One of each: the nearest demos would otherwise all be passages of one training question.
+    numbers = [number for _, number, _ in held_readings(question, shown.retrieved)]
+    chosen = [
+        (shown.retrieved[min(numbers) - 1] if numbers else None, Grade.CORRECT),
+        (first_empty(question, shown.retrieved), Grade.INCORRECT),
+    ]
+    return [
+        {"question": question.question, "passage": passage.render(), "grade": str(grade)}
+        for passage, grade in chosen
+        if passage is not None
+    ]
+
+
+def drafts(question: Question, shown: Shown) -> list[Demo]:
+    """Return demos of `DraftSegment`: a passage that answers and one that does not."""
+    held = held_readings(question, shown.retrieved)
+    demos: list[Demo] = []
+    for number in sorted({number for _, number, _ in held}):
+        own = [(reading, alias) for reading, at, alias in held if at == number]
+        said = [
+            sentence
+            for sentence in split_sentences(" ".join(question.long_answers[:1]))
+            if any(exact_presence(reading.short_answers, sentence) for reading, _ in own)
+        ]
+        if said:
+            readings = [{"question": reading.question, "answer": alias} for reading, alias in own]
+            passage = shown.retrieved[number - 1].render()
+            demos.append({"passage": passage, "relevant": "Yes", "readings": readings, "segment": " ".join(said)})
+            break
+    empty = first_empty(question, shown.retrieved)
+    if empty is not None:
+        demos.append({"passage": empty.render(), "relevant": "No", "readings": [], "segment": "None"})
+    return [{"question": question.question, **demo} for demo in demos]
+
+
+def selected_passages(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `SelectPassages`: of a shortlist the first passage of each gold reading, then the best."""
+    shortlist, count = shown.shortlist, shown.count
+    numbers = [number for _, number, _ in held_readings(question, shortlist)]
+    if not numbers or len(shortlist) <= count:
+        return []
+    chosen = list(dict.fromkeys([*numbers, *range(1, len(shortlist) + 1)]))[:count]
+    return [
+        {
+            "passages": render_passages(shortlist),
+            "question": question.question,
+            "count": count,
+            "selected": chosen,
+        }
+    ]
+
+
+def selected_questions(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `SelectQuestions`: of the candidates the first with an answer of each gold reading."""
+    candidates = shown.candidates
+    if not candidates:
+        return []
+    kept = [
+        next((number for number, one in enumerate(candidates, 1) if agree(one.answer, reading.short_answers)), None)
+        for reading in question.readings
+    ]
+    return [
+        {
+            "question": question.question,
+            "candidates": render_candidates(candidates),
+            "kept": sorted({number for number in kept if number is not None}),
+        }
+    ]
