@@ -1,16 +1,15 @@
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from data_files import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyqa.embedded_models.spans import Reading, Span, Window, read_windows
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "hf_null_postprocess.json").read_text(encoding="utf-8"))
+GOLDEN = golden("hf_null_postprocess")
 
 
 def window(starts: list[float], ends: list[float], offsets: list[tuple[int, int] | None]) -> Window:

@@ -1,8 +1,7 @@
 import itertools
-import json
-from pathlib import Path
 
 import pytest
+from data_files import golden
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +19,7 @@ from polyqa.engines.extractive.text import (
     years,
 )
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "normalize_answer.json").read_text(encoding="utf-8"))
+GOLDEN = golden("normalize_answer")
 
 PROSE = st.text(alphabet="ab AB.?!\"')(1 \n", max_size=60)
 

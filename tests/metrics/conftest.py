@@ -1,11 +1,8 @@
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
 from polyqa.embedded_models import Reading, Span
-from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 from polyqa.metrics.gold import Reading as GoldReading
 
@@ -47,12 +44,3 @@ def titanic() -> Question:
         ambiguity="subject",
         reason="Two films share the name.",
     )
-
-
-@pytest.fixture(scope="session")
-def asqa_dev() -> list[Question]:
-    data = Path(os.environ.get("POLYQA_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    file = data / "asqa" / "asqa_dev300.json"
-    if not file.is_file():
-        pytest.skip("set POLYQA_DATA to the folder that holds asqa/asqa_dev300.json")
-    return load_questions(file)

@@ -1,18 +1,16 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 
 from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Reading
 from polyqa.signatures import Interpretation
 
-FOLDER = Path(__file__).parent.parent / "golden"
-SETS = json.loads((FOLDER / "ambigqa_get_f1.json").read_text(encoding="utf-8"))
-FULL = json.loads((FOLDER / "ambigqa_full.json").read_text(encoding="utf-8"))
-ANSWERS_ONLY = json.loads((FOLDER / "ambigqa_answers_only.json").read_text(encoding="utf-8"))
+SETS = golden("ambigqa_get_f1")
+FULL = golden("ambigqa_full")
+ANSWERS_ONLY = golden("ambigqa_answers_only")
 REFERENCES = {record["id"]: record for record in FULL["reference"]}
 
 

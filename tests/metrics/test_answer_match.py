@@ -1,15 +1,14 @@
-import json
 import unicodedata
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.metrics import covered_answers, has_answer
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "has_answer.json").read_text(encoding="utf-8"))
+GOLDEN = golden("has_answer")
 
 
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['answers']} in {case['text']}"[:60])

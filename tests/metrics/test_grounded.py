@@ -1,9 +1,8 @@
-import json
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 
 from polyqa.metrics.grounded import (
     Judgement,
@@ -19,17 +18,10 @@ from polyqa.metrics.grounded import (
     sufficient,
 )
 
-FOLDER = Path(__file__).parent.parent / "golden"
-
-
-def golden(name: str) -> dict[str, Any]:
-    return json.loads((FOLDER / f"verdict_{name}.json").read_text(encoding="utf-8"))
-
-
-GOLDEN = golden("grounded_metrics")
-NO_PASSAGE = golden("grounded_metrics_no_passage")
-EMPTY = golden("grounded_metrics_empty")
-DIVERSITY = golden("diversity")
+GOLDEN = golden("verdict_grounded_metrics")
+NO_PASSAGE = golden("verdict_grounded_metrics_no_passage")
+EMPTY = golden("verdict_grounded_metrics_empty")
+DIVERSITY = golden("verdict_diversity")
 DECISIONS = GOLDEN["judge_decisions"]
 
 

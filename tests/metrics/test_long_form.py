@@ -1,9 +1,8 @@
-import json
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 
 from polyqa.embedded_models import Reader
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
@@ -15,7 +14,7 @@ from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "asqa_instances.json").read_text(encoding="utf-8"))
+GOLDEN = golden("asqa_instances")
 PREDICTIONS: dict[str, str] = GOLDEN["predictions"]
 QUESTIONS = {
     key: Question(

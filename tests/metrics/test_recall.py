@@ -1,16 +1,15 @@
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.metrics import answer_coverage, mrecall
 from polyqa.metrics.recall import distinct_answers, recall
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mrecall.json").read_text(encoding="utf-8"))
+GOLDEN = golden("mrecall")
 CASES = [
     pytest.param(case, int(k), scores, id=f"case {number}, k = {k}")
     for number, case in enumerate(GOLDEN["cases"])

@@ -1,18 +1,16 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import golden
 
 from polyqa.metrics import exact_presence, normalize_answer
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.token_f1 import token_f1
 
-FOLDER = Path(__file__).parent.parent / "golden"
-NORMALIZED = json.loads((FOLDER / "normalize_answer.json").read_text(encoding="utf-8"))
-PAIRS = json.loads((FOLDER / "compute_f1_exact.json").read_text(encoding="utf-8"))
-PRESENT = json.loads((FOLDER / "exact_presence.json").read_text(encoding="utf-8"))
+NORMALIZED = golden("normalize_answer")
+PAIRS = golden("compute_f1_exact")
+PRESENT = golden("exact_presence")
 
 
 @pytest.mark.parametrize("case", NORMALIZED["cases"], ids=lambda case: repr(case["input"]))

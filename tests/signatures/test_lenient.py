@@ -1,11 +1,11 @@
 import json
 import string
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from data_files import golden
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ from polyqa.signatures.lenient import (
     parse_yes_no,
 )
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "toc_parse_disambig.json").read_text(encoding="utf-8"))
+GOLDEN = golden("toc_parse_disambig")
 
 WON = ["Who won in 1998?", "Who won in 2002?"]
 HOSTS = [

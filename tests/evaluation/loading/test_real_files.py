@@ -1,10 +1,9 @@
 """Counts of the public files, taken from the files themselves without the loaders."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from data_files import public_data
 
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
@@ -13,11 +12,9 @@ pytestmark = pytest.mark.data
 
 
 def loaded(name: str, format: str) -> list[Question]:
-    data = Path(os.environ.get("POLYQA_DATA", Path(__file__).parents[4] / "shared" / "data"))
-    if not (data / name).is_file():
-        pytest.skip(f"set POLYQA_DATA to the folder that holds {name}")
-    questions = load_questions(data / name)
-    assert questions == load_questions(str(data / name), format=format)
+    file = public_data(name)
+    questions = load_questions(file)
+    assert questions == load_questions(str(file), format=format)
     return questions
 
 
