@@ -1,4 +1,5 @@
 # Two commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests.
+# `make docs` builds docs/ as a site in site/; `make figures` fills the figures in the documents from their sources.
 # `make fuzz MINUTES=60` runs the property tests again and again, each time with a new seed, until the time is over;
 # `make fuzz SEED=7` runs them once, with that seed.
 PYTHON ?= python3
@@ -8,7 +9,7 @@ QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
 
-.PHONY: ask test fuzz lint setup clean
+.PHONY: ask test fuzz lint docs figures setup clean
 
 ask: $(VENV)/.ready
 	@$(BIN)/polyqa ask "$(QUESTION)"
@@ -28,6 +29,12 @@ fuzz: $(VENV)/.ready-dev
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+docs: $(VENV)/.ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+figures: $(VENV)/.ready-dev
+	$(BIN)/python -m polyqa.benchmarks.figures
+
 setup: $(VENV)/.ready
 
 # torch is named first and pinned to an exact version: so pip takes the CPU build.
@@ -44,5 +51,9 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c constraints.txt
 	@touch $@
 
+$(VENV)/.ready-docs: $(VENV)/.ready-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]" -c constraints.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) colbert_index/indexes embedded_models/checkpoints
+	rm -rf $(VENV) site colbert_index/indexes embedded_models/checkpoints

@@ -3,15 +3,16 @@
 python -m polyqa.benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
 """
 
-import json
+import datetime
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from polyqa.artifacts.card import Figure
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -24,13 +25,52 @@ from polyqa.colbert_index import (
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.statistics import Estimate, estimate
+from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
 from polyqa.metrics.answer_match import Match
 from polyqa.metrics.gold import Question
+from polyqa.optimizers.readme import figure_text
 from polyqa.signatures import Passage, PolyqaError
 
+from .results import Part, rounded, without_folders
+
 Ranking = Sequence[Sequence[Passage]]
+
+
+class Retrieval(Part):
+    """A measurement of retrieval.
+
+    Attributes
+    ----------
+    command, date
+        What repeats it, and the ISO date.
+    questions, index, match
+        How many questions of what, over which index, and by which rule a passage holds an answer.
+    stages
+        Per stage AC@5, AC@100 and MRecall@5.
+    milliseconds
+        Per stage the time that a question takes.
+    """
+
+    command: str
+    date: str
+    questions: str
+    index: str
+    match: str
+    stages: dict[str, dict[str, Figure]]
+    milliseconds: dict[str, float]
+
+    def table(self, *, times: bool) -> str:
+        """Return the stages as a table in Markdown, with or without what a question takes."""
+        names = list(next(iter(self.stages.values())))
+        rows = (
+            [stage, *(figure_text(scores[name]) if name in scores else "–" for name in names)]
+            + ([f"{self.milliseconds[stage]:,.0f}"] if times else [])
+            for stage, scores in self.stages.items()
+        )
+        return markdown_table(["retrieval", *names, *(["ms a question"] if times else [])], rows)
 
 
 def _mean(values: Sequence[float]) -> Estimate:
@@ -77,14 +117,14 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
 
 def run(
     index: ColBERTIndex, questions: Sequence[Question], match: Match, depth: int = 200
-) -> dict[str, dict[str, object]]:
+) -> dict[str, dict[str, Any]]:
     """Return the scores of every stage, and milliseconds per question."""
     encoder = Encoder()
     reranker = BiEncoderReranker(encoder, index)
     fused = FusedRetriever([index, index.bm25])
     asked = [question.question for question in questions]
     index.search("warm up", 1)
-    rows: dict[str, dict[str, object]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     rankings: dict[str, Ranking] = {}
 
     def stage(name: str, make: Callable[[], Ranking]) -> None:
@@ -123,15 +163,27 @@ def main(
     if match not in rules:
         raise typer.BadParameter(f"--match is one of {', '.join(rules)}")
     rows = run(opened, chosen, rules[match])
-    typer.echo(
-        f"{len(chosen)} questions, index {opened.name} ({opened.fingerprint}), match {match}, 95% bootstrap intervals\n"
+    source = without_folders(questions)
+    measured = Retrieval(
+        command=f"python -m polyqa.benchmarks.retrieval --index {opened.name} --questions {source} --match {match}",
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        questions=f"{source}, {len(chosen)} questions",
+        index=f"{opened.name} ({opened.fingerprint})",
+        match=match,
+        stages={
+            name: {
+                metric: Figure.model_validate(rounded(value))
+                for metric, value in row.items()
+                if isinstance(value, Estimate) and not (metric == "AC@100" and "DIVA" in name)  # it keeps five
+            }
+            for name, row in rows.items()
+        },
+        milliseconds={name: round(row["ms"], 1) for name, row in rows.items()},
     )
-    typer.echo("| retrieval | AC@5 | AC@100 | MRecall@5 | ms per question |\n|---|---|---|---|---|")
-    for name, row in rows.items():
-        deep = "–" if "DIVA" in name else row["AC@100"]
-        typer.echo(f"| {name} | {row['AC@5']} | {deep} | {row['MRecall@5']} | {row['ms']:.0f} |")
+    typer.echo(f"{measured.questions}, index {measured.index}, match {match}, 95% bootstrap intervals\n")
+    typer.echo(measured.table(times=True))
     if json_file is not None:
-        json_file.write_text(json.dumps(rows, indent=2, default=vars) + "\n", encoding="utf-8")
+        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Rooms, arrows and names: the layout of docs/concepts/layout.md, as tests."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,11 @@ def test_arrows_point_one_way(room: str) -> None:
     below = {room, *ROOMS[: ROOMS.index(room)]}
     for path in (ROOT / room).rglob("*.py"):
         assert imported_rooms(path) <= below, f"{path.relative_to(ROOT)} imports {imported_rooms(path) - below}"
+
+
+def test_the_page_about_the_layout_has_the_same_rooms() -> None:
+    page = (ROOT / "docs" / "concepts" / "layout.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == ROOMS
 
 
 def test_nobody_imports_the_experiments() -> None:

@@ -1,0 +1,180 @@
+"""What stands in the marked parts of the documents, each from its source: `PARTS`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+import typer
+from typer.cli import get_docs_for_click
+
+import polyqa
+from polyqa.artifacts.card import Gain
+from polyqa.artifacts.store import artifact_names, read_artifact
+from polyqa.cli import app
+from polyqa.colbert_index import read_corpus
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.homonyms import SPLITS, corpus_path
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.published import ASQA
+from polyqa.evaluation.tables import amount_text, markdown_table
+from polyqa.optimizers.readme import change_text, figure_text
+from polyqa.optimizers.recipes import RECIPES
+from polyqa.programs.registry import REGISTRY
+
+from .results import HOME, Summary, read_results
+from .retrieval import Retrieval
+
+_QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
+_AMOUNTS = ("readings", "length", "calls", "input_tokens", "output_tokens")
+
+
+def programs() -> str:
+    """Return the programs, as the registry has them."""
+    rows = (
+        [
+            f"`{name}`",
+            entry.calls,
+            entry.summary,
+            f"[{entry.paper}]({entry.url})" if entry.url else entry.paper,
+        ]
+        for name, entry in REGISTRY.items()
+    )
+    return markdown_table(["program", "LM calls a question", "what it does", "published by"], rows)
+
+
+def program_classes() -> str:
+    """Return one heading per program, under which mkdocstrings puts its class."""
+    return "\n\n".join(
+        f"## `{name}`\n\n::: {entry.program.__module__}.{entry.program.__name__}" for name, entry in REGISTRY.items()
+    )
+
+
+def python() -> str:
+    """Return one heading per public name, under which mkdocstrings puts its docstring."""
+    return "\n\n".join(f"## `{name}`\n\n::: polyqa.{name}" for name in polyqa.__all__)
+
+
+def recipes() -> str:
+    """Return the recipes."""
+    rows = (
+        [f"`{name}`", one.summary, "yes" if one.writes else "no", "yes" if one.gathers else "no"]
+        for name, one in RECIPES.items()
+    )
+    return markdown_table(["recipe", "what it does", "a model writes instructions", "own runs become demos"], rows)
+
+
+def columns() -> str:
+    """Return the figures that a run is told by."""
+    better = {True: "higher is better", False: "lower is better", None: ""}
+    rows = ([f"`{name}`", one.label, better[one.higher_is_better]] for name, one in COLUMNS.items())
+    return markdown_table(["name", "in tables", ""], rows)
+
+
+def commands() -> str:
+    """Return every command with its options, as ``--help`` tells them."""
+    command = typer.main.get_command(app)
+    return get_docs_for_click(obj=command, ctx=typer.Context(command), indent=1, name="polyqa").strip()
+
+
+def corpus() -> str:
+    """Return how large the shipped corpus is."""
+    splits = {split: load_questions(f"homonyms/{split}") for split in SPLITS}
+    counts = [len(question.readings) for questions in splits.values() for question in questions]
+    told = ", ".join(f"{split} {len(questions)}" for split, questions in splits.items())
+    return (
+        f"{len(read_corpus(corpus_path()))} passages and {len(counts)} questions ({told}), "
+        f"{sum(count > 1 for count in counts)} of them ambiguous with up to {max(counts)} readings"
+    )
+
+
+def compiled() -> str:
+    """Return the shipped artifacts with what compiling brought, from their cards."""
+
+    def told(gain: Gain | None) -> str:
+        if gain is None:
+            return "–"
+        change = change_text(gain.difference, gain.low, gain.high)
+        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {change}, p = {gain.p:.2f}"
+
+    cards = [read_artifact(name).card for name in artifact_names()]
+    rows = (
+        [*(f"`{own}`" for own in (card.name, card.program, card.recipe["name"])), card.lm]
+        + [told(gain) for gain in (card.dev_gain, card.test_gain)]
+        for card in cards
+    )
+    return markdown_table(["name", "program", "recipe", "language model", "DR on dev", "DR on test"], rows)
+
+
+def answers(name: str) -> str:
+    """Return the runs of a file of results, best DR first, with what they were made with."""
+    results = read_results(name)
+    first = results.runs[0]
+    known = [one for one in (*_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
+    heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
+    runs = sorted(results.runs, key=lambda run: -run.metrics["dr"].value)
+    rows = (
+        [f"`{run.settings.program}`", figure_text(run.metrics["dr"]), _change(run)] + [_cell(run, one) for one in known]
+        for run in runs
+    )
+    made = (
+        f"{first.settings.questions}; index {_several(run.settings.index for run in results.runs)}; "
+        f"language model {_several(run.settings.lm for run in results.runs)}; reader {first.settings.reader}; judge "
+        f"{first.settings.judge or 'none'}; {sum(run.failed for run in results.runs)} failed; "
+        f"{_several(run.date for run in results.runs)}."
+    )
+    command = first.command.replace(f"--program {first.settings.program} ", "--program PROGRAM ")
+    return f"{made}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
+
+
+def _several(values: Iterable[str | None]) -> str:
+    return ", ".join(sorted({value for value in values if value})) or "none"
+
+
+def _change(run: Summary) -> str:
+    change = run.changes.get("dr")
+    if change is None:
+        return "–"
+    p = f"{change.p:.2f}" if change.p >= 0.01 else f"{change.p:.3f}" if change.p >= 0.001 else "< 0.001"
+    return f"{change_text(change.difference, change.low, change.high)}, p {'' if p[0] == '<' else '= '}{p}"
+
+
+def _cell(run: Summary, name: str) -> str:
+    found = run.metrics.get(name)
+    return "–" if found is None else amount_text(name, found.value)
+
+
+def published() -> str:
+    """Return the figures of the papers on ASQA."""
+    kept = [name for name in COLUMNS if any(name in one.metrics for one in ASQA)]
+    rows = (
+        [one.system, one.lm, *(f"{one.metrics[name]:.1f}" if name in one.metrics else "–" for name in kept), one.source]
+        for one in ASQA
+    )
+    return markdown_table(["system", "language model", *(COLUMNS[name].label for name in kept), "source"], rows)
+
+
+def retrieval() -> str:
+    """Return every stored measurement of retrieval."""
+    parts = []
+    for path in sorted(HOME.glob("retrieval-*.json")):
+        one = Retrieval.model_validate_json(path.read_bytes())
+        made = f"{one.questions}; index {one.index}; an answer counts by {one.match}; {one.date}."
+        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table(times=False)}")
+    return "\n\n".join(parts)
+
+
+PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {
+        "answers": answers,
+        "columns": columns,
+        "commands": commands,
+        "compiled": compiled,
+        "corpus": corpus,
+        "program-classes": program_classes,
+        "programs": programs,
+        "published": published,
+        "python": python,
+        "recipes": recipes,
+        "retrieval": retrieval,
+    }
+)
+"""By the name of the part; words behind the name in a document are arguments."""

@@ -1,0 +1,158 @@
+"""The documents say what the code does: figures, commands, snippets, links, lists."""
+
+import ast
+import importlib
+import re
+import shlex
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import polyqa
+from polyqa.benchmarks import figures
+from polyqa.cli.app import app
+from polyqa.programs.registry import REGISTRY
+
+ROOT = Path(polyqa.__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "compiled" / "README.md"])
+PAGES.append(ROOT / "benchmarks" / "README.md")
+HISTORY = ROOT / "CHANGELOG.md"
+RUN = ("README.md", "docs/how-to/ask.md", "docs/how-to/evaluate.md", "docs/how-to/write-a-program.md")
+"""Their snippets are run: they need neither a language model nor files of the reader's."""
+
+
+def pages() -> list[object]:
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in PAGES]
+
+
+def blocks(path: Path, language: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the code blocks of a page, each with its title."""
+    fence = rf'^( *)```{language}(?: title="([^"]+)")?\n(.*?)^\1```$'
+    for found in re.finditer(fence, path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        yield found[2], found[3]
+
+
+def command_lines(path: Path) -> list[str]:
+    text = "\n".join(text for _, text in blocks(path, "sh")).replace("\\\n", " ")
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def test_every_figure_is_as_its_source() -> None:
+    result = CliRunner().invoke(figures.app, ["--check"])
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_a_document_that_differs_is_named_and_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(
+        "It knows <!-- figures: recipes -->none<!-- /figures --> and\n<!-- figures: recipes -->\n<!-- /figures -->\n"
+    )
+    texts = {page: figures.filled(page.read_text())}
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    monkeypatch.setattr(figures, "generated", lambda: texts)
+    checked = CliRunner().invoke(figures.app, ["--check"])
+    assert (checked.exit_code, checked.stdout) == (1, "README.md differs from its source; run make figures\n")
+    assert "none" in page.read_text()
+    assert CliRunner().invoke(figures.app).exit_code == 0
+    assert page.read_text() == texts[page] == figures.filled(texts[page])
+    assert "| `gepa` |" in texts[page]
+    assert CliRunner().invoke(figures.app, ["--check"]).exit_code == 0
+
+
+def test_an_unknown_figure_is_an_error() -> None:
+    with pytest.raises(polyqa.PolyqaError, match="No figure is called 'nothing'"):
+        figures.filled("<!-- figures: nothing -->\n<!-- /figures -->")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_the_snippets_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    space: dict[str, object] = {"__name__": "page"}
+    for title, text in blocks(ROOT / name, "python"):
+        if title is not None:
+            (tmp_path / title).write_text(text, encoding="utf-8")
+            importlib.invalidate_caches()
+        else:
+            exec(compile(text, name, "exec"), space)
+    assert len(space) > 2
+
+
+def test_the_exercise_is_a_program_like_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ((title, text),) = [block for block in blocks(ROOT / RUN[-1], "python") if block[0]]
+    assert title is not None
+    (tmp_path / title).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = importlib.import_module(Path(title).stem).OneByOne
+    rac = polyqa.load("rac")
+    program = made(rac.retriever, rac.reranker, passages=3)
+    result = polyqa.ask("When did Titanic come out?", program=program)
+    assert len(result.calls) == 4
+    answers = [reading.answer for reading in result.interpretations]
+    assert len(set(answers)) == len(answers) >= 2
+    assert {reading.pid for reading in result.interpretations} <= {passage.pid for passage in result.passages}
+    program.save(tmp_path / "saved.json")
+    assert made not in [entry.program for entry in REGISTRY.values()]
+
+
+@pytest.mark.parametrize("path", pages())
+def test_snippets_use_names_that_there_are(path: Path) -> None:
+    for _, text in blocks(path, "python"):
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polyqa"):
+                module = importlib.import_module(node.module or "")
+                assert [one.name for one in node.names if not hasattr(module, one.name)] == []
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "polyqa":
+                assert hasattr(polyqa, node.attr), f"polyqa.{node.attr}"
+
+
+@pytest.mark.parametrize("path", pages())
+def test_commands_are_as_the_command_line_takes_them(path: Path) -> None:
+    for line in command_lines(path):
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["polyqa"]:
+            command: click.Command = typer.main.get_command(app)
+            rest = words[1:]
+            while isinstance(command, click.Group):
+                _, found, rest = command.resolve_command(click.Context(command), rest)
+                assert found is not None, line
+                command = found
+            command.parse_args(click.Context(command), rest)
+        elif "-m" in words and words[words.index("-m") + 1].startswith("polyqa."):
+            assert find_spec(words[words.index("-m") + 1]), line
+        elif words[:1] == ["make"]:
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), line
+
+
+@pytest.mark.parametrize("path", pages())
+def test_links_and_files_are_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        assert "://" in target or (path.parent / target).exists(), target
+    if path == HISTORY:
+        return
+    for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|md|toml))`", text):
+        assert (ROOT / name).exists(), name
+
+
+def test_every_metric_has_its_place_in_the_reference() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference" / "metrics").glob("*.md"))
+    shown = set(re.findall(r"^::: polyqa\.metrics\.(\w+)", pages, re.MULTILINE))
+    metrics = {path.stem for path in (ROOT / "metrics").glob("*.py")} - {"__init__", "text", "agreement"}
+    assert metrics - shown == set()
+
+
+def test_the_documents_speak_plainly() -> None:
+    for path in PAGES:
+        found = re.findall(r"\banew\b|not to be had|\broads?\b|/root\b|/work\b", path.read_text(encoding="utf-8"))
+        assert found == [], path
