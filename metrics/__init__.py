@@ -2,8 +2,9 @@
 
 from .answer_coverage import answer_coverage
 from .answer_match import covered_answers, has_answer
-from .exact_presence import exact_presence, normalize_answer
+from .exact_presence import exact_presence
 from .mrecall import mrecall
+from .text import normalize_answer
 
 __all__ = [
     "answer_coverage",

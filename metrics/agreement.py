@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from .exact_presence import normalize_answer
+from .text import normalize_answer
 from .token_f1 import token_f1
 
 _AGREE = 0.5

@@ -7,8 +7,8 @@ from functools import lru_cache
 from polyqa.signatures import Interpretation
 
 from .exact_match import exact_match
-from .exact_presence import normalize_answer
 from .gold import Reading
+from .text import normalize_answer
 
 # What Stanford's tokenizer makes of typographic marks and currencies, as far as normalisation leaves it.
 _MARKS = str.maketrans({**dict.fromkeys("–—£€\u200b", " "), **dict.fromkeys("‘’", "'"), **dict.fromkeys("“”", '"')})

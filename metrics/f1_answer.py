@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .exact_presence import normalize_answer
+from .text import normalize_answer
 
 
 def f1_answer(predictions: Sequence[str], annotations: Sequence[Sequence[Sequence[str]]]) -> float:

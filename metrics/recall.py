@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from .answer_match import Match, covered_answers, has_answer
-from .exact_presence import normalize_answer
+from .text import normalize_answer
 
 
 def recall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, match: Match = has_answer) -> float:

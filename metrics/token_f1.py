@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from .exact_presence import normalize_answer
+from .text import normalize_answer
 
 
 def token_f1(prediction: str, answers: Sequence[str]) -> float:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import dspy
 
-from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
+from polyqa.metrics.text import normalize_answer
 from polyqa.programs.knn import check_picking
 from polyqa.signatures import PolyqaError
 

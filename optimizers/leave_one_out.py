@@ -10,8 +10,8 @@ from typing import Any
 import dspy
 from dspy.utils.callback import BaseCallback
 
-from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import normalize_answer
 from polyqa.programs.knn import LEFT_OUT
 
 

@@ -3,16 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from polyqa.metrics.text import holds, without_marks
 from polyqa.signatures import Interpretation, Passage
-
-
-def _normalize(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s]", " ", text.lower()).split())
-
-
-def _holds(passage: Passage, answer: str) -> bool:
-    wanted = _normalize(answer)
-    return bool(wanted) and f" {wanted} " in f" {_normalize(passage.render())} "
 
 
 def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
@@ -37,15 +29,15 @@ def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage])
         number = re.search(r"\d+", interpretation.pid or "")
         position = int(number[0]) - 1 if number else -1
         named = passages[position] if 0 <= position < len(passages) else None
-        holding = [passage for passage in passages if _holds(passage, interpretation.answer)]
-        source = named if named in holding else holding[0] if holding else named
+        sources = holding(passages, interpretation.answer)
+        source = named if named in sources else sources[0] if sources else named
         cited.append(interpretation.model_copy(update={"pid": source.pid if source else None}))
     return cited
 
 
 def holding(passages: Sequence[Passage], answer: str) -> list[Passage]:
     """Return the passages in which an answer stands, in their order."""
-    return [passage for passage in passages if _holds(passage, answer)]
+    return [passage for passage in passages if holds(passage.render(), answer, without_marks)]
 
 
 def number_citations(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:

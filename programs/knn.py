@@ -12,7 +12,7 @@ import dspy
 import numpy as np
 
 from polyqa.embedded_models import Encoder
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import PolyqaError
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())

@@ -1,28 +1,12 @@
 """Decompose, filter, recompose: CRAG's refinement of passages (section 4.4)."""
 
-import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from polyqa.colbert_index import Reranker
+from polyqa.metrics.text import sentences_by_shape
 from polyqa.signatures import Passage
-
-# Initials ("J. R. R.") and short titles ("Dr.", "St.") end no sentence.
-_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)[\"”’')\]]*\s+(?=[\"“‘'(\[]*[A-Z0-9])")
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, in order.
-
-    >>> split_sentences("J. R. Smith met Dr. Who. It was 1963! Then they left.")
-    ['J. R. Smith met Dr. Who.', 'It was 1963!', 'Then they left.']
-    """
-    ends = [match.end() for match in _END.finditer(text)]
-    bounds = [0, *ends, len(text)]
-    parts = [text[start:end].strip() for start, end in pairwise(bounds)]
-    return [part for part in parts if part]
 
 
 def decompose(passage: Passage, sentences: int = 2) -> list[Passage]:
@@ -30,7 +14,7 @@ def decompose(passage: Passage, sentences: int = 2) -> list[Passage]:
 
     Each strip bears the passage's id and title.
     """
-    parts = split_sentences(passage.text)
+    parts = [sentence.text for sentence in sentences_by_shape(passage.text)]
     strips = [" ".join(parts[at : at + sentences]) for at in range(0, len(parts), sentences)]
     return [passage.model_copy(update={"text": strip}) for strip in strips]
 

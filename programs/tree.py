@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import Interpretation
 
 if TYPE_CHECKING:

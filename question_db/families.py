@@ -4,20 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.signatures import Passage
-
-
-def split_title(title: str) -> tuple[str, str]:
-    """Split a title into its name and the qualifier that follows in brackets, or behind a comma.
-
-    >>> split_title("Tower Bridge (London)"), split_title("Perth, Ontario")
-    (('Tower Bridge', 'London'), ('Perth', 'Ontario'))
-    """
-    match = re.fullmatch(r"(.+?)\s*\(([^()]*)\)\s*|(.+?), (.+)", title.strip())
-    if not match:
-        return title.strip(), ""
-    return (match[1], match[2]) if match[1] else (match[3], match[4])
 
 
 def shared_name(one: str, other: str) -> str:
@@ -38,7 +26,7 @@ def shared_name(one: str, other: str) -> str:
 
 def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     """Return, for the id of each passage, the name that it shares with the most others; else its own."""
-    names = {passage.pid: split_title(passage.title)[0] for passage in passages}
+    names = {passage.pid: split_title(passage.title, commas=True)[0] for passage in passages}
     counted = Counter(names.values())
     distinct = [name for name in counted if name]
     options: dict[str, set[str]] = {name: {name} for name in distinct}
@@ -69,7 +57,7 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     >>> without_qualifier("Who directed the 1953 film Titanic?", "Titanic (1953 film)", "Titanic")
     'Who directed Titanic?'
     """
-    name, qualifier = split_title(title)
+    name, qualifier = split_title(title, commas=True)
     text = question
     if qualifier:
         text = re.sub(rf"\s*\({re.escape(qualifier)}\)|, {re.escape(qualifier)}\b", "", text)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import Passage, PolyqaError
 
 from .journal import Append, appending, read_journal

@@ -6,7 +6,7 @@ from typing import Any
 import dspy
 
 from polyqa.embedded_models import SpanReader
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
 from polyqa.signatures.lenient import is_null
 

@@ -8,12 +8,13 @@ from hashlib import blake2b
 
 from polyqa.embedded_models import Encoder, SpanReader
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.exact_presence import exact_presence, normalize_answer
+from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.question_db import GeneratedQuestion
 from polyqa.signatures import Passage, PolyqaError
 
-from .families import base_names, split_title, without_qualifier
+from .families import base_names, without_qualifier
 
 ALIKE = 0.9
 _PLAIN_PER_AMBIGUOUS = 1.5
@@ -64,7 +65,7 @@ def training_questions(
             short = without_qualifier(one.question, corpus[pid].title, bases[pid])
             if short is None:
                 plain.append(reading)
-            elif sharing[bases[pid]] > 1 and split_title(corpus[pid].title)[1] and short == one.question:
+            elif sharing[bases[pid]] > 1 and split_title(corpus[pid].title, commas=True)[1] and short == one.question:
                 continue  # revision could not add the qualifier: neither a reading nor plain
             else:
                 families.setdefault(bases[pid], []).append((short, reading))
@@ -206,7 +207,7 @@ def _sentence(reading: Reading, passage: Passage) -> str:
     holding = [part for part in parts if exact_presence(reading.short_answers, part)]
     asked = set(normalize_answer(reading.question).split())
     text = max(holding or parts, key=lambda part: len(asked & set(normalize_answer(part).split())))
-    name, qualifier = split_title(passage.title)
+    name, qualifier = split_title(passage.title, commas=True)
     last = re.escape(name.split()[-1].lower()) if name else "it"
     opening = _PRONOUN.match(text) or re.match(rf"^(?:The|This) {last}\b", text)
     if opening and name:

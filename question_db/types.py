@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.text import normalize_answer
 
 
 class GeneratedQuestion(BaseModel):

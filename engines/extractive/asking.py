@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 
+from polyqa.metrics.text import split_title
+
 from .candidates import DATE
 from .clauses import Clause, clauses
 from .models import Models
 from .naming import named, stands_for_title, subject_for_question
 from .prompt import Prompt, PromptPassage, parse_passages
-from .rewriting import split_title
 from .text import Sentence, fits_kind, holds, sentences
 from .verbs import BASE_OF_PAST, PAST_OF_PARTICIPLE
 

@@ -2,8 +2,9 @@
 
 import re
 
+from polyqa.metrics.text import split_title
+
 from .prompt import PromptPassage
-from .rewriting import split_title
 from .text import STOPWORDS, normalize, sentences
 
 MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"

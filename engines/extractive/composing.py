@@ -5,13 +5,13 @@ import re
 from collections.abc import Sequence
 from statistics import mean
 
+from polyqa.metrics.text import split_title
 from polyqa.signatures import Interpretation
 from polyqa.signatures.lenient import parse_interpretations
 
 from .models import Models
 from .naming import stands_for_title
 from .prompt import Prompt, PromptPassage, parse_passages
-from .rewriting import split_title
 from .text import Sentence, content_words, holds, normalize, sentences
 from .thresholds import CHANCE
 from .tidying import tidy

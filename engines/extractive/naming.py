@@ -2,8 +2,9 @@
 
 import re
 
+from polyqa.metrics.text import split_title
+
 from .prompt import PromptPassage
-from .rewriting import split_title
 from .text import STOPWORDS, content_words, normalize, sentences
 
 _THING = re.compile(r"^(?:It|It's|Its)\b", re.M)

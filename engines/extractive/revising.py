@@ -2,10 +2,11 @@
 
 import re
 
+from polyqa.metrics.text import split_title
+
 from .models import Models
 from .naming import named, topic_nouns
 from .prompt import Prompt, parse_passages
-from .rewriting import split_title
 from .text import content_words, holds
 
 _PRONOUN = re.compile(r"\b(?:it|this)\b(?= (?:[a-z]+|\?)|\?)")

@@ -4,6 +4,8 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from polyqa.metrics.text import split_title
+
 from .text import STOPWORDS, content_words
 
 
@@ -60,12 +62,6 @@ def common_words(question: str, title: str) -> list[str]:
 
 def _stem(word: str) -> str:
     return re.sub(r"(?:'s|s)$", "", word.lower())
-
-
-def split_title(title: str) -> tuple[str, str]:
-    """Split ``Titanic (1953 film)`` into its name and its qualifier; the qualifier may be empty."""
-    match = re.fullmatch(r"(.*?)\s*\(([^()]*)\)\s*", title)
-    return (match[1], match[2]) if match else (title, "")
 
 
 def settle(question: str, title: str) -> str | None:

@@ -3,8 +3,8 @@
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
-from polyqa.programs.strips import split_sentences
 from polyqa.signatures import Grade, render_passages
 
 from .shown import Demo, Shown, cut, first_empty, held_readings
@@ -49,9 +49,9 @@ def drafts(question: Question, shown: Shown) -> list[Demo]:
     for number in sorted({number for _, number, _ in held}):
         own = [(reading, alias) for reading, at, alias in held if at == number]
         said = [
-            sentence
-            for sentence in split_sentences(" ".join(question.long_answers[:1]))
-            if any(exact_presence(reading.short_answers, sentence) for reading, _ in own)
+            sentence.text
+            for sentence in sentences_by_shape(" ".join(question.long_answers[:1]))
+            if any(exact_presence(reading.short_answers, sentence.text) for reading, _ in own)
         ]
         if said:
             readings = [{"question": reading.question, "answer": alias} for reading, alias in own]

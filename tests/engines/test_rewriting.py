@@ -12,7 +12,6 @@ from polyqa.engines.extractive.rewriting import (
     insertions,
     is_general,
     settle,
-    split_title,
 )
 
 VOCABULARY = ["when", "did", "the", "film", "titanic", "come", "out", "who", "won", "cup", "in", "1998"]
@@ -122,22 +121,6 @@ def test_a_demo_can_be_applied_to_its_own_question(demo: str, rewritten: str) ->
 )
 def test_is_general(added: str, question: str, general: bool) -> None:
     assert is_general(added, question) is general
-
-
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        ("Titanic (1953 film)", ("Titanic", "1953 film")),
-        ("Titanic  ( film ) ", ("Titanic", " film ")),
-        ("Titanic", ("Titanic", "")),
-        ("(500) Days of Summer", ("(500) Days of Summer", "")),
-        ("Live (Paris) (album)", ("Live (Paris)", "album")),
-        ("Titanic (film) soundtrack", ("Titanic (film) soundtrack", "")),
-    ],
-)
-def test_split_title(title: str, expected: tuple[str, str]) -> None:
-    name, qualifier = split_title(title)
-    assert (name, qualifier.strip()) == (expected[0], expected[1].strip())
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from harness import fields, scripted
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import sentences_by_shape
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import CRAG, JPR, RAC
-from polyqa.programs.strips import refine, split_sentences
+from polyqa.programs.strips import refine
 from polyqa.signatures import Grade, Passage, Support
 
 QUESTION = "When did Titanic come out?"
@@ -156,7 +157,7 @@ def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> No
     texts = {passage.pid: passage.text for passage in first}
     assert pids(result.passages) <= set(texts)
     for passage in result.passages:
-        kept, whole = split_sentences(passage.text), split_sentences(texts[passage.pid])
+        kept, whole = sentences_by_shape(passage.text), sentences_by_shape(texts[passage.pid])
         assert [sentence for sentence in whole if sentence in kept] == kept
     assert sum(len(passage.text) for passage in result.passages) < sum(map(len, texts.values()))
 
@@ -209,7 +210,7 @@ def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Pa
     assert "1812" in refined[0].text
     assert "2014" in refined[1].text
     assert refined[0].title == "Comet (ship)"
-    assert sum(len(split_sentences(passage.text)) for passage in refined) == 3
+    assert sum(len(sentences_by_shape(passage.text)) for passage in refined) == 3
     assert refine(parts[1], "When did Comet come out?", passages, keep=3, threshold=0.999) == []
 
 

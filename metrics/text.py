@@ -1,0 +1,136 @@
+"""Text, once for the whole house: normal forms of answers, whether a text holds one, words, sentences, titles."""
+
+import re
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]]*\s+(?=[\"“‘'(\[]*[A-Z0-9])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|vs|No|Vol|Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-Z])\.$"
+)
+_SHORT_NAME = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]|Mrs)\.$")
+_FUNCTION_WORDS = (
+    "a an and are as at be been being but by can could did do does for from had has have he her hers him his how i if "
+    "in into is it its itself me my no not of on or our she should so some such than that the their them then there "
+    "these they this those to us was we were what when where which while who whom whose why will with would you your"
+)
+STOPWORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+@lru_cache(maxsize=50_000)  # a passage is compared with many aliases
+def normalize_answer(text: str) -> str:
+    """Lower-case, drop ASCII punctuation and articles, squeeze white space (ASQA's rule; no Unicode NFD).
+
+    >>> normalize_answer("The U.S.A.")
+    'usa'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+@lru_cache(maxsize=50_000)
+def normalize_words(text: str) -> str:
+    """Return `normalize_answer` of a text, but drop only articles that are words between white space.
+
+    The two differ beside marks that are not ASCII: dashes, and accents of their own (Unicode NFD).
+
+    >>> normalize_words("The ancestor—a bacterium"), normalize_answer("The ancestor—a bacterium")
+    ('ancestor—a bacterium', 'ancestor— bacterium')
+    """
+    text = text.lower().translate(_PUNCTUATION)
+    return " ".join(word for word in text.split() if word not in ("a", "an", "the"))
+
+
+@lru_cache(maxsize=50_000)
+def without_marks(text: str) -> str:
+    """Lower-case, put a space for every mark, squeeze white space; articles stay.
+
+    >>> without_marks("The U.S.A.")
+    'the u s a'
+    """
+    return " ".join(re.sub(r"[^\w\s]", " ", text.lower()).split())
+
+
+def holds(text: str, answer: str, normal: Callable[[str], str] = normalize_words) -> bool:
+    """Return whether a text holds an answer, word for word in a normal form; an answer without words is never held.
+
+    >>> holds("It came out in April 1953.", "april 1953"), holds("It came out in 1953.", "195"), holds("A", "")
+    (True, False, False)
+    """
+    wanted = normal(answer)
+    return bool(wanted) and f" {wanted} " in f" {normal(text)} "
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as they are written."""
+    return _WORD.findall(text)
+
+
+def content_words(text: str) -> list[str]:
+    """Return the lower-cased words that carry meaning."""
+    return [word for word in (w.lower() for w in words(text)) if word not in STOPWORDS]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its place in its text (characters)."""
+
+    text: str
+    start: int
+    end: int
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split English prose into sentences; initials and usual abbreviations do not end one."""
+    return _split(text, _ABBREVIATION)
+
+
+def sentences_by_shape(text: str) -> list[Sentence]:
+    """Split English prose into sentences; initials and names of two letters ("Dr.", "Jo.") do not end one.
+
+    Unlike `sentences` it knows no abbreviations: "vs." and "e.g." before a capital do end one.
+
+    >>> [one.text for one in sentences_by_shape("J. R. Smith met Dr. Who. It was 1963! Then they left.")]
+    ['J. R. Smith met Dr. Who.', 'It was 1963!', 'Then they left.']
+    """
+    return _split(text, _SHORT_NAME)
+
+
+def _split(text: str, no_end: re.Pattern[str]) -> list[Sentence]:
+    found: list[Sentence] = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if no_end.search(text[start : match.start()]):
+            continue
+        found.append(Sentence(text[start : match.end()].strip(), start, match.end()))
+        start = match.end()
+    if text[start:].strip():
+        found.append(Sentence(text[start:].strip(), start, len(text)))
+    return found
+
+
+def sentence_at(text: str, position: int) -> Sentence:
+    """Return the sentence that holds a character position."""
+    parts = sentences(text)
+    return next((part for part in parts if part.start <= position < part.end), parts[-1])
+
+
+def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
+    """Split a title into its name and the qualifier that follows in brackets; the qualifier may be empty.
+
+    Parameters
+    ----------
+    commas
+        Whether what follows a comma is a qualifier, too.
+
+    >>> split_title("Titanic (1953 film)"), split_title("Perth, Ontario"), split_title("Perth, Ontario", commas=True)
+    (('Titanic', '1953 film'), ('Perth, Ontario', ''), ('Perth', 'Ontario'))
+    """
+    title = title.strip()
+    match = re.fullmatch(r"(.+?)\s*\(([^()]*)\)", title) or (re.fullmatch(r"(.+?), (.+)", title) if commas else None)
+    return (match[1], match[2]) if match else (title, "")
