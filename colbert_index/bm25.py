@@ -14,20 +14,6 @@ from polyqa.signatures import Passage
 _SETTINGS = {"stopwords": "english", "stemmer": "english"}
 
 
-def _tokenize(texts: list[str]) -> list[list[str]]:
-    import bm25s
-    import Stemmer
-
-    tokens: list[list[str]] = bm25s.tokenize(
-        texts,
-        stopwords=_SETTINGS["stopwords"],
-        stemmer=Stemmer.Stemmer(_SETTINGS["stemmer"]),
-        return_ids=False,
-        show_progress=False,
-    )
-    return tokens
-
-
 class BM25Retriever:
     """Ranks passages by BM25 of their title and text.
 
@@ -43,7 +29,7 @@ class BM25Retriever:
         if not passages:
             raise ValueError("BM25 needs at least one passage")
         self.passages = list(passages)
-        self._model = model if model is not None else _build(self.passages)
+        self._model = model if model is not None else _build([passage.indexed_text for passage in self.passages])
 
     def save(self, folder: Path) -> None:
         """Write the term statistics into ``folder`` (the passages are not written)."""
@@ -73,28 +59,51 @@ class BM25Retriever:
             raise ValueError(f"k must be at least 1, got {k}")
         if not queries:
             return []
-        positions, scores = self._model.retrieve(
-            _tokenize(list(queries)), k=min(k, len(self.passages)), show_progress=False
-        )
         return [
-            [
-                self.passages[int(position)].with_score(score)
-                for position, score in zip(row, values, strict=True)
-                if score > 0
-            ]
-            for row, values in zip(positions, scores, strict=True)
+            [self.passages[position].with_score(score) for position, score in row]
+            for row in _ranked(self._model, queries, min(k, len(self.passages)))
         ]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "BM25Retriever":
         return self
 
 
-def _build(passages: Sequence[Passage]) -> Any:
+def nearest_by_words(texts: Sequence[str], queries: Sequence[str], k: int) -> list[list[int]]:
+    """Return per query the positions of at most ``k`` texts that share a word with it, best first by BM25."""
+    if not texts or not queries:
+        return [[] for _ in queries]
+    return [[position for position, _ in row] for row in _ranked(_build(texts), queries, min(k, len(texts)))]
+
+
+def _build(texts: Sequence[str]) -> Any:
     import bm25s
 
     model = bm25s.BM25()
-    tokens = _tokenize([passage.indexed_text for passage in passages])
+    tokens = _tokenize(texts)
     if not any(tokens):  # nothing but stop words and signs: no query will find anything, but bm25s wants a term
         tokens = [["\0"] for _ in tokens]
     model.index(tokens, show_progress=False)
     return model
+
+
+def _ranked(model: Any, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+    """Return per query the positions and scores of the ``k`` best texts, without those that score nothing."""
+    positions, scores = model.retrieve(_tokenize(queries), k=k, show_progress=False)
+    return [
+        [(int(position), float(score)) for position, score in zip(row, values, strict=True) if score > 0]
+        for row, values in zip(positions, scores, strict=True)
+    ]
+
+
+def _tokenize(texts: Sequence[str]) -> list[list[str]]:
+    import bm25s
+    import Stemmer
+
+    tokens: list[list[str]] = bm25s.tokenize(
+        list(texts),
+        stopwords=_SETTINGS["stopwords"],
+        stemmer=Stemmer.Stemmer(_SETTINGS["stemmer"]),
+        return_ids=False,
+        show_progress=False,
+    )
+    return tokens

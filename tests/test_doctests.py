@@ -10,9 +10,7 @@ import polyqa
 
 _WITH_EXAMPLES = {
     "polyqa.embedded_models.batching",
-    "polyqa.training.scoring",
-    "polyqa.training.text",
-    "polyqa.training.twist",
+    "polyqa.training.unanswerable",
     "polyqa.metrics.agreement",
     "polyqa.metrics.alce",
     "polyqa.metrics.dr",

@@ -1,9 +1,5 @@
-"""What the training commands share: data, hard negatives, features, the loop, checkpoints.
+"""How the embedded models were made: trainers of the span reader and of the ColBERT checkpoint.
 
-Importing it loads no model. The commands are ``python -m polyqa.training.train_reader`` and
-``python -m polyqa.training.train_colbert``.
+Commands, each with ``--help``: ``python -m polyqa.training.train_reader``, ``… .train_colbert``, ``… .mix_readers`` and
+``… .reader_data``. Importing this package loads no model.
 """
-
-from .errors import TrainingError
-
-__all__ = ["TrainingError"]

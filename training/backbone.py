@@ -1,22 +1,23 @@
 """Where training starts from, and how a trained model is written down."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from polyqa.colbert_index.build import replacing
 from polyqa.embedded_models.compact import COMPACT_FILE, load_model, reader_path, write_compact
+from polyqa.embedded_models.encoder import EMBEDDED_ENCODER
 from polyqa.embedded_models.minilm import minilm_path
 from polyqa.embedded_models.reader import EMBEDDED_READER
+from polyqa.signatures import PolyqaError
 
-from .errors import TrainingError
-from .files import whole_folder
-
-EMBEDDED_BACKBONE = "all-MiniLM-L6-v2"
 _LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, below, the plain one
 
 
 def backbone_path(name: str) -> str:
     """Return what `load_model` loads for a name: an embedded model's folder, a path or a hub name."""
-    embedded = {EMBEDDED_BACKBONE: minilm_path, EMBEDDED_READER: reader_path}
+    embedded = {EMBEDDED_ENCODER: minilm_path, EMBEDDED_READER: reader_path}
     return str(embedded[name]()) if name in embedded else name
 
 
@@ -32,7 +33,7 @@ def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> A
 
     Raises
     ------
-    TrainingError
+    PolyqaError
         If there is no such model.
     """
     from transformers.utils import logging
@@ -42,7 +43,7 @@ def load_for_training(kind: Any, name: str, *, dropout: float, **more: Any) -> A
     try:
         model = load_model(kind, backbone_path(name), attn_implementation="eager", **more)
     except OSError as error:
-        raise TrainingError(f"There is no model {name}: give a folder, or a hub name that can be reached.") from error
+        raise PolyqaError(f"There is no model {name}: give a folder, or a hub name that can be reached.") from error
     finally:
         logging.set_verbosity(shown)
     model.float()
@@ -78,7 +79,7 @@ def freeze(model: Any, layers: int) -> None:
 
     Raises
     ------
-    TrainingError
+    PolyqaError
         If the model is not built as BERT is, or has not so many layers.
     """
     if not layers:
@@ -86,11 +87,11 @@ def freeze(model: Any, layers: int) -> None:
     base = model.base_model
     encoder = getattr(getattr(base, "encoder", None), "layer", None)
     if encoder is None or not hasattr(base, "embeddings"):
-        raise TrainingError(
+        raise PolyqaError(
             f"{type(model).__name__} has no embeddings and encoder.layer to freeze: leave that option out."
         )
     if layers > len(encoder):
-        raise TrainingError(f"The model has {len(encoder)} layers, not {layers}: freeze fewer.")
+        raise PolyqaError(f"The model has {len(encoder)} layers, not {layers}: freeze fewer.")
     for part in (base.embeddings, *encoder[:layers]):
         part.requires_grad_(False)
 
@@ -103,6 +104,15 @@ def fit_attention(model: Any, length: int) -> None:
         wanted = "eager" if length <= _LONGEST_EAGER else "sdpa"
         if model.config._attn_implementation != wanted:
             model.set_attn_implementation(wanted)
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Give an empty folder to fill, which then takes the target's place; after an error the target is as before."""
+    with replacing(target) as work:
+        yield work
+        for path in work.iterdir():
+            path.chmod(0o644)  # what safetensors writes nobody else may read
 
 
 def write_model(model: Any, tokenizer: Any, target: Path, *, small: bool = False) -> None:

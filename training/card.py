@@ -1,11 +1,14 @@
-"""Model cards: what a model is, what it was made of, how good it is, how to make it again."""
+"""Model cards: what a model is, what it was made of, how good it is, how to make it again, and the picture of that."""
 
+import json
 import shlex
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from polyqa.embedded_models.compact import COMPACT_FILE
+from polyqa.signatures import PolyqaError
 
 _LICENCE = (
     "Licence of the encoder: Apache-2.0. Training text: SQuAD, ASQA, AmbigNQ and Wikipedia, CC BY-SA; none of it is in "
@@ -53,8 +56,8 @@ def _threshold(report: dict[str, Any]) -> str:
     return "The null threshold is 0: nothing was held out to choose it on."
 
 
-def colbert_card(report: dict[str, Any], weights: Path, command: Sequence[str]) -> str:
-    """Return the card of a ColBERT checkpoint from the report of its training."""
+def colbert_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> str:
+    """Return the card of a ColBERT checkpoint from the report of its training and the folder that it filled."""
     rows = [
         (name, str(report[key]["questions"]), f"{report[key]['ac_at_5']:.1f}", f"{report[key]['mrecall_at_5']:.1f}")
         for name, key in (
@@ -68,7 +71,8 @@ def colbert_card(report: dict[str, Any], weights: Path, command: Sequence[str]) 
         "# ColBERT checkpoint",
         "",
         f"Late interaction from `{Path(report['settings']['init']).name}` by `polyqa.training.train_colbert`. What was "
-        f"trained is {_megabytes(weights)} MB in int8, a scale per row; the rest is in the encoder's own package.",
+        f"trained is {_megabytes(out / 'shipped' / COMPACT_FILE)} MB in int8, a scale per row; the rest is in the "
+        "encoder's own package.",
         "",
         *_table(("questions", "AC@5", "MRecall@5"), rows),
         "",
@@ -102,11 +106,11 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _making(report: dict[str, Any], command: Sequence[str]) -> list[str]:
-    recipe = report["recipe"]
+    made = report["schedule"]
     shown = " ".join(shlex.quote(_plain(part)) for part in command)
     return [
-        f"{recipe['epochs']} epochs, AdamW, peak learning rate {recipe['peak']:g}, warmup {recipe['warmup']:g}, seed "
-        f"{recipe['seed']}. Made again by:",
+        f"{made['epochs']} epochs, AdamW, peak learning rate {made['peak']:g}, warmup {made['warmup']:g}, seed "
+        f"{made['seed']}. Made again by:",
         "",
         "```sh",
         shown,
@@ -125,3 +129,32 @@ def _plain(argument: str) -> str:
 
 def _megabytes(path: Path) -> str:
     return f"{path.stat().st_size / 1e6:.1f}"
+
+
+def draw_curve(log: Path, target: Path, title: str) -> None:
+    """Draw loss and learning rate over the steps of a run's log as SVG (about 30 KB).
+
+    Raises
+    ------
+    PolyqaError
+        If the log has no line.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
+    if not rows:
+        raise PolyqaError(f"{log} has no line to draw: train first.")
+    steps, losses = [row["seen"] for row in rows], [row["loss"] for row in rows]
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(steps, losses, color="tab:blue", alpha=0.35, linewidth=1)
+    smooth = list(accumulate(losses, lambda mean, loss: 0.9 * mean + 0.1 * loss))
+    axes.plot(steps, smooth, color="tab:blue", linewidth=2)
+    axes.set(xlabel="step", ylabel="training loss", title=title)
+    rate = axes.twinx()
+    rate.plot(steps, [row["rate"] for row in rows], color="tab:orange", linewidth=1)
+    rate.set(ylabel="learning rate", ylim=(0, None))
+    # Without a date and with fixed ids the same log gives the same file.
+    with rc_context({"svg.hashsalt": "polyqa"}):
+        figure.savefig(target, format="svg", metadata={"Date": None})

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.colbert_index.bm25 import nearest_by_words
+from polyqa.metrics.answer_coverage import answer_coverage
+from polyqa.metrics.answer_match import has_answer
+from polyqa.metrics.mrecall import mrecall
+
 from .late_interaction import LateInteraction, maxsim
-from .lexical import Lexical
 from .questions import Asked
-from .text import holds_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Shares in percent: answers that the first five hold, and MRecall@5 (all answers, or five of them)."""
+    """Means in percent over ambiguous questions, see `answer_coverage` and `mrecall`."""
 
     questions: int
     ac_at_5: float
@@ -31,32 +34,26 @@ class Coverage:
 
 
 def make_pools(
-    wanted: Sequence[Asked],
-    asked: Sequence[Asked],
-    near: NDArray[np.int64],
-    passages: Sequence[str],
-    *,
-    depth: int = 50,
+    asked: Sequence[Asked], near: NDArray[np.int64], passages: Sequence[str], *, depth: int = 50
 ) -> list[Pool]:
     """Return for each ambiguous question what is near by meaning or by words.
 
     Parameters
     ----------
-    wanted
-        Some of ``asked``; readings (one answer) are passed over.
+    asked
+        Questions; readings (one answer) are passed over.
     near
-        Per question of ``asked`` the nearest passages' positions.
+        Per question the nearest passages' positions.
 
     Answers that no passage of the pool holds are left out: no ranking finds them.
     """
-    place = {id(one): position for position, one in enumerate(asked)}
-    ambiguous = [one for one in wanted if len(one.answers) > 1]
-    lexical = Lexical(passages).search([one.question for one in ambiguous], depth)
+    ambiguous = [(one, own) for one, own in zip(asked, near, strict=True) if len(one.answers) > 1]
+    lexical = nearest_by_words(passages, [one.question for one, _ in ambiguous], depth)
     pools = []
-    for one, by_words in zip(ambiguous, lexical, strict=True):
-        chosen = dict.fromkeys([*near[place[id(one)]][:depth].tolist(), *by_words])
+    for (one, by_meaning), by_words in zip(ambiguous, lexical, strict=True):
+        chosen = dict.fromkeys([*by_meaning[:depth].tolist(), *by_words])
         texts = tuple(passages[position] for position in chosen)
-        answers = tuple(group for group in one.answers if any(holds_answer(group, text) for text in texts))
+        answers = tuple(group for group in one.answers if any(has_answer(group, text) for text in texts))
         if answers:
             pools.append(Pool(one.question, answers, texts))
     return pools
@@ -64,15 +61,13 @@ def make_pools(
 
 def measure(model: LateInteraction, pools: Sequence[Pool], batch_size: int = 32) -> Coverage:
     """Return the coverage of the five best passages of each pool."""
-    ranked = rank(model, pools, batch_size)
-    shares, whole = [], []
-    for pool, order in zip(pools, ranked, strict=True):
-        first = [pool.passages[position] for position in order[:5]]
-        covered = sum(any(holds_answer(group, text) for text in first) for group in pool.answers)
-        shares.append(covered / len(pool.answers))
-        whole.append(covered >= min(5, len(pool.answers)))
+    ranked = [
+        (pool.answers, [pool.passages[position] for position in order])
+        for pool, order in zip(pools, rank(model, pools, batch_size), strict=True)
+    ]
     count = max(1, len(pools))
-    return Coverage(len(pools), 100 * sum(shares) / count, 100 * sum(whole) / count)
+    covered, whole = (sum(metric(*one, 5) for one in ranked) for metric in (answer_coverage, mrecall))
+    return Coverage(len(pools), 100 * covered / count, 100 * whole / count)
 
 
 def rank(model: LateInteraction, pools: Sequence[Pool], batch_size: int = 32) -> list[list[int]]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyqa.embedded_models.reader import encode_windows
+
 from .squad import Example
 
 _LENGTH_STEP = 32  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
@@ -30,18 +32,8 @@ def make_features(examples: Sequence[Example], tokenizer: Any, *, max_length: in
     max_length, stride
         Tokens per window, and tokens that neighbours share.
     """
-    # The question must leave room for the context, or the tokenizer cannot cut windows.
-    most = max_length - 2 * stride if max_length > 2 * stride else max_length // 2
-    questions = [_cut(example.question, tokenizer, most) for example in examples]
-    encoded = tokenizer(
-        questions,
-        [example.context for example in examples],
-        truncation="only_second",
-        max_length=max_length,
-        stride=stride,
-        return_overflowing_tokens=True,
-        return_offsets_mapping=True,
-    )
+    pairs = [(example.question, example.context) for example in examples]
+    encoded = encode_windows(tokenizer, pairs, max_length=max_length, stride=stride)
     features = []
     for row, owner in enumerate(encoded["overflow_to_sample_mapping"]):
         ids = encoded["input_ids"][row]
@@ -49,13 +41,6 @@ def make_features(examples: Sequence[Example], tokenizer: Any, *, max_length: in
         begin, end = _labels(examples[owner], encoded["offset_mapping"][row], encoded.sequence_ids(row))
         features.append(Feature(tuple(ids), tuple(types), begin, end))
     return features
-
-
-def _cut(question: str, tokenizer: Any, most: int) -> str:
-    if len(question) <= most:  # a token has at least one character
-        return question
-    offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    return question[: offsets[most - 1][1]] if len(offsets) > most else question
 
 
 def _labels(example: Example, offsets: Sequence[tuple[int, int]], parts: Sequence[int | None]) -> tuple[int, int]:
@@ -73,7 +58,7 @@ def _labels(example: Example, offsets: Sequence[tuple[int, int]], parts: Sequenc
 def bucketed(lengths: Sequence[int], batch_size: int, chance: random.Random) -> list[list[int]]:
     """Return batches of positions: alike in length within a batch, in random order among batches.
 
-    Within a step of 32 tokens the order is drawn anew, so that batches differ between epochs.
+    Within a step of 32 tokens the order is drawn, so that batches differ between epochs.
     """
     order = sorted(range(len(lengths)), key=lambda position: (-(-lengths[position] // _LENGTH_STEP), chance.random()))
     batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.embedded_models.compact import compact, restore, write_compact
+from polyqa.embedded_models.encoder import EMBEDDED_ENCODER
+from polyqa.signatures import PolyqaError
 
-from .backbone import EMBEDDED_BACKBONE, backbone_path, load_for_training
-from .errors import TrainingError
-from .files import whole_folder
+from .backbone import backbone_path, load_for_training, whole_folder
 
 _LENGTH_STEP = 16  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
 
@@ -74,7 +74,7 @@ class LateInteraction:
 
     def __init__(
         self,
-        init: str = EMBEDDED_BACKBONE,
+        init: str = EMBEDDED_ENCODER,
         markers: Markers | None = None,
         *,
         dropout: float = 0.0,
@@ -85,8 +85,8 @@ class LateInteraction:
 
         folder = Path(backbone_path(init))
         saved = folder / "artifact.metadata"
-        if init != EMBEDDED_BACKBONE and not saved.is_file():
-            raise TrainingError(f"{folder} is no ColBERT checkpoint: it has no artifact.metadata. Give another --init.")
+        if init != EMBEDDED_ENCODER and not saved.is_file():
+            raise PolyqaError(f"{folder} is no ColBERT checkpoint: it has no artifact.metadata. Give another --init.")
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.markers = _saved_markers(saved, self.tokenizer) if saved.is_file() else markers or Markers()
         bert = load_for_training(BertModel, init, dropout=dropout)

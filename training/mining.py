@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexical import Lexical
+from polyqa.colbert_index.bm25 import nearest_by_words
+from polyqa.engines.extractive.text import content_words
+from polyqa.metrics.answer_match import has_answer
+from polyqa.metrics.text import normalize_answer
+
 from .questions import Asked
 from .squad import Example
-from .text import content_words, holds_answer, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,10 @@ class Query:
 
 def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Return the ``k`` rows of ``vectors`` nearest to each query by dot product, best first."""
-    found = []
-    for begin in range(0, len(queries), 512):
-        scores = queries[begin : begin + 512] @ vectors.T
-        top = np.argpartition(-scores, min(k, scores.shape[1] - 1), axis=1)[:, :k]
-        order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1)
-        found.append(np.take_along_axis(top, order, axis=1))
-    return np.concatenate(found) if found else np.zeros((0, k), dtype=np.int64)
+    import faiss
+
+    _, found = faiss.knn(queries, vectors, min(k, len(vectors)), metric=faiss.METRIC_INNER_PRODUCT)
+    return np.asarray(found)
 
 
 def mine_questions(
@@ -68,7 +69,7 @@ def mine_questions(
     aliases: dict[str, tuple[str, ...]] = {}
     for asked in questions:
         aliases[asked.root] = (*aliases.get(asked.root, ()), *asked.aliases)
-    lexical = Lexical(passages).search([asked.question for asked in questions], depth)
+    lexical = nearest_by_words(passages, [asked.question for asked in questions], depth)
     found = []
     for asked, by_words, by_meaning in zip(questions, lexical, near, strict=True):
         own = [alias for alias in asked.aliases if _telling(alias)]
@@ -79,8 +80,8 @@ def mine_questions(
             for rank, position in enumerate(ranking):
                 ranks[position] = ranks.get(position, 0.0) + 1 / (20 + rank)
         order = sorted(ranks, key=lambda position: -ranks[position])
-        positives = [p for p in order[:depth] if holds_answer(own, passages[p]) and _shares(asked, passages[p])]
-        negatives = [p for p in order if not holds_answer(aliases[asked.root], passages[p])]
+        positives = [p for p in order[:depth] if has_answer(own, passages[p]) and _shares(asked, passages[p])]
+        negatives = [p for p in order if not has_answer(aliases[asked.root], passages[p])]
         if positives and negatives:
             found.append(
                 Query(
@@ -104,10 +105,10 @@ def mine_paragraphs(examples: Iterable[Example], *, most: int = 8) -> list[Query
     found = []
     for example in answerable:
         own = texts[example.article, example.context]
-        asked = content_words(example.question)
+        asked = stems(example.question)
         others = [text for text in of_article[example.article] if text != own]
-        others.sort(key=lambda text: -len(asked & content_words(text)))
-        negatives = [text for text in others[: 3 * most] if not holds_answer(example.texts, text)]
+        others.sort(key=lambda text: -len(asked & stems(text)))
+        negatives = [text for text in others[: 3 * most] if not has_answer(example.texts, text)]
         found.append(Query(example.question, (own,), tuple(negatives[:most]), example.texts, "paragraphs"))
     return found
 
@@ -115,7 +116,7 @@ def mine_paragraphs(examples: Iterable[Example], *, most: int = 8) -> list[Query
 def mine_pairs(pairs: Sequence[tuple[str, str]], *, most: int = 4) -> list[Query]:
     """Pair questions with their sentence; sentences with the question's words are negatives."""
     texts = list(dict.fromkeys(text for _, text in pairs))
-    near = Lexical(texts).search([question for question, _ in pairs], most + 1)
+    near = nearest_by_words(texts, [question for question, _ in pairs], most + 1)
     return [
         Query(question, (text,), tuple(texts[hit] for hit in hits if texts[hit] != text)[:most], (), "pairs")
         for (question, text), hits in zip(pairs, near, strict=True)
@@ -123,10 +124,16 @@ def mine_pairs(pairs: Sequence[tuple[str, str]], *, most: int = 4) -> list[Query
 
 
 def _telling(alias: str) -> bool:
-    own = words(alias)
-    return len("".join(own)) > 2 and own not in {("yes",), ("none",), ("the",)}
+    own = normalize_answer(alias)
+    return len(own.replace(" ", "")) > 2 and own not in ("yes", "none")
 
 
 def _shares(asked: Asked, passage: str) -> bool:
-    wanted = content_words(asked.question)
-    return len(wanted & content_words(passage)) >= min(2, len(wanted))
+    wanted = stems(asked.question)
+    return len(wanted & stems(passage)) >= min(2, len(wanted))
+
+
+@lru_cache(maxsize=100_000)
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings, six letters each, of the words that carry meaning."""
+    return frozenset(word[:6] for word in content_words(text))

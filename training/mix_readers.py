@@ -14,12 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from polyqa.embedded_models.compact import encoder_weights
+from polyqa.signatures import PolyqaError
 
+from . import commands
 from .backbone import load_for_training
-from .errors import TrainingError
-from .files import write_text
 from .squad import read_squad, split_by_article
-from .train_reader import write_and_measure
+from .train_reader import Data, write_and_measure
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any], share: float) -> dict[str, Any]:
@@ -27,13 +27,13 @@ def mixed(first: Mapping[str, Any], second: Mapping[str, Any], share: float) -> 
 
     Raises
     ------
-    TrainingError
+    PolyqaError
         If these are no weights of one architecture, or not of the encoder's.
     """
     own = {name: weight for name, weight in encoder_weights().items() if ".word_embeddings." in name}
     shapes = [{name: tuple(weight.shape) for name, weight in model.items()} for model in (first, second)]
     if shapes[0] != shapes[1] or any(shapes[0].get(name) != tuple(weight.shape) for name, weight in own.items()):
-        raise TrainingError("The two readers, and the sentence encoder, must have the same layers.")
+        raise PolyqaError("The two readers, and the sentence encoder, must have the same layers.")
     average = {name: share * first[name].float() + (1 - share) * second[name].float() for name in first}
     return average | {name: weight.float() for name, weight in own.items()}
 
@@ -47,11 +47,9 @@ def main(
         list[Path] | None,
         typer.Option("--train", help="What both were trained on, the same articles held out."),
     ] = None,
-    eval_files: Annotated[
-        list[Path] | None, typer.Option("--eval", help="SQuAD 2.0 file to report on; repeat for more.")
-    ] = None,
-    calibration: Annotated[float, typer.Option(help="As for train_reader.")] = 0.015,
-    seed: Annotated[int, typer.Option(help="As for train_reader.")] = 0,
+    eval_files: commands.EvalFiles = None,
+    calibration: commands.Calibration = Data.calibration,
+    seed: commands.Seed = 0,
 ) -> None:
     """Average two readers, write and measure the result.
 
@@ -60,21 +58,17 @@ def main(
     """
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-    try:
-        models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
-        models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
-        every = [example for path in train_files or () for example in read_squad(path)]
-        evaluated = [example for path in eval_files or () for example in read_squad(path)]
-        _, held = split_by_article(every, calibration, seed) if every else ([], [])
-    except TrainingError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from error
+    models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
+    models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
+    every = [example for path in train_files or () for example in read_squad(path)]
+    evaluated = [example for path in eval_files or () for example in read_squad(path)]
+    _, held = split_by_article(every, calibration, seed)
     settings = {"first": Path(first).name, "second": Path(second).name, "share": share}
     tokenizer = AutoTokenizer.from_pretrained(second)
     report = {"settings": settings} | write_and_measure(models[1], tokenizer, out, held, evaluated)
-    write_text(out / "report.json", json.dumps(report, indent=2) + "\n")
+    commands.write_report(report, out)
     typer.echo(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    commands.run_command(lambda: typer.run(main))

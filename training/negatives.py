@@ -4,10 +4,12 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from .lexical import Lexical
+from polyqa.colbert_index.bm25 import nearest_by_words
+from polyqa.engines.extractive.text import sentences
+from polyqa.metrics.answer_match import has_answer
+
 from .squad import Example
-from .text import holds_answer, sentences
-from .twist import twist
+from .unanswerable import twist
 
 KINDS = ("article", "lexical", "removed", "twisted")
 
@@ -27,7 +29,7 @@ class NegativeMiner:
     ``article``: another paragraph of the same article, one of the nearest by BM25. ``lexical``: a
     paragraph of another article or a corpus passage with words of the question. ``removed``: the
     paragraph without the sentences that hold the answer. ``twisted``: the paragraph under a changed
-    question (see `twist`). None of the first three holds an answer's text.
+    question (see `unanswerable.twist`). None of the first three holds an answer's text.
 
     Parameters
     ----------
@@ -43,8 +45,8 @@ class NegativeMiner:
         own = (Context(example.context, example.article, example.title) for example in examples)
         self._contexts = list(dict.fromkeys([*own, *corpus]))
         answerable = [example for example in examples if example.answers]
-        index = Lexical([f"{context.title} {context.text}" for context in self._contexts])
-        hits = index.search([example.question for example in answerable], depth)
+        texts = [f"{context.title} {context.text}" for context in self._contexts]
+        hits = nearest_by_words(texts, [example.question for example in answerable], depth)
         self._hits = dict(zip(answerable, hits, strict=True))
         self._of_article: dict[str, list[int]] = {}
         for position, context in enumerate(self._contexts):
@@ -79,20 +81,15 @@ class NegativeMiner:
     def _first_without(self, example: Example, positions: Iterable[int]) -> Example | None:
         for position in positions:
             context = self._contexts[position]
-            if context.text != example.context and not holds_answer(example.texts, f"{context.title} {context.text}"):
+            if context.text != example.context and not has_answer(example.texts, f"{context.title} {context.text}"):
                 return replace(example, context=context.text, article=context.article, title=context.title, answers=())
         return None
 
 
 def _removed(example: Example, chance: random.Random) -> Example | None:
-    kept = [
-        example.context[a:b]
-        for a, b in sentences(example.context)
-        if not holds_answer(example.texts, example.context[a:b])
-    ]
-    left = " ".join(kept)
+    left = " ".join(one.text for one in sentences(example.context) if not has_answer(example.texts, one.text))
     # Less than a third left says by its length alone that something is missing.
-    if len(left) < max(60, len(example.context) / 3) or holds_answer(example.texts, left):
+    if len(left) < max(60, len(example.context) / 3) or has_answer(example.texts, left):
         return None
     return replace(example, context=left, answers=())
 

@@ -1,14 +1,18 @@
-"""Open questions with their answers (ASQA, AmbigNQ), and keeping those that are measured on out of training."""
+"""Open questions with their answers, and keeping those that are measured on out of training."""
 
-import json
-from collections.abc import Iterable, Iterator
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from .errors import TrainingError
-from .files import read_lines
-from .text import words
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.loading.files import read_file
+from polyqa.evaluation.loading.record import excerpt, problem
+from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.gold import Question
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +27,12 @@ class Asked:
         One group of aliases per answer; a question that has one reading has one group.
     long_answer
         A long answer to the whole item, or ``""``.
-    source
-        Where the item says that it is from, or ``""``.
     """
 
     root: str
     question: str
     answers: tuple[tuple[str, ...], ...]
     long_answer: str = ""
-    source: str = ""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -39,70 +40,77 @@ class Asked:
         return tuple(dict.fromkeys(alias for group in self.answers for alias in group))
 
 
-def read_questions(path: Path) -> list[Asked]:
-    """Return the ambiguous questions of a file and each of their readings.
+def read_questions(files: Iterable[Path], held_out: Iterable[Path] = ()) -> list[Asked]:
+    """Return the ambiguous questions of some files and each of their readings.
 
     Parameters
     ----------
-    path
-        ASQA (``.jsonl`` with a line per item, or the official ``.json``) or AmbigNQ (``.json``).
+    files
+        ASQA, AmbigNQ, or what else `load_questions` reads.
+    held_out
+        Files of questions that are measured on: items that share an id or a question's words with one are left out.
 
     Raises
     ------
-    TrainingError
-        If the file is none of these.
+    PolyqaError
+        If a file is none of these.
     """
-    if path.suffix == ".jsonl":
-        items: Iterable[dict[str, Any]] = read_lines(path, "id", "ambiguous_question", "qa_pairs")
-        return [asked for item in items for asked in _of_asqa(str(item["id"]), item)]
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(data, list):
-            return [asked for item in data for asked in _of_ambignq(item)]
-        return [asked for split in data.values() for key, item in split.items() for asked in _of_asqa(str(key), item)]
-    except FileNotFoundError as error:
-        raise TrainingError(f"There is no file {path}. Give ASQA's or AmbigNQ's file of questions.") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TrainingError(
-            f"{path} is neither ASQA's nor AmbigNQ's format ({type(error).__name__}: {error})."
-        ) from error
+    asked, held = (
+        [one for path in paths for question in load_questions(path) for one in _asked(question)]
+        for paths in (files, held_out)
+    )
+    return without_held_out(asked, held)
 
 
-def _of_asqa(root: str, item: dict[str, Any]) -> Iterator[Asked]:
-    pairs = [(pair["question"], tuple(pair["short_answers"])) for pair in item["qa_pairs"]]
-    long = item.get("long_answer") or ""
-    source = item.get("source") or ""
-    yield Asked(root, item["ambiguous_question"], tuple(answers for _, answers in pairs), long, source)
-    for question, answers in pairs:
-        yield Asked(root, question, (answers,), long, source)
-
-
-def _of_ambignq(item: dict[str, Any]) -> Iterator[Asked]:
-    root = str(item["id"])
-    groups: list[tuple[str, ...]] = []
-    for annotation in item["annotations"]:
-        if annotation["type"] == "singleAnswer":
-            groups.append(tuple(annotation["answer"]))
-        else:
-            for pair in annotation["qaPairs"]:
-                groups.append(tuple(pair["answer"]))
-                yield Asked(root, pair["question"], (tuple(pair["answer"]),))
-    yield Asked(root, item["question"], tuple(dict.fromkeys(groups)))
+def _asked(question: Question) -> list[Asked]:
+    readings = [reading for annotation in question.annotations for reading in annotation]
+    long = next(iter(question.long_answers), "")
+    groups = tuple(dict.fromkeys(reading.short_answers for reading in readings))
+    # An annotator who found one reading answers the question as it was asked.
+    own = [Asked(question.id, one.question, (one.short_answers,), long) for one in readings]
+    return [
+        Asked(question.id, question.question, groups, long),
+        *(one for one in own if one.question != question.question),
+    ]
 
 
 def without_held_out(questions: Iterable[Asked], held_out: Iterable[Asked]) -> list[Asked]:
     """Return the questions of items that share no id and no question's words with a held-out one."""
-    held = list(held_out)
+    held, kept = list(held_out), list(questions)
+    texts = {normalize_answer(asked.question) for asked in held}
     roots = {asked.root for asked in held}
-    texts = {words(asked.question) for asked in held}
-    kept = list(questions)
-    roots |= {asked.root for asked in kept if words(asked.question) in texts}
+    roots |= {asked.root for asked in kept if normalize_answer(asked.question) in texts}
     return [asked for asked in kept if asked.root not in roots]
 
 
 def without_repeats(questions: Iterable[Asked]) -> list[Asked]:
     """Return the questions, of equal ones of an item the first: ASQA's items are AmbigNQ's again."""
-    seen: dict[tuple[str, tuple[str, ...]], Asked] = {}
+    seen: dict[tuple[str, str], Asked] = {}
     for asked in questions:
-        seen.setdefault((asked.root, words(asked.question)), asked)
+        seen.setdefault((asked.root, normalize_answer(asked.question)), asked)
     return list(seen.values())
+
+
+def drawn(items: Sequence[Item], most: int | None, seed: int) -> list[Item]:
+    """Return at most so many of the items, in their order."""
+    if most is None or most >= len(items):
+        return list(items)
+    return [items[place] for place in sorted(random.Random(seed).sample(range(len(items)), most))]
+
+
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Return questions with the sentence that answers each, from JSONL with ``question`` and ``passage``.
+
+    Raises
+    ------
+    PolyqaError
+        If the file cannot be read, or a record lacks one of the two.
+    """
+    pairs = []
+    for record in read_file(path):
+        match record.value:
+            case {"question": str(question), "passage": str(passage)} if question.strip() and passage.strip():
+                pairs.append((question.strip(), passage))
+            case other:
+                raise problem(record.where, "a pair needs a question and a passage", excerpt(other))
+    return pairs

@@ -8,19 +8,21 @@ changed so that their paragraph does not answer them.
 """
 
 import random
-import sys
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .errors import TrainingError
-from .files import read_lines
-from .lexical import Lexical
-from .questions import Asked, read_questions, without_held_out
+from polyqa.colbert_index.bm25 import nearest_by_words
+from polyqa.embedded_models.reader import EMBEDDED_READER, Reader
+from polyqa.engines.extractive.text import sentence_at
+
+from . import commands
+from .mining import stems
+from .questions import Asked, drawn, read_pairs, read_questions
 from .squad import Example, read_squad, write_squad
-from .text import best_place
 from .unanswerable import repeated, twisted_examples
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
@@ -53,7 +55,7 @@ def over_sentences(
     """
     chance = random.Random(seed)
     texts = list(dict.fromkeys(sentence for _, sentence in pairs))
-    near = Lexical(texts).search([question for question, _ in pairs], 6)
+    near = nearest_by_words(texts, [question for question, _ in pairs], 6)
     examples = []
     for number, ((question, sentence), place, hits) in enumerate(zip(pairs, marked, near, strict=True)):
         if place is None:
@@ -69,25 +71,33 @@ def over_sentences(
     return examples
 
 
-def drawn(examples: Sequence[Example], most: int | None, seed: int) -> list[Example]:
-    """Return at most so many of the examples, in their order."""
-    if most is None or most >= len(examples):
-        return list(examples)
-    return [examples[place] for place in sorted(random.Random(seed).sample(range(len(examples)), most))]
+def best_place(question: str, answers: Sequence[str], text: str) -> tuple[int, str] | None:
+    """Return the answer's occurrence whose sentence shares most with the question.
+
+    Returns
+    -------
+    (first character, answer as it stands in the text), or None
+        The earliest of equals; the first alias that stands in the text at all, as whole words whatever the case.
+    """
+    asked = stems(question)
+    for answer in filter(str.strip, answers):
+        found = list(re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE))
+        if found:
+            best = max(found, key=lambda match: len(asked & stems(sentence_at(text, match.start()).text)))
+            return best.start(), best.group()
+    return None
 
 
 @app.command("long-answers")
 def long_answers(
     questions: Annotated[list[Path], typer.Option("--questions", help="ASQA training file; repeat for more.")],
-    held_out: Annotated[list[Path], typer.Option("--held-out", help="Questions to keep out; repeat for more.")],
-    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
-    most: Annotated[int | None, typer.Option(help="At most so many questions, drawn.")] = None,
-    seed: Annotated[int, typer.Option(help="For the draw.")] = 0,
+    held_out: commands.HeldOut,
+    out: commands.SquadOut,
+    most: commands.Most = None,
+    seed: commands.Seed = 0,
 ) -> None:
     """Readings over the long answer to their ambiguous question."""
-    held = [asked for path in held_out for asked in read_questions(path)]
-    kept = without_held_out([asked for path in questions for asked in read_questions(path)], held)
-    examples = drawn(over_long_answers(kept), most, seed)
+    examples = drawn(over_long_answers(read_questions(questions, held_out)), most, seed)
     write_squad(examples, out)
     typer.echo(f"{len(examples)} questions over long answers → {out}")
 
@@ -95,17 +105,15 @@ def long_answers(
 @app.command("pairs")
 def sentence_pairs(
     pairs: Annotated[Path, typer.Option(help="JSONL with question and passage (the answering sentence).")],
-    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
-    reader: Annotated[str | None, typer.Option(help="Reader that marks the answers; default: the shipped one.")] = None,
+    out: commands.SquadOut,
+    reader: Annotated[str, typer.Option(help="Reader that marks the answers.")] = EMBEDDED_READER,
     share: Annotated[float, typer.Option(help="Share of the pairs that is kept, the surest first.")] = 0.7,
-    most: Annotated[int | None, typer.Option(help="At most so many questions, drawn.")] = None,
-    seed: Annotated[int, typer.Option(help="For the order of the sentences and the draw.")] = 0,
+    most: commands.Most = None,
+    seed: commands.Seed = 0,
 ) -> None:
     """Questions over their answering sentence, marked by a reader."""
-    from polyqa.embedded_models.reader import EMBEDDED_READER, Reader
-
-    found = [(row["question"].strip(), row["passage"]) for row in read_lines(pairs, "question", "passage")]
-    readings = Reader(reader or EMBEDDED_READER, precision="auto").read(found, keep=2)
+    found = read_pairs(pairs)
+    readings = Reader(reader, precision="auto").read(found, keep=2)
     # The lead of the best span over the next, not its score: long questions score low everywhere.
     leads = [
         (own.spans[0].score - own.spans[1].score if len(own.spans) > 1 else 0.0) if own.spans else float("-inf")
@@ -124,14 +132,14 @@ def sentence_pairs(
 @app.command("unanswerable")
 def unanswerable(
     questions: Annotated[list[Path], typer.Option("--questions", help="SQuAD 2.0 training file; repeat for more.")],
-    out: Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")],
+    out: commands.SquadOut,
     share: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of the answerable questions that is tried.")
     ] = 0.6,
     copies: Annotated[
         int, typer.Option(min=0, help="How often the unanswerable questions that people wrote go into the file, too.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    seed: commands.Seed = 0,
 ) -> None:
     """Answerable questions with a name, year or word exchanged, so that their paragraph holds no answer."""
     found = [example for path in questions for example in read_squad(path)]
@@ -141,14 +149,5 @@ def unanswerable(
     typer.echo(f"{len(made)} changed questions and {len(again)} copies of people's → {out}")
 
 
-def main() -> None:
-    """Run the command line; a user's mistake is one line and exit code 2."""
-    try:
-        app()
-    except TrainingError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    commands.run_command(app)

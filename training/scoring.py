@@ -1,44 +1,15 @@
-"""Exact match and F1 of SQuAD 2.0, and the choice of the null threshold."""
+"""Exact match and F1 of SQuAD 2.0 over a set of readings, and the choice of the null threshold."""
 
-import re
-import string
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from statistics import fmean
 
 from polyqa.embedded_models.spans import Reading
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.token_f1 import token_f1
 
 from .squad import Example
-
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
-def _normal(text: str) -> list[str]:
-    return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
-
-
-def f1(prediction: str, answers: Sequence[str]) -> float:
-    """Return SQuAD's token F1, the best over the answers; no answer is matched by ``""`` alone.
-
-    >>> f1("the Eiffel Tower", ["Eiffel Tower"]), f1("", []), f1("Paris", [])
-    (1.0, 1.0, 0.0)
-    """
-    found = _normal(prediction)
-    return max((_overlap(found, _normal(answer)) for answer in answers or [""]), default=0.0)
-
-
-def exact(prediction: str, answers: Sequence[str]) -> float:
-    """Return whether the prediction is one of the answers after SQuAD's normalisation, as 0 or 1."""
-    return float(any(_normal(prediction) == _normal(answer) for answer in answers or [""]))
-
-
-def _overlap(found: list[str], gold: list[str]) -> float:
-    if not found or not gold:
-        return float(found == gold)
-    common = (Counter(found) & Counter(gold)).total()
-    return 2 * common / (len(found) + len(gold))
 
 
 @dataclass(frozen=True)
@@ -55,7 +26,7 @@ class Scores:
         Null threshold of the figures below: the answer is ``""`` iff null − best > threshold. Their mean where
         each article has its own (`crossed_score`).
     overall_em, overall_f1
-        Of all questions.
+        Of all questions; where there is no answer, ``""`` is the right one.
     kept_f1
         Of the answerable ones, null allowed.
     null_accuracy
@@ -95,21 +66,21 @@ def crossed_score(examples: Sequence[Example], readings: Sequence[Reading]) -> S
 def _scores(
     examples: Sequence[Example], readings: Sequence[Reading], thresholds: Sequence[float], shown: float
 ) -> Scores:
-    gold = [example.texts for example in examples]
+    gold = [example.texts or ("",) for example in examples]
     forced = [reading.spans[0].text if reading.spans else "" for reading in readings]
     given = [reading.answer(threshold) for reading, threshold in zip(readings, thresholds, strict=True)]
-    has = [bool(answers) for answers in gold]
-    kept = [f1(text, answers) for text, answers in zip(given, gold, strict=True)]
+    has = [bool(example.texts) for example in examples]
+    kept = list(map(token_f1, given, gold))
     return Scores(
         questions=len(gold),
         without_answer=has.count(False),
-        answerable_em=_percent([exact(t, a) for t, a in zip(forced, gold, strict=True) if a]),
-        answerable_f1=_percent([f1(t, a) for t, a in zip(forced, gold, strict=True) if a]),
+        answerable_em=_percent(map(exact_match, forced, gold), has),
+        answerable_f1=_percent(map(token_f1, forced, gold), has),
         threshold=shown,
-        overall_em=_percent([exact(t, a) for t, a in zip(given, gold, strict=True)]),
+        overall_em=_percent(map(exact_match, given, gold)),
         overall_f1=_percent(kept),
-        kept_f1=_percent([value for value, answerable in zip(kept, has, strict=True) if answerable]),
-        null_accuracy=_percent([value for value, answerable in zip(kept, has, strict=True) if not answerable]),
+        kept_f1=_percent(kept, has),
+        null_accuracy=_percent(kept, [not answerable for answerable in has]),
     )
 
 
@@ -127,7 +98,7 @@ def best_threshold(examples: Sequence[Example], readings: Sequence[Reading]) -> 
         if not reading.spans:
             continue
         if example.texts:
-            gains.append((-reading.margin, f1(reading.spans[0].text, example.texts) / has.count(True)))
+            gains.append((-reading.margin, token_f1(reading.spans[0].text, example.texts) / has.count(True)))
         else:
             gains.append((-reading.margin, -1 / has.count(False)))
     gains.sort()
@@ -140,5 +111,6 @@ def best_threshold(examples: Sequence[Example], readings: Sequence[Reading]) -> 
     return threshold
 
 
-def _percent(values: Sequence[float]) -> float:
-    return 100 * sum(values) / len(values) if values else 0.0
+def _percent(values: Iterable[float], counted: Sequence[bool] | None = None) -> float:
+    kept = list(values if counted is None else compress(values, counted))
+    return 100 * sum(kept) / len(kept) if kept else 0.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import TrainingError
-from .files import write_text
+from polyqa.evaluation.runs import write_atomically
+from polyqa.signatures import PolyqaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def read_squad(path: Path) -> list[Example]:
 
     Raises
     ------
-    TrainingError
+    PolyqaError
         If the file is absent, is no SQuAD file, or an answer does not stand where it is said to.
     """
     try:
@@ -56,18 +56,16 @@ def read_squad(path: Path) -> list[Example]:
             for question in paragraph["qas"]
         ]
     except FileNotFoundError as error:
-        raise TrainingError(
-            f"There is no file {path}. Give a SQuAD 2.0 file (train-v2.0.json, for example)."
-        ) from error
+        raise PolyqaError(f"There is no file {path}. Give a SQuAD 2.0 file (train-v2.0.json, for example).") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TrainingError(
+        raise PolyqaError(
             f"{path} is not in SQuAD 2.0's format ({type(error).__name__}: {error}). It needs "
             '{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}.'
         ) from error
     for example in examples:
         for start, text in example.answers:
             if example.context[start : start + len(text)] != text:
-                raise TrainingError(
+                raise PolyqaError(
                     f"{path}, question {example.id!r}: the answer {text!r} does not stand at character {start} of its "
                     "paragraph. Mend answer_start (it counts characters, not bytes)."
                 )
@@ -95,7 +93,8 @@ def write_squad(examples: Iterable[Example], path: Path) -> None:
         }
         for title, paragraphs in articles.values()
     ]
-    write_text(path, json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n")
 
 
 def _qa(example: Example) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from rich.progress import track
 
 from polyqa.embedded_models.encoder import Encoder
 from polyqa.embedded_models.reader import Reader
+from polyqa.evaluation.runs import write_atomically
 
-from .files import write_text
 from .mining import Query
 
 _CHUNK = 512  # pairs between two movements of the progress bar
@@ -64,7 +64,8 @@ def grade(queries: Sequence[Query], encoder: Encoder, reader: Reader, grading: G
     grades = _cached(cache, identity)
     if grades is None:
         grades = _make(cut, encoder, reader, grading)
-        write_text(cache, json.dumps({"identity": identity, "grades": grades}) + "\n")
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(cache, json.dumps({"identity": identity, "grades": grades}) + "\n")
     return [replace(query, grades=tuple(own)) for query, own in zip(cut, grades, strict=True)]
 
 

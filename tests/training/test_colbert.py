@@ -1,5 +1,6 @@
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,16 @@ from polyqa.colbert_index.engine import load_checkpoint
 from polyqa.colbert_index.settings import IndexSettings
 from polyqa.embedded_models import Encoder
 from polyqa.embedded_models.compact import COMPACT_FILE, read_compact
-from polyqa.training import TrainingError
-from polyqa.training.coverage import Pool, measure, rank
+from polyqa.signatures import PolyqaError
+from polyqa.training import train_colbert
+from polyqa.training.batches import Step, epoch_steps, step_loss
+from polyqa.training.coverage import Pool, make_pools, measure, rank
 from polyqa.training.late_interaction import LateInteraction, Markers, maxsim
-from polyqa.training.loop import Recipe
+from polyqa.training.loop import Schedule
 from polyqa.training.mining import Query, mine_pairs, mine_paragraphs, mine_questions, nearest
 from polyqa.training.questions import Asked
 from polyqa.training.squad import Example, write_squad
-from polyqa.training.train_colbert import Step, Teacher, epoch_steps, held_out_items, run, step_loss
+from polyqa.training.train_colbert import Data, Setup, held_out_items, run
 
 THINGS = ("kettle", "boat", "door", "lamp", "chair", "wagon")
 PASSAGES = [
@@ -29,7 +32,7 @@ PASSAGES = [
 ]
 ASKED = [
     *(Asked(f"r{n}", f"When was the {thing} made?", ((str(1900 + n),),)) for n, thing in enumerate(THINGS)),
-    Asked("both", "When was it made, the kettle or the boat?", (("1900",), ("1901",)), source="gold"),
+    Asked("both", "When was it made, the kettle or the boat?", (("1900",), ("1901",))),
     Asked("none", "Who painted the ceiling of the chapel?", (("Ida Moon",),)),
 ]
 
@@ -94,7 +97,7 @@ def test_only_what_is_trained_is_shipped(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"no ColBERT checkpoint.*artifact\.metadata"):
+    with pytest.raises(PolyqaError, match=r"no ColBERT checkpoint.*artifact\.metadata"):
         LateInteraction(str(tmp_path))
 
 
@@ -158,14 +161,8 @@ def test_the_loss_falls_for_the_right_ranking(model: LateInteraction, encoder: E
     right = Step(tuple(q.question for q in queries()), tuple(PASSAGES[:6]), ())
     wrong = Step(right.queries, tuple(PASSAGES[5::-1]), ())
     with torch.inference_mode():
-        assert step_loss(model, right, Teacher(encoder), 0.0) < step_loss(model, wrong, Teacher(encoder), 0.0)
-        assert step_loss(model, right, Teacher(encoder), 1.0) > step_loss(model, right, Teacher(encoder), 0.0)
-
-
-def test_the_teacher_is_the_encoder(encoder: Encoder) -> None:
-    known = Teacher(encoder, PASSAGES[:3], encoder.encode(PASSAGES[:3]))
-    texts = [PASSAGES[4], PASSAGES[1]]
-    assert known.similarity(["When?"], texts) == pytest.approx(encoder.similarity(["When?"], texts), abs=1e-3)
+        assert step_loss(model, right, encoder, 0.0) < step_loss(model, wrong, encoder, 0.0)
+        assert step_loss(model, right, encoder, 1.0) > step_loss(model, right, encoder, 0.0)
 
 
 def test_ranking_and_coverage(model: LateInteraction) -> None:
@@ -173,19 +170,24 @@ def test_ranking_and_coverage(model: LateInteraction) -> None:
     assert sorted(rank(model, [pool])[0]) == list(range(5))
     found = measure(model, [pool, Pool("When was the door made?", (("nowhere",),), tuple(PASSAGES))])
     assert (found.questions, found.ac_at_5, found.mrecall_at_5) == (2, 50.0, 50.0)
+    near = np.tile(np.arange(len(PASSAGES)), (len(ASKED), 1))
+    (made,) = make_pools(ASKED, near, PASSAGES, depth=4)
+    assert (made.question, made.answers) == (ASKED[6].question, ASKED[6].answers)
+    assert set(PASSAGES[:4]) <= set(made.passages)
 
 
 def test_the_held_out_items_are_always_the_same() -> None:
-    assert held_out_items(ASKED, "gold", 5) == {"both"}
-    assert held_out_items(ASKED, "gold", 0) == set()
-    assert held_out_items(ASKED[::-1], "", 3) == held_out_items(ASKED, "", 3)
+    assert held_out_items(ASKED, 5) == {"both"}
+    assert held_out_items(ASKED, 0) == set()
+    several = [Asked(str(n), "Which?", (("1",), ("2",))) for n in range(9)]
+    assert held_out_items(several[::-1], 3) == held_out_items(several, 3)
 
 
-def files(folder: Path) -> dict[str, Path]:
+def files(folder: Path) -> Data:
     lines = [json.dumps({"id": str(n), "title": "", "text": text}) for n, text in enumerate(PASSAGES)]
     (folder / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     items = [
-        {"id": a.root, "ambiguous_question": a.question, "qa_pairs": [], "source": a.source}
+        {"id": a.root, "ambiguous_question": a.question}
         | {"qa_pairs": [{"question": a.question, "short_answers": list(g)} for g in a.answers]}
         for a in ASKED
     ]
@@ -195,35 +197,28 @@ def files(folder: Path) -> dict[str, Path]:
         [Example("1", "Who made it?", "Orla made it.", ((0, "Orla"),), "a", "Kettle")] * 4, folder / "squad.json"
     )
     np.save(folder / "vectors.npy", Encoder().encode(PASSAGES).astype(np.float16))
-    return {name: folder / name for name in ("corpus.jsonl", "train.jsonl", "dev.jsonl", "squad.json", "vectors.npy")}
+    return Data(
+        folder / "corpus.jsonl",
+        [folder / "train.jsonl"],
+        [folder / "dev.jsonl"],
+        paragraphs=[folder / "squad.json"],
+        corpus_vectors=folder / "vectors.npy",
+        tune_items=1,
+    )
 
 
 def test_a_checkpoint_is_trained_and_a_killed_run_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = files(tmp_path)
+    data = files(tmp_path)
+    schedule = Schedule(epochs=3, peak=1e-4, bfloat16=False)
 
     def train_once(out: str) -> dict[str, object]:
-        return run(
-            tmp_path / out,
-            Recipe(epochs=3, peak=1e-4, bfloat16=False),
-            corpus=given["corpus.jsonl"],
-            question_files=[given["train.jsonl"]],
-            held_out_files=[given["dev.jsonl"]],
-            paragraph_files=[given["squad.json"]],
-            corpus_vectors=given["vectors.npy"],
-            frozen_layers=5,
-            batch_size=2,
-            tune_source="gold",
-            tune_items=1,
-            save_every=1,
-        )
+        return run(data, Setup(frozen_layers=5, batch_size=2), schedule, tmp_path / out, save_every=1)
 
     report = train_once("whole")
     assert report["queries"] == {"paragraphs": 4, "questions": 5}  # one shares its words with a held-out question
-    assert set(report) == {"recipe", "settings", "queries", "before", "after", "after_int8"}
-    from polyqa.embedded_models import train_colbert
-
+    assert set(report) == {"schedule", "settings", "queries", "before", "after", "after_int8"}
     done: list[int] = []
 
     def dying(*arguments: object) -> object:
@@ -242,14 +237,7 @@ def test_a_checkpoint_is_trained_and_a_killed_run_ends_the_same(
 
 
 def test_vectors_of_another_corpus_are_refused(tmp_path: Path) -> None:
-    given = files(tmp_path)
+    data = replace(files(tmp_path), corpus_vectors=tmp_path / "few.npy")
     np.save(tmp_path / "few.npy", np.zeros((3, 384)))
-    with pytest.raises(TrainingError, match=r"few\.npy has shape \(3, 384\).*12 passages"):
-        run(
-            tmp_path / "out",
-            Recipe(),
-            corpus=given["corpus.jsonl"],
-            question_files=[given["train.jsonl"]],
-            held_out_files=[],
-            corpus_vectors=tmp_path / "few.npy",
-        )
+    with pytest.raises(PolyqaError, match=r"few\.npy has shape \(3, 384\).*12 passages"):
+        run(data, Setup(), Schedule(), tmp_path / "out")

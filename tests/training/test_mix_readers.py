@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 import torch
-import typer
 from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering
 
 from polyqa.embedded_models.compact import COMPACT_FILE, read_compact
 from polyqa.embedded_models.minilm import minilm_path
-from polyqa.training.errors import TrainingError
+from polyqa.signatures import PolyqaError
+from polyqa.training.commands import run_command
 from polyqa.training.mix_readers import main, mixed
 
 
@@ -39,12 +39,12 @@ def test_readers_of_another_build_are_refused() -> None:
     config = BertConfig(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     small = BertForQuestionAnswering(config).state_dict()
     for one, other in ((weights, small), (small, small)):
-        with pytest.raises(TrainingError, match="the same layers"):
+        with pytest.raises(PolyqaError, match="the same layers"):
             mixed(one, other, 0.5)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit):
-        main(str(tmp_path / "no"), str(tmp_path / "no"), tmp_path / "out", 0.5)
-    assert f"There is no model {tmp_path / 'no'}" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        run_command(lambda: main(str(tmp_path / "no"), str(tmp_path / "no"), tmp_path / "out", 0.5))
+    assert f"error: There is no model {tmp_path / 'no'}" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

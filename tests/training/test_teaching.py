@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from polyqa.embedded_models import Encoder, Reader
+from polyqa.training.batches import Graded, Step, epoch_steps, step_loss
 from polyqa.training.late_interaction import LateInteraction
 from polyqa.training.mining import Query
 from polyqa.training.teaching import Grading, grade
-from polyqa.training.train_colbert import Graded, Step, Teacher, epoch_steps, step_loss
 
 QUESTION = "Who built the mill by the river?"
 FACT = "The mill by the river was built by Piet Harlan in 1840."
@@ -69,6 +69,6 @@ def test_the_loss_is_lower_for_grades_that_the_model_agrees_with(encoder: Encode
     def loss(grades: tuple[float, ...]) -> float:
         step = Step((QUESTION,), (FACT, OTHER), (), (Graded(0, (0, 1), grades),))
         with torch.inference_mode():
-            return float(step_loss(model, step, Teacher(encoder), 0.0))
+            return float(step_loss(model, step, encoder, 0.0))
 
     assert loss((9.0, 0.0)) < loss((0.0, 0.0)) < loss((0.0, 9.0))
