@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from polyqa.metrics import answer_coverage, covered_answers, exact_presence, has_answer, mrecall
-from polyqa.metrics.alce import alce_text
+from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
@@ -15,23 +14,11 @@ from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_to
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Question, Reading
-from polyqa.metrics.grounded import (
-    Judgement,
-    Ratio,
-    gold_recall,
-    grounded_f1,
-    grounded_precision,
-    grounded_recall,
-    macro,
-    micro,
-    precision,
-    released_grounded_recall,
-    sufficient,
-)
+from polyqa.metrics.grounded import Judgement, Ratio
 from polyqa.metrics.length import length
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.metrics.recall import distinct_answers, recall
+from polyqa.metrics.recall import recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
@@ -77,7 +64,6 @@ def test_an_empty_long_answer() -> None:
     assert str_em("", [["x"], ["y"]]) == 0.0
     assert rouge_l("", ["A reference."]) == 0.0
     assert length("") == length(" \n\t") == 0
-    assert alce_text("") == alce_text("\n") == ""
 
 
 def test_answers_without_aliases_or_tokens() -> None:
@@ -161,53 +147,50 @@ def test_edit_f1_of_readings_that_repeat_the_question() -> None:
 
 # --- retrieval -----------------------------------------------------------------------------------
 
-retrieval = pytest.mark.parametrize("metric", [answer_coverage, mrecall, recall])
 
-
-@retrieval
-def test_without_passages_nothing_is_recalled(metric: Callable[..., float]) -> None:
-    assert metric([["x"]], [], 5) == 0.0
-    assert metric([["x"]], [""], 5) == 0.0
-
-
-@retrieval
-def test_an_answer_without_aliases_is_never_recalled(metric: Callable[..., float]) -> None:
-    assert metric([[]], ["x"], 5) == 0.0
-
-
-@retrieval
-def test_an_answer_without_tokens_needs_a_passage(metric: Callable[..., float]) -> None:
-    assert metric([[""]], ["x"], 5) == 1.0
-    assert metric([[""]], [], 5) == 0.0
-
-
-def test_counts_of_nothing() -> None:
-    assert covered_answers([], []) == 0
-    assert has_answer([], "x") is False
-    assert distinct_answers([]) == []
-    assert distinct_answers([[], []]) == [[], []]
+@pytest.mark.parametrize("metric", [answer_coverage, mrecall, recall])
+@pytest.mark.parametrize(
+    ("aliases", "texts", "value"),
+    [
+        (["x"], [], 0.0),
+        (["x"], [""], 0.0),
+        ([], ["x"], 0.0),  # an answer without aliases is never recalled
+        ([""], ["x"], 1.0),  # one without tokens needs a passage
+        ([""], [], 0.0),
+    ],
+)
+def test_what_retrieval_makes_of_nothing(
+    metric: Callable[..., float], aliases: list[str], texts: list[str], value: float
+) -> None:
+    assert metric([aliases], texts, 5) == value
 
 
 # --- grounded metrics ----------------------------------------------------------------------------
 
 
 def test_ratios_of_nothing_have_no_value() -> None:
-    for ratio in (precision, gold_recall, grounded_precision, grounded_recall, released_grounded_recall):
+    for ratio in (
+        grounded.precision,
+        grounded.gold_recall,
+        grounded.grounded_precision,
+        grounded.grounded_recall,
+        grounded.released_grounded_recall,
+    ):
         assert ratio(NOTHING) == Ratio(0, 0)
         assert ratio(NOTHING).value is None
 
 
 def test_averages_of_nothing() -> None:
-    assert macro([]) == micro([]) == 0.0
-    assert macro([Ratio(0, 0)]) == micro([Ratio(0, 0)]) == 0.0
-    assert macro([Ratio(0, 0), Ratio(1, 2)]) == micro([Ratio(0, 0), Ratio(1, 2)]) == 0.5
-    assert grounded_f1(0.0, 0.0) == 0.0
-    assert grounded_f1(1.0, 0.0) == grounded_f1(0.0, 1.0) == 0.0
-    assert sufficient([], 5) == 0.0
+    assert grounded.macro([]) == grounded.micro([]) == 0.0
+    assert grounded.macro([Ratio(0, 0)]) == grounded.micro([Ratio(0, 0)]) == 0.0
+    assert grounded.macro([Ratio(0, 0), Ratio(1, 2)]) == grounded.micro([Ratio(0, 0), Ratio(1, 2)]) == 0.5
+    assert grounded.grounded_f1(0.0, 0.0) == 0.0
+    assert grounded.grounded_f1(1.0, 0.0) == grounded.grounded_f1(0.0, 1.0) == 0.0
+    assert grounded.sufficient([], 5) == 0.0
 
 
 def test_no_interpretation_is_sufficient_for_none() -> None:
-    assert [sufficient([NOTHING], at_least) for at_least in (0, 1)] == [1.0, 0.0]
+    assert [grounded.sufficient([NOTHING], at_least) for at_least in (0, 1)] == [1.0, 0.0]
 
 
 # --- what is refused -----------------------------------------------------------------------------

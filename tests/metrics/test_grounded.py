@@ -25,18 +25,10 @@ DIVERSITY = golden("verdict_diversity")
 DECISIONS = GOLDEN["judge_decisions"]
 
 
-def judgement(
-    *, grounded: Any = (), matched: Any = (), found: Any = (), groundable: Any = None, supported: Any = None
-) -> Judgement:
+def judgement(*, grounded: Any = (), matched: Any = (), found: Any = (), groundable: Any = None) -> Judgement:
     none = (False,) * len(found)
-    return Judgement(
-        grounded=tuple(grounded),
-        matched=tuple(matched),
-        found=tuple(found),
-        groundable=none if groundable is None else tuple(groundable),
-        supported=none if supported is None else tuple(supported),
-        distinct=len(grounded),
-    )
+    able = none if groundable is None else tuple(groundable)
+    return Judgement(tuple(grounded), tuple(matched), tuple(found), able, none, distinct=len(grounded))
 
 
 # The released code judges neither which gold readings can be grounded nor what the cited passages support.
@@ -114,75 +106,40 @@ def test_sufficient_agrees_with_the_released_code(at_least: int) -> None:
     assert sufficient(judged, at_least) == pytest.approx(DIVERSITY["summary"][f"Sufficient% @{at_least}"], abs=1e-9)
 
 
-# G-recall of the paper, |Q̄ that a cited passage answers| / |Q̄|, beside that of the released code,
-# (gold found + additional) / (gold + additional). "Additional" is grounded and not matched.
-Y, N = True, False
-CASES: dict[str, tuple[Judgement, Ratio, Ratio]] = {
-    # Q̄ = two gold readings; both are cited: 2/2. Released: 2/2.
-    "all right": (
-        judgement(grounded=[Y, Y], matched=[Y, Y], found=[Y, Y], groundable=[Y, Y], supported=[Y, Y]),
-        Ratio(2, 2),
-        Ratio(2, 2),
-    ),
-    # A third, good interpretation that no annotator wrote joins Q̄ and is recalled: (2+1)/(2+1) in both.
-    "one more than gold": (
-        judgement(grounded=[Y, Y, Y], matched=[Y, Y, N], found=[Y, Y], groundable=[Y, Y], supported=[Y, Y]),
-        Ratio(3, 3),
-        Ratio(3, 3),
-    ),
-    # No passage answers the third gold reading, so it is not in Q̄: 2/2. Released: it is missed, 2/3.
-    "a gold reading that nothing answers": (
-        judgement(grounded=[Y, Y], matched=[Y, Y], found=[Y, Y, N], groundable=[Y, Y, N], supported=[Y, Y, N]),
-        Ratio(2, 2),
-        Ratio(2, 3),
-    ),
-    # Its passage does not answer it, though another would: 0/1. Released: found is found, 1/1.
-    "found but not grounded": (
-        judgement(grounded=[N], matched=[Y], found=[Y], groundable=[Y], supported=[N]),
-        Ratio(0, 1),
-        Ratio(1, 1),
-    ),
-    # Not generated, but the passage cited for another reading answers it as well: (1+1)/2. Released: 1/2.
-    "answered by a passage cited for another": (
-        judgement(grounded=[Y], matched=[Y], found=[Y, N], groundable=[Y, Y], supported=[Y, Y]),
-        Ratio(2, 2),
-        Ratio(1, 2),
-    ),
-    # Only a reading beyond gold; the gold one could have been answered: (0+1)/(1+1). Released the same.
-    "only additional": (
-        judgement(grounded=[Y], matched=[N], found=[N], groundable=[Y], supported=[N]),
-        Ratio(1, 2),
-        Ratio(1, 2),
-    ),
+# Decisions: per interpretation whether it is grounded | matched, per gold reading whether it is found | groundable |
+# supported by a cited passage. Then G-recall of the paper, |Q̄ that a cited passage answers| / |Q̄|, beside that of
+# the released code, (gold found + additional) / (gold + additional). "Additional" is grounded and not matched.
+CASES = {
+    "all right": ("yy|yy|yy|yy|yy", Ratio(2, 2), Ratio(2, 2)),
+    # A third, good interpretation that no annotator wrote joins Q̄ and is recalled.
+    "one more than gold": ("yyy|yyn|yy|yy|yy", Ratio(3, 3), Ratio(3, 3)),
+    # No passage answers the third gold reading, so it is not in Q̄. Released: it is missed.
+    "a gold reading that nothing answers": ("yy|yy|yyn|yyn|yyn", Ratio(2, 2), Ratio(2, 3)),
+    # Its passage does not answer it, though another would. Released: found is found.
+    "found but not grounded": ("n|y|y|y|n", Ratio(0, 1), Ratio(1, 1)),
+    # Not generated, but the passage cited for another reading answers it as well.
+    "answered by a passage cited for another": ("y|y|yn|yy|yy", Ratio(2, 2), Ratio(1, 2)),
+    # Only a reading beyond gold; the gold one could have been answered.
+    "only additional": ("y|n|n|y|n", Ratio(1, 2), Ratio(1, 2)),
     # Neither grounded nor matched: it is no member of Q̄, precision alone punishes it.
-    "an invention": (
-        judgement(grounded=[Y, N], matched=[Y, N], found=[Y], groundable=[Y], supported=[Y]),
-        Ratio(1, 1),
-        Ratio(1, 1),
-    ),
+    "an invention": ("yn|yn|y|y|y", Ratio(1, 1), Ratio(1, 1)),
     # The judge contradicts itself: the interpretation is grounded, the same gold reading is not groundable.
-    # Gold speaks for the pair, so Q̄ is empty. Released: 1/1.
-    "grounded but not groundable": (
-        judgement(grounded=[Y], matched=[Y], found=[Y], groundable=[N], supported=[N]),
-        Ratio(0, 0),
-        Ratio(1, 1),
-    ),
-    # A cited passage that was not retrieved answers it: U_q does not, so it is not in Q̄. Released: 1/1.
-    "answered from elsewhere": (
-        judgement(grounded=[N], matched=[Y], found=[Y], groundable=[N], supported=[Y]),
-        Ratio(0, 0),
-        Ratio(1, 1),
-    ),
+    # Gold speaks for the pair, so Q̄ is empty.
+    "grounded but not groundable": ("y|y|y|n|n", Ratio(0, 0), Ratio(1, 1)),
+    # A cited passage that was not retrieved answers it: U_q does not, so it is not in Q̄.
+    "answered from elsewhere": ("n|y|y|n|y", Ratio(0, 0), Ratio(1, 1)),
     # Nothing was generated: nothing of Q̄ is recalled. Released: 0 of both gold readings.
-    "nothing generated": (judgement(found=[N, N], groundable=[Y, N]), Ratio(0, 1), Ratio(0, 2)),
-    # Nor could anything have been: 0 of 0, the question is left out. Released: 0/2.
-    "nothing to generate": (judgement(found=[N, N], groundable=[N, N]), Ratio(0, 0), Ratio(0, 2)),
+    "nothing generated": ("||nn|yn|nn", Ratio(0, 1), Ratio(0, 2)),
+    # Nor could anything have been: 0 of 0, the question is left out.
+    "nothing to generate": ("||nn|nn|nn", Ratio(0, 0), Ratio(0, 2)),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_grounded_recall_of_the_paper_and_of_the_released_code(name: str) -> None:
-    one, paper, released = CASES[name]
+    decisions, paper, released = CASES[name]
+    made = [tuple(mark == "y" for mark in marks) for marks in decisions.split("|")]
+    one = Judgement(*made, distinct=len(made[0]))
     assert grounded_recall(one) == paper
     assert released_grounded_recall(one) == released
 

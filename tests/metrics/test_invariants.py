@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall, normalize_answer
+from polyqa.metrics import answer_coverage, exact_presence, grounded, has_answer, mrecall, normalize_answer
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
@@ -14,19 +14,7 @@ from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Reading
-from polyqa.metrics.grounded import (
-    Judgement,
-    Ratio,
-    gold_recall,
-    grounded_f1,
-    grounded_precision,
-    grounded_recall,
-    macro,
-    micro,
-    precision,
-    released_grounded_recall,
-    sufficient,
-)
+from polyqa.metrics.grounded import Judgement, Ratio
 from polyqa.metrics.recall import distinct_answers, recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
@@ -254,14 +242,20 @@ def test_distinct_answers_are_the_connected_ones(answers: list[list[str]]) -> No
 
 @given(judgements())
 def test_ratios_of_a_judgement(one: Judgement) -> None:
-    for ratio in (precision, gold_recall, grounded_precision, grounded_recall, released_grounded_recall):
+    for ratio in (
+        grounded.precision,
+        grounded.gold_recall,
+        grounded.grounded_precision,
+        grounded.grounded_recall,
+        grounded.released_grounded_recall,
+    ):
         made = ratio(one)
         assert 0 <= made.part <= made.whole
         assert made.value is None or in_unit(made.value)
-    assert one.additional <= grounded_precision(one).part
-    assert one.additional + precision(one).part <= len(one.grounded)
+    assert one.additional <= grounded.grounded_precision(one).part
+    assert one.additional + grounded.precision(one).part <= len(one.grounded)
     if not one.grounded:
-        assert grounded_precision(one).value is None
+        assert grounded.grounded_precision(one).value is None
 
 
 @given(RATIOS, st.randoms(use_true_random=False))
@@ -269,22 +263,22 @@ def test_averages_do_not_depend_on_the_order(ratios: list[Ratio], random: Any) -
     shuffled = list(ratios)
     random.shuffle(shuffled)
     values = [ratio.value for ratio in ratios if ratio.value is not None]
-    for average in (macro, micro):
+    for average in (grounded.macro, grounded.micro):
         assert abs(average(shuffled) - average(ratios)) < NEARLY
         assert min(values, default=0.0) - NEARLY <= average(ratios) <= max(values, default=0.0) + NEARLY
         assert abs(average([*ratios, Ratio(0, 0)]) - average(ratios)) < NEARLY
-    assert abs(macro(ratios * 2) - macro(ratios)) < NEARLY
+    assert abs(grounded.macro(ratios * 2) - grounded.macro(ratios)) < NEARLY
 
 
 @given(UNIT, UNIT)
 def test_grounded_f1_lies_between_its_parts(one: float, other: float) -> None:
-    value = grounded_f1(one, other)
+    value = grounded.grounded_f1(one, other)
     assert min(one, other) - NEARLY <= value <= max(one, other) + NEARLY
-    assert value == grounded_f1(other, one)
+    assert value == grounded.grounded_f1(other, one)
 
 
 @given(st.lists(judgements(), max_size=6), st.integers(0, 5))
 def test_more_readings_are_harder_to_have(judged: list[Judgement], at_least: int) -> None:
-    assert in_unit(sufficient(judged, at_least))
-    assert sufficient(judged, at_least) >= sufficient(judged, at_least + 1)
-    assert sufficient(judged[::-1], at_least) == sufficient(judged, at_least)
+    assert in_unit(grounded.sufficient(judged, at_least))
+    assert grounded.sufficient(judged, at_least) >= grounded.sufficient(judged, at_least + 1)
+    assert grounded.sufficient(judged[::-1], at_least) == grounded.sufficient(judged, at_least)

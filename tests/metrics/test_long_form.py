@@ -5,6 +5,7 @@ import pytest
 from data_files import golden
 
 from polyqa.embedded_models import Reader
+from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
 from polyqa.metrics.gold import Question, Reading
@@ -16,15 +17,8 @@ from polyqa.metrics.token_f1 import token_f1
 
 GOLDEN = golden("asqa_instances")
 PREDICTIONS: dict[str, str] = GOLDEN["predictions"]
-QUESTIONS = {
-    key: Question(
-        id=key,
-        question=record["ambiguous_question"],
-        readings=tuple(Reading(pair["question"], tuple(pair["short_answers"])) for pair in record["qa_pairs"]),
-        long_answers=tuple(one["long_answer"] for one in record["annotations"]),
-    )
-    for key, record in GOLDEN["asqa"].items()
-}
+RECORDS = [{"id": key, **record} for key, record in GOLDEN["asqa"].items()]
+QUESTIONS = {question.id: question for question in questions_from_records(RECORDS)}
 
 
 def read_answers(key: str) -> list[str]:

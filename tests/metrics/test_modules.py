@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -64,6 +64,8 @@ ANNOTATIONS = [
     [QUESTIONS[2].readings],
 ]
 ASKED = ["Who hosted?"] * 3
+SETS = [[[list(one.short_answers) for one in own] for own in record] for record in ANNOTATIONS]
+ANSWERED = [[one.answer for one in own] for own in FOUND]
 JUDGED = [
     Judgement((True, False), (True, False), (True, False), (True, True), (True, False), distinct=2),
     Judgement((True, True, True), (True, False, False), (True,), (False,), (False,), distinct=3, repeated=(False,) * 3),
@@ -75,17 +77,26 @@ def shown(readings: Any) -> list[dict[str, Any]]:
     return [{"question": "|".join(one.questions), "short_answers": list(one.short_answers)} for one in readings]
 
 
+LONG_FORM: Columns = {"predictions": LONG, "references": [list(question.long_answers) for question in QUESTIONS]}
 READINGS: Columns = {"predictions": LONG, "references": [shown(question.readings) for question in QUESTIONS]}
 WHOLE: Columns = {
     "predictions": LONG,
     "references": [
-        {"readings": shown(question.readings), "long_answers": list(question.long_answers)} for question in QUESTIONS
+        {"readings": own, "long_answers": texts}
+        for own, texts in zip(READINGS["references"], LONG_FORM["references"], strict=True)
     ],
+}
+RETRIEVED: Columns = {"predictions": TEXTS, "references": ANSWERS}
+DECIDED: Columns = {"predictions": [asdict(one) for one in JUDGED]}
+REWRITTEN: Columns = {
+    "predictions": [[one.model_dump() for one in own] for own in FOUND],
+    "references": [[shown(own) for own in record] for record in ANNOTATIONS],
+    "questions": ASKED,
 }
 
 
-def mean(function: Callable[..., float], *columns: Any) -> float:
-    return fmean(function(*row) for row in zip(*columns, strict=True))
+def mean(function: Callable[..., float], *columns: Any, **settings: Any) -> float:
+    return fmean(function(*row, **settings) for row in zip(*columns, strict=True))
 
 
 def long_form(reader: Reader, texts: list[str]) -> dict[str, Any]:
@@ -129,108 +140,59 @@ def ratios(*, released: bool) -> dict[str, float]:
     return values
 
 
-# Per module: its class, the settings of its constructor (the reader is put in), the columns, the plain result.
-CASES: dict[str, tuple[type[modules.Module], dict[str, Any], Columns, Callable[[Reader], dict[str, Any]]]] = {
-    "exact match": (modules.ExactMatch, {}, SHORT, lambda _: {"exact_match": mean(exact_match, *SHORT.values())}),
-    "token F1": (modules.TokenF1, {}, SHORT, lambda _: {"token_f1": mean(token_f1, *SHORT.values())}),
-    "ROUGE-L": (
-        modules.RougeL,
-        {},
-        {"predictions": LONG, "references": [list(question.long_answers) for question in QUESTIONS]},
-        lambda _: {"rouge_l": mean(rouge_l, LONG, [question.long_answers for question in QUESTIONS])},
+@dataclass(frozen=True)
+class Case:
+    """A module, what it is given, what the plain functions make of that, and its settings (the reader is put in)."""
+
+    module: type[modules.Module]
+    columns: Columns
+    plain: Callable[[Reader], dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def retrieval(module: type[modules.Module], function: Callable[..., float], k: int, **settings: Any) -> Case:
+    def plain(_: Reader) -> dict[str, float]:
+        return {f"{function.__name__}@{k}": mean(function, ANSWERS, TEXTS, k=k, **settings)}
+
+    return Case(module, RETRIEVED, plain, settings if k == 5 else {"k": k, **settings})  # 5 is the default
+
+
+CASES = {
+    "exact match": Case(modules.ExactMatch, SHORT, lambda _: {"exact_match": mean(exact_match, *SHORT.values())}),
+    "token F1": Case(modules.TokenF1, SHORT, lambda _: {"token_f1": mean(token_f1, *SHORT.values())}),
+    "ROUGE-L": Case(modules.RougeL, LONG_FORM, lambda _: {"rouge_l": mean(rouge_l, *LONG_FORM.values())}),
+    "STR-EM": Case(
+        modules.StrEM, {"predictions": LONG, "references": ANSWERS}, lambda _: {"str_em": mean(str_em, LONG, ANSWERS)}
     ),
-    "STR-EM": (
-        modules.StrEM,
-        {},
-        {"predictions": LONG, "references": ANSWERS},
-        lambda _: {"str_em": mean(str_em, LONG, ANSWERS)},
-    ),
-    "length": (modules.Length, {}, {"predictions": LONG}, lambda _: {"length": (13 + 3 + 0) / 3}),
-    "Disambig-F1": (modules.DisambigF1, {"reader": None}, READINGS, disambig),
-    "DR": (modules.DR, {"reader": None}, WHOLE, lambda reader: long_form(reader, LONG)),
-    "DR by ALCE": (
+    "length": Case(modules.Length, {"predictions": LONG}, lambda _: {"length": (13 + 3 + 0) / 3}),
+    "Disambig-F1": Case(modules.DisambigF1, READINGS, disambig, {"reader": None}),
+    "DR": Case(modules.DR, WHOLE, lambda reader: long_form(reader, LONG), {"reader": None}),
+    "DR by ALCE": Case(
         modules.DR,
-        {"reader": None, "alce": True},
         WHOLE,
         lambda reader: long_form(reader, [alce_text(text) for text in LONG]),
+        {"reader": None, "alce": True},
     ),
-    "F1 answer": (
+    "F1 answer": Case(
         modules.F1Answer,
-        {},
-        {
-            "predictions": [[one.answer for one in own] for own in FOUND],
-            "references": [[[list(one.short_answers) for one in own] for own in record] for record in ANNOTATIONS],
-        },
-        lambda _: {
-            "f1_answer": mean(
-                f1_answer,
-                [[one.answer for one in own] for own in FOUND],
-                [[[one.short_answers for one in own] for own in record] for record in ANNOTATIONS],
-            )
-        },
+        {"predictions": ANSWERED, "references": SETS},
+        lambda _: {"f1_answer": mean(f1_answer, ANSWERED, SETS)},
     ),
-    "EDIT-F1": (
-        modules.EditF1,
-        {},
-        {
-            "predictions": [[one.model_dump() for one in own] for own in FOUND],
-            "references": [[shown(own) for own in record] for record in ANNOTATIONS],
-            "questions": ASKED,
-        },
-        lambda _: {"edit_f1": mean(edit_f1, ASKED, FOUND, ANNOTATIONS)},
-    ),
-    "Answer-F1": (
+    "EDIT-F1": Case(modules.EditF1, REWRITTEN, lambda _: {"edit_f1": mean(edit_f1, ASKED, FOUND, ANNOTATIONS)}),
+    "Answer-F1": Case(
         modules.AnswerF1,
-        {},
-        {"predictions": [[one.answer for one in own] for own in FOUND], "references": ANSWERS},
+        {"predictions": ANSWERED, "references": ANSWERS},
         lambda _: {
-            "answer_f1": fmean(
-                value
-                for own, gold in zip(FOUND, ANSWERS, strict=True)
-                for value in answer_f1([one.answer for one in own], gold)
-            )
+            "answer_f1": fmean(value for row in zip(ANSWERED, ANSWERS, strict=True) for value in answer_f1(*row))
         },
     ),
-    "MRecall": (
-        modules.MRecall,
-        {},
-        {"predictions": TEXTS, "references": ANSWERS},
-        lambda _: {"mrecall@5": mean(mrecall, ANSWERS, TEXTS, [5] * 3)},
-    ),
-    "AC at 1": (
-        modules.AnswerCoverage,
-        {"k": 1},
-        {"predictions": TEXTS, "references": ANSWERS},
-        lambda _: {"answer_coverage@1": mean(answer_coverage, ANSWERS, TEXTS, [1] * 3)},
-    ),
-    "AC by ASQA's match": (
-        modules.AnswerCoverage,
-        {"k": 2, "match": exact_presence},
-        {"predictions": TEXTS, "references": ANSWERS},
-        lambda _: {
-            "answer_coverage@2": fmean(
-                answer_coverage(answers, texts, 2, match=exact_presence)
-                for answers, texts in zip(ANSWERS, TEXTS, strict=True)
-            )
-        },
-    ),
-    "recall": (
-        modules.Recall,
-        {"k": 2},
-        {"predictions": TEXTS, "references": ANSWERS},
-        lambda _: {"recall@2": mean(recall, ANSWERS, TEXTS, [2] * 3)},
-    ),
-    "grounded": (
-        modules.Grounded,
-        {"sufficient": 3},
-        {"predictions": [asdict(one) for one in JUDGED]},
-        lambda _: ratios(released=False),
-    ),
-    "grounded as released": (
-        modules.Grounded,
-        {"sufficient": 3, "released": True},
-        {"predictions": [asdict(one) for one in JUDGED]},
-        lambda _: ratios(released=True),
+    "MRecall": retrieval(modules.MRecall, mrecall, 5),
+    "AC at 1": retrieval(modules.AnswerCoverage, answer_coverage, 1),
+    "AC by ASQA's match": retrieval(modules.AnswerCoverage, answer_coverage, 2, match=exact_presence),
+    "recall": retrieval(modules.Recall, recall, 2),
+    "grounded": Case(modules.Grounded, DECIDED, lambda _: ratios(released=False), {"sufficient": 3}),
+    "grounded as released": Case(
+        modules.Grounded, DECIDED, lambda _: ratios(released=True), {"sufficient": 3, "released": True}
     ),
 }
 every_module = pytest.mark.parametrize("name", CASES)
@@ -250,9 +212,9 @@ def make(reader: Reader, tmp_path: Path) -> Callable[..., modules.Module]:
     folders = itertools.count()  # two modules of one class would wait a second for the lock of one file
 
     def build(name: str) -> modules.Module:
-        cls, settings, _, _ = CASES[name]
+        settings = CASES[name].settings
         given = settings | ({"reader": reader} if "reader" in settings else {})
-        return cls(cache_dir=str(tmp_path / str(next(folders))), **given)
+        return CASES[name].module(cache_dir=str(tmp_path / str(next(folders))), **given)
 
     return build
 
@@ -263,28 +225,28 @@ def test_every_module_has_a_case() -> None:
         for name, value in vars(modules).items()
         if isinstance(value, type) and issubclass(value, modules.Module) and not name.startswith("_")
     }
-    assert {cls for cls, *_ in CASES.values()} == defined - {modules.Module}
+    assert {case.module for case in CASES.values()} == defined - {modules.Module}
 
 
 @every_module
 def test_a_module_computes_what_the_plain_function_does(
     name: str, make: Callable[..., modules.Module], reader: Reader
 ) -> None:
-    *_, columns, plain = CASES[name]
-    assert make(name).compute(**columns) == pytest.approx(plain(reader), abs=1e-12)
+    case = CASES[name]
+    assert make(name).compute(**case.columns) == pytest.approx(case.plain(reader), abs=1e-12)
 
 
 @every_module
 def test_a_module_can_be_fed_row_by_row_and_in_batches(
     name: str, make: Callable[..., modules.Module], reader: Reader
 ) -> None:
-    *_, columns, plain = CASES[name]
+    columns = CASES[name].columns
     by_row, by_batch = make(name), make(name)
     for row in zip(*columns.values(), strict=True):
         by_row.add(**dict(zip(columns, row, strict=True)))
     by_batch.add_batch(**{column: values[:2] for column, values in columns.items()})
     by_batch.add_batch(**{column: values[2:] for column, values in columns.items()})
-    expected = pytest.approx(plain(reader), abs=1e-12)
+    expected = pytest.approx(CASES[name].plain(reader), abs=1e-12)
     assert by_row.compute() == expected
     assert by_batch.compute() == expected
 
@@ -293,7 +255,7 @@ def test_a_module_can_be_fed_row_by_row_and_in_batches(
 def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module]) -> None:
     module = make(name)
     assert module.description == type(module).__doc__
-    assert set(module.features) == set(CASES[name][2])
+    assert set(module.features) == set(CASES[name].columns)
 
 
 @pytest.mark.parametrize(
@@ -305,10 +267,10 @@ def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module
     ],
 )
 def test_modules_can_be_combined(names: list[str], make: Callable[..., modules.Module], reader: Reader) -> None:
-    columns = CASES[names[0]][2]
+    columns = CASES[names[0]].columns
     together = evaluate.combine([make(name) for name in names])
     together.add_batch(**columns)
-    expected = {key: value for name in names for key, value in CASES[name][3](reader).items()}
+    expected = {key: value for name in names for key, value in CASES[name].plain(reader).items()}
     assert together.compute() == pytest.approx(expected, abs=1e-12)
 
 
@@ -338,7 +300,7 @@ def imported_by(*names: str) -> set[str]:
 
 
 def test_importing_metrics_imports_no_heavy_package() -> None:
-    assert not imported_by("metrics") & {"evaluate", "datasets", "torch", "transformers", "dspy"}
+    assert not imported_by("polyqa.metrics") & {"evaluate", "datasets", "torch", "transformers", "dspy"}
 
 
 def test_no_other_metric_imports_evaluate_or_a_model() -> None:
