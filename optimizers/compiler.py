@@ -25,7 +25,6 @@ from .labels import label_demos
 from .meter import Meter
 from .plan import Plan
 from .pool import Demo, bootstrap_pool
-from .recipes import Recipe
 from .teleprompters import run_teleprompter
 
 
@@ -130,39 +129,46 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, p
             program = _compile(program, replace(plan, recipe=step), work, calls, (*path, str(number)))
         return program
     done = work / f"{'-'.join(path)}.json"
-    if done.exists():  # this step was finished before the compilation was stopped
-        load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
-        return program
-    if recipe.optimizer == "labels":
-        _show(program, label_demos(program, plan.trainset), recipe, plan.seed)
-    elif recipe.optimizer == "bootstrap":
+    if not done.exists():  # else this step was finished before the compilation was stopped
+        state = dump_program(_step(program, plan, work, done.with_suffix(".jsonl")))
+        calls.check()  # a program that was made while calls were refused must not be taken for a finished step
+        write_atomically(done, json.dumps(state, ensure_ascii=False))
+    # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
+    load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
+    program._compiled = False  # by an earlier optimizer; else a module around it would not save it
+    return program
+
+
+def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path) -> dspy.Module:
+    """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
+    if plan.recipe.optimizer == "labels":
+        return _show(program, label_demos(program, plan.trainset), plan)
+    if plan.recipe.optimizer == "bootstrap":
         pools = bootstrap_pool(
             program,
             plan.trainset,
             lm=plan.lm,
             metric=plan.own_metric(),
-            journal=done.with_suffix(".jsonl"),
+            journal=journal,
             threads=plan.threads,
         )
-        _show(program, pools, recipe, plan.seed)
-    else:
-        with dspy.context(lm=plan.lm, adapter=dspy.ChatAdapter()):
-            program = run_teleprompter(program, plan, work)
-    calls.check()  # a program that was made while calls were refused must not be taken for a finished step
-    write_atomically(done, json.dumps(dump_program(program), ensure_ascii=False))
-    return program
+        return _show(program, pools, plan)
+    with dspy.context(lm=plan.lm, adapter=dspy.ChatAdapter()):
+        return run_teleprompter(program, plan, work)
 
 
-def _show(program: dspy.Module, pools: dict[str, list[Demo]], recipe: Recipe, seed: int) -> None:
+def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
     """Give the predictors their demos; those that the recipe leaves out keep theirs."""
+    recipe = plan.recipe
     chosen = {name: pool for name, pool in pools.items() if not recipe.predictors or name in recipe.predictors}
     if recipe.k is None:
-        draw = random.Random(seed)
+        draw = random.Random(plan.seed)
         chosen = {
             name: pool if len(pool) <= recipe.shown else draw.sample(pool, recipe.shown)
             for name, pool in chosen.items()
         }
     set_knn_demos(program, {name: pool for name, pool in chosen.items() if pool}, recipe.k)
+    return program
 
 
 def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:

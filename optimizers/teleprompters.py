@@ -44,7 +44,6 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
     with leave_one_out(plan.trainset):
         compiled = _run(program, plan, work)
     thaw(compiled, frozen)
-    compiled._compiled = False  # else a module around it would not save it
     return compiled
 
 

@@ -1,5 +1,8 @@
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -12,6 +15,7 @@ from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.optimizers import Compiled, Plan, Recipe, compile, recipe
 
 
 @pytest.fixture(scope="session")
@@ -64,3 +68,26 @@ def wire_lm(server: Server) -> dspy.LM:
 @pytest.fixture(scope="session")
 def embedded() -> dspy.LM:
     return polyqa.language_model()
+
+
+@pytest.fixture
+def plan(train: list[Question], dev: list[Question], embedded: dspy.LM, metric: AnswerMetric) -> Callable[..., Plan]:
+    """Return what makes a plan for a recipe, or the name of one; by default with the embedded engine."""
+
+    def make(chosen: str | Recipe, **changes: Any) -> Plan:
+        own = recipe(chosen) if isinstance(chosen, str) else chosen
+        return replace(Plan(train, dev, own, metric, embedded, threads=2), **changes)
+
+    return make
+
+
+@pytest.fixture
+def compiled(plan: Callable[..., Plan], tmp_path: Path) -> Callable[..., Compiled]:
+    """Return what compiles a program by a recipe, in a folder of the test's."""
+
+    def make(
+        program: dspy.Module, chosen: str | Recipe, folder: str = "", *, most: int | None = None, **changes: Any
+    ) -> Compiled:
+        return compile(program, plan(chosen, **changes), tmp_path / folder, max_calls=most)
+
+    return make

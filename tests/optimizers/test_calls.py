@@ -13,13 +13,7 @@ from harness import scripted
 from openai_server import Server
 
 import polyqa
-from polyqa.metrics.gold import Question
-from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import recipe
 from polyqa.optimizers.calls import CallCounter, CallRefused, kept_calls
-from polyqa.optimizers.compiler import compile
-
-THREADS = 2
 
 
 @pytest.fixture
@@ -119,25 +113,3 @@ def test_a_killed_command_has_counted_and_two_at_once_are_refused(tmp_path: Path
         second()
         dspy.cache = own
     assert "another process" in other[0]
-
-
-def test_a_folder_of_another_compilation_is_refused(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
-) -> None:
-    few = recipe("labels").model_copy(update={"shown": 2})
-    compile(rac, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
-    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: seed was 0, is 1\. Remove it"):
-        compile(rac, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS, seed=1)
-    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: train was"):
-        compile(rac, train[:5], dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
-    four = polyqa.load("rac", passages=4)
-    with pytest.raises(polyqa.PolyqaError, match=r"of another compilation: settings was .*'passages': 4"):
-        compile(four, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)
-    read = polyqa.load("rac", reranker="reader")
-    with pytest.raises(polyqa.PolyqaError, match=r"reranker was BiEncoderReranker, is SpanReaderReranker"):
-        compile(read, train, dev, few, metric=metric, lm=embedded, work=tmp_path, threads=THREADS)

@@ -4,7 +4,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -12,22 +14,19 @@ import pytest
 import polyqa
 from polyqa.artifacts.state import dump_program
 from polyqa.metrics.gold import Question, Reading
-from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import Recipe, compile, recipe
-from polyqa.optimizers.checks import check_writer
-from polyqa.optimizers.splits import check_disjoint
+from polyqa.optimizers import Compiled, Recipe, recipe
+from polyqa.optimizers.checks import check_disjoint, check_writer
+from polyqa.programs import SelfRAG
+
+Compile = Callable[..., Compiled]
+FEW = recipe("labels").model_copy(update={"shown": 2})
 
 
 def test_compiling_leaves_the_student_as_it_was_and_scores_both(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    rac: dspy.Module, dev: list[Question], compiled: Compile
 ) -> None:
     bare = dump_program(rac)
-    made = compile(rac, train, dev, recipe("knn"), metric=metric, lm=embedded, work=tmp_path, threads=2)
+    made = compiled(rac, "knn")
     assert dump_program(rac) == bare
     assert [len(predictor.demos) for _, predictor in made.program.named_predictors()] == [6, 6]
     assert [record.id for record in made.before.records] == [question.id for question in dev]
@@ -35,60 +34,33 @@ def test_compiling_leaves_the_student_as_it_was_and_scores_both(
     assert made.comparison.n == len(dev)
 
 
+@pytest.mark.parametrize("name", ["knn", "knn-bootstrap"])
 def test_demos_come_from_train_only_and_hold_the_fields_of_their_predictor(
-    diva: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    name: str, diva: dspy.Module, train: list[Question], dev: list[Question], compiled: Compile
 ) -> None:
-    for name in ("knn", "knn-bootstrap"):
-        chosen = recipe(name).model_copy(update={"threshold": 0.2})
-        made = compile(diva, train, dev, chosen, metric=metric, lm=embedded, work=tmp_path / name, threads=2)
-        asked = {question.question for question in dev}
-        known = {question.question for question in train}
-        for predictor_name, predictor in made.program.named_predictors():
-            fields = set(predictor.signature.fields)
-            for demo in predictor.demos:
-                assert set(dict(demo)) <= fields
-                assert demo["question"] not in asked
-                if predictor_name in ("extract", "write", "classify", "infer"):
-                    assert demo["question"] in known
-        filled = {name for name, predictor in made.program.named_predictors() if predictor.demos}
-        assert {"extract", "write", "classify", "infer", "verify"} <= filled
+    made = compiled(diva, recipe(name).model_copy(update={"threshold": 0.2}))
+    asked, known = ({question.question for question in questions} for questions in (dev, train))
+    predictors = dict(made.program.named_predictors())
+    for predictor_name, predictor in predictors.items():
+        for demo in predictor.demos:
+            assert set(dict(demo)) <= set(predictor.signature.fields)
+            assert demo["question"] not in asked
+            if predictor_name in ("extract", "write", "classify", "infer"):
+                assert demo["question"] in known
+    filled = {name for name, predictor in predictors.items() if predictor.demos}
+    assert {"extract", "write", "classify", "infer", "verify"} <= filled
 
 
-def test_the_same_seed_gives_the_same_program(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
-) -> None:
-    few = recipe("labels").model_copy(update={"shown": 2})
-    states = [
-        dump_program(
-            compile(
-                rac, train, dev, few, metric=metric, lm=embedded, work=tmp_path / str(run), seed=seed, threads=2
-            ).program
-        )
-        for run, seed in enumerate((1, 1, 2))
-    ]
+def test_the_same_seed_gives_the_same_program(rac: dspy.Module, compiled: Compile) -> None:
+    states = [dump_program(compiled(rac, FEW, str(run), seed=seed).program) for run, seed in enumerate((1, 1, 2))]
     assert states[0] == states[1] != states[2]
 
 
 def test_sets_that_share_a_question_are_refused(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    rac: dspy.Module, train: list[Question], dev: list[Question], compiled: Compile
 ) -> None:
     with pytest.raises(polyqa.PolyqaError, match="share a question"):
-        compile(rac, train, [*dev, train[0]], recipe("knn"), metric=metric, lm=embedded, work=tmp_path)
+        compiled(rac, "knn", devset=[*dev, train[0]])
     asked = Question("new", train[0].question.upper() + "!", (Reading("?", ("x",)),))
     with pytest.raises(polyqa.PolyqaError, match="same question"):
         check_disjoint({"train": train, "test": [asked]})
@@ -98,47 +70,111 @@ def test_sets_that_share_a_question_are_refused(
 
 
 @pytest.mark.parametrize("name", ["copro", "mipro", "simba", "gepa", "gepa-then-knn"])
-def test_instructions_need_a_model_that_writes(
-    name: str,
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(polyqa.PolyqaError, match=r"cannot write.*knn"):
-        compile(rac, train, dev, recipe(name), metric=metric, lm=embedded, work=tmp_path)
+def test_instructions_need_a_model_that_writes(name: str, rac: dspy.Module, compiled: Compile) -> None:
+    told = r"cannot write .* of demos: labels, knn, bootstrap, bootstrap-search, knn-bootstrap or knn-then-bootstrap\."
+    with pytest.raises(polyqa.PolyqaError, match=told):
+        compiled(rac, name)
     check_writer(recipe(name), "openai/gpt-4o")
 
 
-def test_a_recipe_for_a_predictor_that_is_not_there_is_refused(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
-) -> None:
-    odd = Recipe(name="odd", optimizer="labels", predictors=("expand",))
+def test_a_recipe_for_a_predictor_that_is_not_there_is_refused(rac: dspy.Module, compiled: Compile) -> None:
     with pytest.raises(polyqa.PolyqaError, match=r"'expand'.*extract, write"):
-        compile(rac, train, dev, odd, metric=metric, lm=embedded, work=tmp_path)
+        compiled(rac, Recipe(name="odd", optimizer="labels", predictors=("expand",)))
 
 
-def test_only_the_named_predictors_get_demos(
-    rac: dspy.Module,
+def test_only_the_named_predictors_get_demos(rac: dspy.Module, compiled: Compile) -> None:
+    made = compiled(rac, Recipe(name="only", optimizer="labels", k=1, predictors=("write",)))
+    demos = {name: len(predictor.demos) for name, predictor in made.program.named_predictors()}
+    assert demos == {"extract": 0, "write": 6}
+
+
+# --- a stopped compilation -----------------------------------------------------------------------
+
+
+class Weighing(dspy.Module):
+    """A program of someone else's with settings of every kind, over one of ours."""
+
+    def __init__(self, inner: dspy.Module, *, weights: dict[str, float] | None = None, order: Any = (1, 2)) -> None:
+        super().__init__()
+        self.inner = inner
+        self.weights = weights or {"support": 1.0}
+        self.order = order
+
+    def forward(self, question: str) -> dspy.Prediction:
+        return self.inner(question=question)
+
+
+def weighted(weights: tuple[float, float, float]) -> dspy.Module:
+    program = polyqa.load("self-rag")
+    return SelfRAG(program.retriever, program.reranker, encoder=program.recall.encoder, weights=weights)
+
+
+def encoded_otherwise(name: str) -> dspy.Module:
+    """Return a program that was loaded with an encoder of another name."""
+    program = polyqa.load(name).deepcopy()
+    for _, predictor in program.named_predictors():
+        predictor.encoder = type("Other", (), {"name": "other", "encode": None, "similarity": None})()
+    return program
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (lambda: polyqa.load("rac"), lambda: polyqa.load("rac", passages=4), "program.passages was 5, is 4"),
+        (
+            lambda: polyqa.load("rac"),
+            lambda: polyqa.load("rac", reranker="reader"),
+            "program.reranker.kind was BiEncoderReranker, is SpanReaderReranker",
+        ),
+        (
+            lambda: weighted((1, 1, 0.5)),
+            lambda: weighted((1, 1, 0.6)),
+            r"program.weights was \[1, 1, 0.5\], is \[1, 1, 0",
+        ),
+        (
+            lambda: Weighing(polyqa.load("closed-book")),
+            lambda: Weighing(polyqa.load("closed-book"), weights={"support": 0.5}),
+            "program.weights.support was 1.0, is 0.5",
+        ),
+        (
+            lambda: polyqa.load("closed-book"),
+            lambda: encoded_otherwise("closed-book"),
+            "program.recall.encoder",
+        ),
+        (lambda: polyqa.load("rac"), lambda: polyqa.load("closed-book"), "program.class was RAC, is ClosedBook"),
+    ],
+    ids=["number", "reranker", "tuple", "mapping", "encoder", "class"],
+)
+def test_a_folder_of_another_program_is_refused(
+    one: Callable[[], dspy.Module],
+    other: Callable[[], dspy.Module],
+    told: str,
     train: list[Question],
     dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    compiled: Compile,
 ) -> None:
-    only = Recipe(name="only", optimizer="labels", k=1, predictors=("write",))
-    made = compile(rac, train, dev, only, metric=metric, lm=embedded, work=tmp_path, threads=2)
-    assert {name: len(predictor.demos) for name, predictor in made.program.named_predictors()} == {
-        "extract": 0,
-        "write": 6,
-    }
+    few = {"trainset": train[:2], "devset": dev[:1]}
+    compiled(one(), FEW, **few)
+    assert compiled(one(), FEW, **few).before.records, "the same goes on"
+    with pytest.raises(polyqa.PolyqaError, match=f"is of another compilation: .*{told}"):
+        compiled(other(), FEW, **few)
+
+
+def test_a_folder_of_another_compilation_is_refused(
+    train: list[Question], dev: list[Question], embedded: dspy.LM, compiled: Compile
+) -> None:
+    program = polyqa.load("closed-book")
+    few: dict[str, Any] = {"trainset": train[:2], "devset": dev[:1]}
+    compiled(program, FEW, **few)
+    for change, told in (
+        ({"seed": 1}, r"seed was 0, is 1\. Remove it"),
+        ({"trainset": train[:1]}, "train was"),
+        ({"devset": dev[1:2]}, "dev was"),
+        ({"recipe": recipe("labels")}, "recipe was"),
+        ({"lm": embedded.copy(model="polyqa/other")}, "lm was polyqa/extractive, is polyqa/other"),
+    ):
+        with pytest.raises(polyqa.PolyqaError, match=f"of another compilation: {told}"):
+            compiled(program, FEW, **{**few, **change})
 
 
 _CHILD = """
@@ -148,14 +184,15 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.embedded_models import Reader
 from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
-from polyqa.optimizers import compile, recipe
+from polyqa.optimizers import Plan, compile, recipe
 # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the batch,
 # and a resumed run has other batches.
 program, lm = polyqa.load("rac"), embedded_lm(ExtractiveEngine(reader=Reader()))
 print("ready", flush=True)
 chosen = recipe("knn-bootstrap").model_copy(update={"threshold": 0.2})
-made = compile(program, load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
-               metric=AnswerMetric(Reader()), lm=lm, work=sys.argv[1], threads=2)
+plan = Plan(load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
+            AnswerMetric(Reader()), lm, threads=2)
+made = compile(program, plan, sys.argv[1])
 from polyqa.artifacts.state import program_hash
 print("done", program_hash(made.program), flush=True)
 """

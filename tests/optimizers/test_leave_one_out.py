@@ -1,7 +1,7 @@
 """No run over the training set sees the demos that were made from its own question; every other call sees all."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import dspy
@@ -16,7 +16,7 @@ from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.engines.extractive.prompt import Prompt
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import compile, recipe
+from polyqa.optimizers import Compiled, recipe
 from polyqa.optimizers.labels import label_demos
 from polyqa.optimizers.leave_one_out import leave_one_out
 from polyqa.optimizers.pool import bootstrap_pool
@@ -95,14 +95,11 @@ def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
 def test_a_chain_leaves_out_on_train_and_shows_all_on_dev(
     rac: dspy.Module,
     train: list[Question],
-    dev: list[Question],
     watched: Watched,
     watched_lm: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    compiled: Callable[..., Compiled],
 ) -> None:
-    chain = recipe("knn-then-bootstrap").with_options(threshold=0.0)
-    made = compile(rac, train, dev, chain, metric=metric, lm=watched_lm, work=tmp_path, threads=2)
+    made = compiled(rac, recipe("knn-then-bootstrap").with_options(threshold=0.0), lm=watched_lm)
     texts = [question.question for question in train]
     on_train = [prompt for prompt in watched.seen if prompt.inputs["question"] in texts]
     assert len(on_train) >= len(train)

@@ -1,21 +1,20 @@
 """Predictors, threshold and seed: every recipe honours them, or says that it cannot."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 from harness import questions
-from polyqa.optimizers.recipe import Optimizer
 from scripted_engine import scripted_lm
 from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.artifacts.state import dump_program
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.metrics.gold import Question
-from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import RECIPES, Recipe, compile
+from polyqa.embedded_models import Encoder
+from polyqa.optimizers import RECIPES, Compiled, Recipe
 from polyqa.optimizers.frozen import freeze, thaw
+from polyqa.optimizers.recipes import Optimizer
 from polyqa.signatures import InferPseudoInterpretations, PolyqaError
 
 EVERY = questions(18)
@@ -29,40 +28,33 @@ DSPYS: list[tuple[Optimizer, dict[str, Any]]] = [
     ("simba", {"bsize": 4, "num_candidates": 3, "max_steps": 3}),
     ("gepa", {"max_metric_calls": 40, "reflection_minibatch_size": 2}),
 ]
+Make = Callable[..., Any]
 
 
-def compiled(
-    program: dspy.Module,
-    made: Recipe,
-    engine: StepsEngine,
-    reader: Reader,
-    work: Path,
-    *,
-    train: list[Question] = TRAIN,
-    seed: int = 0,
-) -> dspy.Module:
-    return compile(
-        program,
-        train,
-        DEV,
-        made,
-        metric=AnswerMetric(reader),
-        lm=scripted_lm(engine),
-        work=work,
-        seed=seed,
-        threads=1,
-    ).program
+@pytest.fixture
+def engine() -> StepsEngine:
+    return StepsEngine()
+
+
+@pytest.fixture
+def make(compiled: Callable[..., Compiled], engine: StepsEngine) -> Make:
+    """Return what compiles a program of steps; the engine draws by the prompt and by how often it was asked."""
+
+    def run(program: dspy.Module, chosen: Recipe, folder: str = "", **changes: Any) -> Any:
+        given = {"trainset": TRAIN, "devset": DEV, "lm": scripted_lm(engine), "threads": 1, **changes}
+        return compiled(program, chosen, folder, **given).program
+
+    return run
 
 
 @pytest.mark.parametrize(("optimizer", "settings"), DSPYS)
 def test_only_the_named_predictors_are_compiled(
-    optimizer: Optimizer, settings: dict[str, Any], encoder: Encoder, reader: Reader, tmp_path: Path
+    optimizer: Optimizer, settings: dict[str, Any], encoder: Encoder, engine: StepsEngine, make: Make
 ) -> None:
-    program, engine = TwoSteps(encoder), StepsEngine()
+    program = TwoSteps(encoder)
     program.hint.demos = [{"question": "What colour is grass?", "hint": "Look down."}]
     own = Recipe(name="own", optimizer=optimizer, settings=settings, threshold=0.1, predictors=("answer",))
-    made = compiled(program, own, engine, reader, tmp_path)
-    before, after = dump_program(program), dump_program(made)
+    before, after = dump_program(program), dump_program(make(program, own))
     assert list(after) == list(before)
     assert after["hint"] == before["hint"]
     tried = {
@@ -75,40 +67,36 @@ def test_only_the_named_predictors_are_compiled(
 
 @pytest.mark.parametrize("name", list(RECIPES))
 def test_a_predictor_that_is_not_there_is_refused_before_the_first_call(
-    name: str, encoder: Encoder, reader: Reader, tmp_path: Path
+    name: str, encoder: Encoder, engine: StepsEngine, make: Make, tmp_path: Path
 ) -> None:
-    engine = StepsEngine()
     odd = RECIPES[name].with_options(predictors=["answer", "nonsense"])
     with pytest.raises(PolyqaError, match=r"names the predictor 'nonsense'; TwoSteps has hint, answer"):
-        compiled(TwoSteps(encoder), odd, engine, reader, tmp_path)
+        make(TwoSteps(encoder), odd)
     assert not engine.seen
     assert not list(tmp_path.iterdir())
 
 
-def test_a_chain_hands_its_options_to_its_steps(encoder: Encoder, reader: Reader, tmp_path: Path) -> None:
+def test_a_chain_hands_its_options_to_its_steps(encoder: Encoder, make: Make) -> None:
     chain = RECIPES["knn-then-bootstrap"].with_options(threshold=0.1, predictors=["answer"])
     assert [(step.threshold, step.predictors) for step in chain.steps] == [(0.5, ("answer",)), (0.1, ("answer",))]
-    made = dump_program(compiled(TwoSteps(encoder), chain, StepsEngine(), reader, tmp_path / "1"))
+    made = dump_program(make(TwoSteps(encoder), chain, "1"))
     assert len(made["answer"]["demos"]) > 0
     assert (made["hint"]["demos"], made["hint"]["knn"]) == ([], None)
     # Also where a chain was made by hand.
-    by_hand = Recipe(name="own", optimizer="chain", predictors=("answer",), steps=chain.steps[1:])
-    by_hand = by_hand.model_copy(update={"steps": (chain.steps[1].model_copy(update={"predictors": ()}),)})
-    assert (
-        dump_program(compiled(TwoSteps(encoder), by_hand, StepsEngine(), reader, tmp_path / "2"))["hint"]["demos"] == []
-    )
+    last = chain.steps[1].model_copy(update={"predictors": ()})
+    by_hand = Recipe(name="own", optimizer="chain", predictors=("answer",), steps=(last,))
+    assert dump_program(make(TwoSteps(encoder), by_hand, "2"))["hint"]["demos"] == []
 
 
-def test_a_threshold_no_run_reaches_leaves_no_demo(encoder: Encoder, reader: Reader, tmp_path: Path) -> None:
-    for name in ("bootstrap", "knn-bootstrap", "knn-then-bootstrap"):
-        own = RECIPES[name].with_options(threshold=1.0)
-        made = compiled(TwoSteps(encoder), own, StepsEngine(), reader, tmp_path / name)
-        assert not made.answer.demos
+@pytest.mark.parametrize("name", ["bootstrap", "knn-bootstrap", "knn-then-bootstrap"])
+def test_a_threshold_no_run_reaches_leaves_no_demo(name: str, encoder: Encoder, make: Make) -> None:
+    assert not make(TwoSteps(encoder), RECIPES[name].with_options(threshold=1.0)).answer.demos
 
 
 @pytest.mark.parametrize("name", ["labels", "knn", "copro", "simba", "gepa", "gepa-then-knn"])
 def test_a_threshold_that_would_do_nothing_is_refused(name: str) -> None:
-    with pytest.raises(PolyqaError, match=rf"{name}.* has no use for a threshold"):
+    told = rf"{name}.* has no use for a threshold .* take bootstrap, bootstrap-search, knn-bootstrap, mipro or knn-then"
+    with pytest.raises(PolyqaError, match=told):
         RECIPES[name].with_options(threshold=0.9)
 
 
@@ -122,11 +110,12 @@ def test_without_options_a_recipe_is_what_it_was() -> None:
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "bootstrap-search"])
-def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, reader: Reader, tmp_path: Path) -> None:
+def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, make: Make) -> None:
+    own = RECIPES[name].model_copy(update={"threshold": 0.0})
+
     def demos(seed: int, run: int = 0) -> list[str]:
-        own = RECIPES[name].model_copy(update={"threshold": 0.0})
-        work = tmp_path / f"{seed}-{run}"
-        made = compiled(TwoSteps(encoder), own, StepsEngine(), reader, work, seed=seed)
+        lm = scripted_lm(StepsEngine())
+        made = make(TwoSteps(encoder), own, f"{seed}-{run}", seed=seed, lm=lm)
         return [demo["question"] for demo in dump_program(made)["answer"]["demos"]]
 
     assert demos(1) == demos(1, 1)
@@ -135,12 +124,12 @@ def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, reader:
     assert len({tuple(demos(seed)) for seed in (0, 1, 2)}) > 1
 
 
-def test_an_optimizer_may_follow_on_another(encoder: Encoder, reader: Reader, tmp_path: Path) -> None:
+def test_an_optimizer_may_follow_on_another(encoder: Encoder, make: Make) -> None:
     step = Recipe(name="first", optimizer="few-shot", settings=BOOTSTRAPPED, threshold=0.1)
     chain = Recipe(name="both", optimizer="chain", steps=(step, step.model_copy(update={"name": "second"})))
     program = TwoSteps(encoder)
     program._compiled = True  # as DSPy's optimizers leave it
-    made = compiled(program, chain, StepsEngine(), reader, tmp_path)
+    made = make(program, chain)
     assert made.answer.demos
     outer = dspy.Module()
     outer.inner = made  # DSPy does not save what it takes for frozen
@@ -148,16 +137,17 @@ def test_an_optimizer_may_follow_on_another(encoder: Encoder, reader: Reader, tm
 
 
 def test_too_few_questions_for_simba_are_refused_before_the_first_call(
-    encoder: Encoder, reader: Reader, tmp_path: Path
+    encoder: Encoder, engine: StepsEngine, make: Make
 ) -> None:
-    engine = StepsEngine()
     with pytest.raises(PolyqaError, match=r"'simba' takes 32 training questions at once \(bsize\), and there are 12"):
-        compiled(TwoSteps(encoder), RECIPES["simba"], engine, reader, tmp_path)
+        make(TwoSteps(encoder), RECIPES["simba"])
     assert not engine.seen
 
 
-def test_frozen_predictors_are_called_and_read_as_ever_and_survive_copies(encoder: Encoder) -> None:
-    program, engine = TwoSteps(encoder), StepsEngine()
+def test_frozen_predictors_are_called_and_read_as_ever_and_survive_copies(
+    encoder: Encoder, engine: StepsEngine
+) -> None:
+    program = TwoSteps(encoder)
     before = dump_program(program)
     assert freeze(program, ["answer"]) == ["hint"]
     copy = program.deepcopy().reset_copy()
@@ -188,13 +178,11 @@ class Nested(dspy.Module):
         return self.inner(question=question)
 
 
-def test_predictors_are_frozen_wherever_they_are(reader: Reader, tmp_path: Path) -> None:
-    names = ["steps[0]", "steps[1]", "tools['one']", "inner.answer"]
-    assert [name for name, _ in Nested().named_predictors()] == names
-    for name in names:
-        own = Recipe(name="own", optimizer="few-shot", settings=BOOTSTRAPPED, threshold=0.0, predictors=(name,))
-        made = compiled(Nested(), own, StepsEngine(), reader, tmp_path / name)
-        assert [found for found, predictor in made.named_predictors() if predictor.demos] == [name]
+@pytest.mark.parametrize("name", ["steps[0]", "steps[1]", "tools['one']", "inner.answer"])
+def test_predictors_are_frozen_wherever_they_are(name: str, make: Make) -> None:
+    own = Recipe(name="own", optimizer="few-shot", settings=BOOTSTRAPPED, threshold=0.0, predictors=(name,))
+    made = make(Nested(), own)
+    assert [found for found, predictor in made.named_predictors() if predictor.demos] == [name]
 
 
 class Guessing(dspy.Module):
@@ -209,16 +197,23 @@ class Guessing(dspy.Module):
         return dspy.Prediction(answer=" ".join(found))
 
 
-def test_plain_predictors_get_fixed_demos_and_are_refused_the_nearest(reader: Reader, tmp_path: Path) -> None:
+def test_plain_predictors_get_fixed_demos(make: Make) -> None:
     bootstrap = Recipe(name="fixed", optimizer="bootstrap", threshold=0.1, shown=2)
-    made = compiled(OneStep(), bootstrap, StepsEngine(), reader, tmp_path / "fixed")
-    assert len(made.answer.demos) == 2
-    made = compiled(Guessing(), RECIPES["labels"], StepsEngine(), reader, tmp_path / "labels")
-    assert len(made.infer.demos) == 5
-    for name in ("knn", "knn-bootstrap", "knn-then-bootstrap"):
-        engine = StepsEngine()
-        with pytest.raises(PolyqaError, match=r"OneStep\.answer is a Predict, so it cannot pick the nearest demos"):
-            compiled(OneStep(), RECIPES[name], engine, reader, tmp_path / name)
-        with pytest.raises(PolyqaError, match=r"TwoSteps\.hint has no encoder"):
-            compiled(TwoSteps(), RECIPES[name], engine, reader, tmp_path / name)
-        assert not engine.seen
+    assert len(make(OneStep(), bootstrap, "fixed").answer.demos) == 2
+    assert len(make(Guessing(), RECIPES["labels"], "labels").infer.demos) == 5
+
+
+@pytest.mark.parametrize("name", ["knn", "knn-bootstrap", "knn-then-bootstrap"])
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (OneStep, r"OneStep\.answer is a Predict, so it cannot pick the nearest demos"),
+        (TwoSteps, r"TwoSteps\.hint has no encoder"),
+    ],
+)
+def test_plain_predictors_are_refused_the_nearest_demos(
+    program: type[dspy.Module], told: str, name: str, engine: StepsEngine, make: Make
+) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        make(program(), RECIPES[name])
+    assert not engine.seen

@@ -4,59 +4,57 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
 from openai_server import Server
 
 import polyqa
-from polyqa.artifacts.state import dump_program
+from polyqa.artifacts.state import dump_program, load_program
 from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question
-from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import Recipe
-from polyqa.optimizers.compiler import compile
-from polyqa.optimizers.estimates import Estimate
+from polyqa.optimizers import Compiled, Recipe
 
-RECIPES = {
-    "labels": Recipe(name="labels", optimizer="labels"),
-    "knn": Recipe(name="knn", optimizer="labels", k=2),
-    "knn-bootstrap": Recipe(name="knn-bootstrap", optimizer="bootstrap", k=2, threshold=0.05),
-    "few-shot": Recipe(
-        name="few-shot",
-        optimizer="few-shot",
-        settings={"max_bootstrapped_demos": 2, "max_labeled_demos": 0},
-        threshold=0.05,
-    ),
-    "few-shot-search": Recipe(
+Compile = Callable[..., Compiled]
+DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
+COPRO = {"breadth": 2, "depth": 1}
+EVERY = (
+    Recipe(name="labels", optimizer="labels"),
+    Recipe(name="knn", optimizer="labels", k=2),
+    Recipe(name="knn-bootstrap", optimizer="bootstrap", k=2, threshold=0.05),
+    Recipe(name="few-shot", optimizer="few-shot", settings=DEMOS, threshold=0.05),
+    Recipe(
         name="few-shot-search",
         optimizer="few-shot-search",
-        settings={"max_bootstrapped_demos": 2, "max_labeled_demos": 0, "num_candidate_programs": 1},
+        settings={**DEMOS, "num_candidate_programs": 1},
         threshold=0.05,
     ),
-    "copro": Recipe(name="copro", optimizer="copro", settings={"breadth": 2, "depth": 1}),
-    "mipro": Recipe(
+    Recipe(name="copro", optimizer="copro", settings=COPRO),
+    Recipe(
         name="mipro",
         optimizer="mipro",
-        settings={"num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1, "max_labeled_demos": 0},
+        settings={**DEMOS, "num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1},
         threshold=0.05,
     ),
-    "simba": Recipe(
+    Recipe(
         name="simba",
         optimizer="simba",
         settings={"bsize": 4, "num_candidates": 2, "max_steps": 2, "max_demos": 1},
     ),
-    "gepa": Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
-    "chain": Recipe(
+    Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
+    Recipe(
         name="chain",
         optimizer="chain",
         steps=(
-            Recipe(name="first", optimizer="copro", settings={"breadth": 2, "depth": 1}),
+            Recipe(name="first", optimizer="copro", settings=COPRO),
             Recipe(name="then", optimizer="labels", k=2),
         ),
     ),
-}
+)
+RECIPES = {one.name: one for one in EVERY}
 _CHILD = """
 import json, sys
 import polyqa
@@ -77,21 +75,17 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
     dev: list[Question],
     wire_lm: dspy.LM,
     server: Server,
-    reader: object,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    from polyqa.compiling import compile as compile_by_name
-
-    said: list[Estimate] = []
-
-    def confirm(estimated: Estimate) -> bool:
-        said.append(estimated)
-        return True
-
-    out = tmp_path / "made"
-    made = compile_by_name(
-        "rac", recipe=RECIPES[name], train=train, dev=dev, out=out, lm=wire_lm, threads=2, confirm=confirm
+    said: list[Any] = []
+    made = polyqa.compile(
+        "rac",
+        recipe=RECIPES[name],
+        sets=polyqa.Sets(train=train, dev=dev),
+        out=tmp_path / "made",
+        models=polyqa.Models(lm=wire_lm),
+        budget=polyqa.Budget(threads=2, confirm=lambda expected: said.append(expected) or True),
     )
     assert made is not None
     assert capfd.readouterr().out == ""  # standard output is the command's, not the optimizers'
@@ -108,27 +102,13 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("labels", "knn")])
 def test_every_optimizer_stops_at_the_limit_and_goes_on(
-    name: str,
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    wire_lm: dspy.LM,
-    server: Server,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    name: str, rac: dspy.Module, wire_lm: dspy.LM, server: Server, compiled: Compile, tmp_path: Path
 ) -> None:
     def run(folder: str, most: int | None = None) -> tuple[int, str]:
         """Return how many requests arrived, and what the user is told."""
         before, told = len(server.requests), ""
         try:
-            compile(
-                *(rac, train, dev, RECIPES[name]),
-                metric=metric,
-                lm=wire_lm,
-                work=tmp_path / folder,
-                threads=2,
-                max_calls=most,
-            )
+            compiled(rac, RECIPES[name], folder, lm=wire_lm, most=most)
         except polyqa.PolyqaError as error:
             told = str(error)
         return len(server.requests) - before, told
@@ -170,31 +150,21 @@ def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM)
     assert prompts == json.loads(json.dumps([call.messages for call in recorder.calls]))
 
 
+@pytest.mark.parametrize("name", ["gepa", "few-shot"])
 def test_saved_and_loaded_programs_send_the_same_prompts(
-    rac: dspy.Module, train: list[Question], dev: list[Question], wire_lm: dspy.LM, metric: AnswerMetric, tmp_path: Path
+    name: str, rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile
 ) -> None:
-    from polyqa.artifacts.state import load_program
-
-    for name in ("gepa", "few-shot"):
-        made = compile(rac, train, dev, RECIPES[name], metric=metric, lm=wire_lm, work=tmp_path / name, threads=2)
-        again = polyqa.load("rac")
-        load_program(again, json.loads(json.dumps(dump_program(made.program))), "test")
-        prompts = []
-        for program in (made.program, again):
-            with recording(wire_lm) as recorder:
-                program(question="Who founded Alexandria?")
-            prompts.append([call.messages for call in recorder.calls])
-        assert prompts[0] == prompts[1]
+    made = compiled(rac, RECIPES[name], lm=wire_lm)
+    again = polyqa.load("rac")
+    load_program(again, json.loads(json.dumps(dump_program(made.program))), "test")
+    prompts = []
+    for program in (made.program, again):
+        with recording(wire_lm) as recorder:
+            program(question="Who founded Alexandria?")
+        prompts.append([call.messages for call in recorder.calls])
+    assert prompts[0] == prompts[1]
 
 
-def test_an_unknown_setting_names_the_recipe(
-    rac: dspy.Module,
-    train: list[Question],
-    dev: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
-) -> None:
-    wrong = Recipe(name="odd", optimizer="few-shot", settings={"flavour": 3})
+def test_an_unknown_setting_names_the_recipe(rac: dspy.Module, compiled: Compile) -> None:
     with pytest.raises(polyqa.PolyqaError, match=r"odd.*flavour"):
-        compile(rac, train, dev, wrong, metric=metric, lm=embedded, work=tmp_path, threads=2)
+        compiled(rac, Recipe(name="odd", optimizer="few-shot", settings={"flavour": 3}))

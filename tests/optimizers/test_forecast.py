@@ -1,19 +1,20 @@
 """What is said of a compilation beforehand is not exceeded: runs are counted in DSPy's own optimizers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 from harness import questions
-from polyqa.optimizers.recipe import Optimizer
 from scripted_engine import scripted_lm
 from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.optimizers import Recipe, recipe
-from polyqa.optimizers.estimates import PerQuestion, estimate, runs_and_writings
+from polyqa.optimizers import Plan, Recipe, recipe
+from polyqa.optimizers.forecast import PerQuestion, forecast, runs_and_writings
+from polyqa.optimizers.recipes import Optimizer
 from polyqa.optimizers.teleprompters import run_teleprompter
 
 BOOTSTRAPPED: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
@@ -47,18 +48,10 @@ def test_no_optimizer_runs_or_writes_more_than_was_said(
     program = OneStep() if steps == 1 else TwoSteps(encoder)
     every = questions(18)
     train, dev, lm = every[:12], every[12:], scripted_lm(engine)
+    # No run is good enough: bootstrapping tries all of train. One thread: the engine's draws depend on their order.
+    own = made.model_copy(update={"threshold": 1.0})
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-        run_teleprompter(
-            made,
-            program,
-            train,
-            dev,
-            metric=AnswerMetric(reader, threshold=1.0),  # no run is good enough: bootstrapping tries all of train
-            prompt_lm=lm,
-            seed=0,
-            threads=1,  # the engine's draws depend on the order of calls
-            work=tmp_path,
-        )
+        run_teleprompter(program, Plan(train, dev, own, AnswerMetric(reader), lm, threads=1), tmp_path)
     runs, writings = runs_and_writings(made, len(train), len(dev), steps)
     assert program.runs.n <= runs <= 1.4 * program.runs.n  # not by far, either: a limit of calls must let it start
     assert engine.written <= writings <= 2 * engine.written + 6
@@ -82,18 +75,18 @@ def test_only_the_named_predictors_and_all_steps_count() -> None:
     assert runs_and_writings(recipe("gepa-then-knn").with_options(predictors=["write"]), 90, 54, 6) == one
 
 
-def test_evaluations_on_other_questions_are_counted() -> None:
+def test_evaluations_on_other_questions_are_counted(plan: Callable[..., Plan]) -> None:
     took = PerQuestion(calls=2, input_tokens=100, output_tokens=10)
-    models = {"lm": "polyqa/extractive", "prompt_lm": "polyqa/extractive"}
-    bare = estimate(recipe("knn"), took, train=90, dev=54, predictors=2, **models)
-    assert (bare.questions, bare.calls) == (108, 216)
-    more = estimate(recipe("knn"), took, train=90, dev=54, predictors=2, further=144, **models)
+    every = plan("knn", trainset=questions(90), devset=questions(54))
+    bare = forecast(every, took, predictors=2)
+    assert (bare.questions, bare.calls, bare.dollars) == (108, 216, 0.0)
+    more = forecast(every, took, predictors=2, further=144)
     assert (more.questions, more.calls, more.input_tokens) == (252, 504, 25_200)
     assert "252 runs of the program, about 504 calls, 25,200 + 2,520 tokens" in str(more)
 
 
-def test_calls_are_those_that_a_run_takes_at_most_where_that_is_known() -> None:
-    took = PerQuestion(calls=8, input_tokens=100, output_tokens=10)
-    said = estimate(recipe("knn"), took, train=90, dev=54, predictors=6, lm="polyqa/extractive", prompt_lm="", most=14)
+def test_calls_are_those_that_a_run_takes_at_most_where_that_is_known(plan: Callable[..., Plan]) -> None:
+    took = PerQuestion(calls=8, input_tokens=100, output_tokens=10, most=14)
+    said = forecast(plan("knn", trainset=questions(90), devset=questions(54)), took, predictors=6)
     assert said.calls == 108 * 14
     assert "108 runs of the program, 1,512 calls, about 10,800 + 1,080 tokens" in str(said)
