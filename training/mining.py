@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.colbert_index.bm25 import nearest_by_words
-from polyqa.engines.extractive.text import content_words
 from polyqa.metrics.answer_match import has_answer
-from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.text import content_words, normalize_answer
 
 from .questions import Asked
 from .squad import Example

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from polyqa.colbert_index.bm25 import nearest_by_words
-from polyqa.engines.extractive.text import sentences
 from polyqa.metrics.answer_match import has_answer
+from polyqa.metrics.text import sentences
 
 from .squad import Example
 from .unanswerable import twist

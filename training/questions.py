@@ -9,8 +9,8 @@ from typing import TypeVar
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.loading.files import read_file
 from polyqa.evaluation.loading.record import excerpt, problem
-from polyqa.metrics.text import normalize_answer
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import normalize_answer
 
 Item = TypeVar("Item")
 

@@ -17,7 +17,7 @@ import typer
 
 from polyqa.colbert_index.bm25 import nearest_by_words
 from polyqa.embedded_models.reader import EMBEDDED_READER, Reader
-from polyqa.engines.extractive.text import sentence_at
+from polyqa.metrics.text import sentence_at
 
 from . import commands
 from .mining import stems
