@@ -19,8 +19,11 @@ from polyqa.cli.app import app
 from polyqa.programs.registry import REGISTRY
 
 ROOT = Path(polyqa.__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "compiled" / "README.md"])
-PAGES.append(ROOT / "benchmarks" / "README.md")
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "compiled/**/README.md", "benchmarks/README.md", "embedded_models/**/*.md")
+    for path in ROOT.glob(pattern)
+)
 HISTORY = ROOT / "CHANGELOG.md"
 RUN = ("README.md", "docs/how-to/ask.md", "docs/how-to/evaluate.md", "docs/how-to/write-a-program.md")
 """Their snippets are run: they need neither a language model nor files of the reader's."""
