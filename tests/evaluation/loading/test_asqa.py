@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import told
 
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question, Reading
-from polyqa.signatures import PolyqaError
 
 Write = Callable[..., Path]
 FILM = {
@@ -25,10 +25,6 @@ GAMES = {
 }
 
 
-def ids(questions: list[Question]) -> list[str]:
-    return [question.id for question in questions]
-
-
 def test_a_record_becomes_a_question(write: Write) -> None:
     (question,) = load_questions(write({"dev": {"q1": FILM}}))
     assert question == Question(
@@ -45,43 +41,32 @@ def test_a_record_becomes_a_question(write: Write) -> None:
     assert [list(aliases) for aliases in question.answers] == [["1953", "April 16, 1953"], ["1997"]]
 
 
-def test_what_may_be_missing(write: Write) -> None:
-    (question,) = load_questions(write({"dev": {"q1": GAMES}}))
+@pytest.mark.parametrize("empty", [{}, {"annotations": None, "ambiguity": None, "long_answer": None}])
+def test_what_may_be_missing_or_empty(write: Write, empty: dict[str, None]) -> None:
+    (question,) = load_questions(write({"dev": {"q1": {**GAMES, **empty}}}))
     assert (question.long_answers, question.ambiguity, question.reason) == ((), None, None)
 
 
-def test_a_column_that_a_record_leaves_empty_is_missing(write: Write) -> None:
-    empty = {**GAMES, "annotations": None, "ambiguity": None, "long_answer": None}
-    assert load_questions(write({"dev": {"q1": empty}})) == load_questions(write({"dev": {"q1": GAMES}}))
-
-
 @pytest.mark.parametrize(
-    "data",
-    [{"dev": {"a": FILM, "b": GAMES}}, {"a": FILM, "b": GAMES}, {"dev": [{"id": "a", **FILM}, {"id": "b", **GAMES}]}],
-    ids=["one split", "no splits", "a split that is a list"],
+    ("data", "split", "found"),
+    [
+        ({"dev": {"a": FILM, "b": GAMES}}, None, ["a", "b"]),  # the only split needs no name
+        ({"a": FILM, "b": GAMES}, None, ["a", "b"]),
+        ({"dev": [{"id": "a", **FILM}, {"id": "b", **GAMES}]}, None, ["a", "b"]),
+        ({"a": FILM}, None, ["a"]),
+        ({"train": {"b": GAMES, "a": FILM}, "dev": {"c": GAMES}}, "train", ["b", "a"]),  # in the order of the file
+        ({"train": {"b": GAMES, "a": FILM}, "dev": {"c": GAMES}}, "dev", ["c"]),
+        ({"key": {"id": "own", **FILM}}, None, ["key"]),  # a key is the id whatever the record says
+    ],
 )
-def test_the_only_split_needs_no_name(write: Write, data: Any) -> None:
-    assert ids(load_questions(write(data))) == ["a", "b"]
-
-
-def test_a_file_without_splits_may_hold_one_question(write: Write) -> None:
-    assert ids(load_questions(write({"a": FILM}))) == ["a"]
-
-
-def test_a_split_is_taken_by_name_in_the_order_of_the_file(write: Write) -> None:
-    path = write({"train": {"b": GAMES, "a": FILM}, "dev": {"c": GAMES}})
-    assert ids(load_questions(path, split="train")) == ["b", "a"]
-    assert ids(load_questions(str(path), split="dev")) == ["c"]
+def test_splits_and_ids(write: Write, data: Any, split: str | None, found: list[str]) -> None:
+    assert [question.id for question in load_questions(write(data), split=split)] == found
 
 
 def test_lines_with_one_long_answer_each(write: Write) -> None:
     record = {"id": "-7", **GAMES, "long_answer": "Nagano did in 1998.", "source": "somewhere", "align_score": 0.5}
     (question,) = load_questions(write([record], "train.jsonl"))
     assert (question.id, question.long_answers) == ("-7", ("Nagano did in 1998.",))
-
-
-def test_a_key_is_the_id_whatever_the_record_says(write: Write) -> None:
-    assert ids(load_questions(write({"key": {"id": "own", **FILM}}))) == ["key"]
 
 
 def test_rows_as_the_hub_has_them(write: Write) -> None:
@@ -108,7 +93,7 @@ def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "wrong"),
     [
         ({"qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Field required"),
         ({"ambiguous_question": " ", "qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Text is blank"),
@@ -130,19 +115,15 @@ def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
         (None, "expected an object, got NoneType"),
     ],
 )
-def test_the_first_bad_record_is_named_and_shown(write: Write, bad: Any, told: str) -> None:
+def test_the_first_bad_record_is_named_and_shown(write: Write, bad: Any, wrong: str) -> None:
     path = write({"dev": {"good": FILM, "broken-7": bad, "worse": 1}})
-    with pytest.raises(PolyqaError) as caught:
-        load_questions(path)
-    message = str(caught.value)
+    message = told(load_questions, path)
     assert message.startswith(f"{path}: question 'broken-7': ")
-    assert told in message
+    assert wrong in message
     assert "worse" not in message
-    assert len(message.splitlines()) == 1
 
 
 def test_the_beginning_of_a_bad_record_is_shown(write: Write) -> None:
-    with pytest.raises(PolyqaError, match=r'\{"ambiguous_question": "xxx') as caught:
-        load_questions(write({"dev": {"q": {"ambiguous_question": "x" * 5000, "qa_pairs": 1}}}))
-    assert str(caught.value).count("x" * 150) == 1
-    assert len(str(caught.value)) < 500
+    message = told(load_questions, write({"dev": {"q": {"ambiguous_question": "x" * 5000, "qa_pairs": 1}}}))
+    assert message.count('{"ambiguous_question": "' + "x" * 150) == 1
+    assert len(message) < 500

@@ -1,9 +1,12 @@
+"""Formats are told from the keys; the plain ones, of questions with their answers, have their records here."""
+
 from typing import Any
 
 import pytest
+from refusals import told
 
 from polyqa.evaluation.loading import FORMATS, questions_from_records
-from polyqa.signatures import PolyqaError
+from polyqa.metrics.gold import Question, Reading
 
 RECORDS: dict[str, dict[str, Any]] = {
     "asqa": {"ambiguous_question": "Who?", "qa_pairs": [{"question": "Who won?", "short_answers": ["Gil"]}]},
@@ -12,6 +15,11 @@ RECORDS: dict[str, dict[str, Any]] = {
     "nq-open": {"question": "Who?", "answer": ["Gil"]},
     "multi-answer": {"question": "Who?", "answers": ["Gil"]},
 }
+AMBIGUOUS = {"question": "Who?", "answer": ["Gil"], "answers": ["Gil", "Hal"]}
+
+
+def numbered(name: str, *ids: Any) -> list[dict[str, Any]]:
+    return [{**RECORDS[name], "id": id} for id in ids]
 
 
 def test_every_format_has_a_record_here() -> None:
@@ -34,60 +42,73 @@ def test_empty_columns_tell_nothing(name: str) -> None:
     )
 
 
-def test_records_of_another_format_are_not_taken_for_the_first() -> None:
-    with pytest.raises(PolyqaError, match="record 2: no nq-open record: answer: Field required"):
-        questions_from_records([RECORDS["nq-open"], RECORDS["multi-answer"]])
+@pytest.mark.parametrize(
+    ("record", "id", "answers"),
+    [
+        ({"question": "Who?", "answer": ["Eve", "Eve Day"]}, "1", [("Eve", "Eve Day")]),
+        ({"id": 7, "question": "Who?", "answer": ["Eve"]}, "7", [("Eve",)]),
+        ({"question": "Who?", "answers": ["Elm", "Oak"], "url": "passed over"}, "1", [("Elm",), ("Oak",)]),
+        ({"utterance": "Who?", "answers": ["Elm", "Oak"]}, "1", [("Elm",), ("Oak",)]),
+        ({"id": "q", "question": "Who?", "answers": [["Elm", "the Elm"], "Oak"]}, "q", [("Elm", "the Elm"), ("Oak",)]),
+        ({"question": "Who?", "answers": ["Elm", "Oak", "Elm"]}, "1", [("Elm",), ("Oak",)]),  # each counts once
+    ],
+)
+def test_every_answer_is_a_reading_of_the_question_itself(
+    record: dict[str, Any], id: str, answers: list[tuple[str, ...]]
+) -> None:
+    readings = tuple(Reading("Who?", aliases) for aliases in answers)
+    other = Question("other", "Who broke it?", (Reading("Who broke it?", ("Fay",)),))
+    last = {"id": "other", next(iter({"question", "utterance"} & set(record))): "Who broke it?"}
+    last["answers" if "answers" in record else "answer"] = ["Fay"]
+    assert questions_from_records([record, last]) == [Question(id, "Who?", readings), other]
 
 
-def test_no_format_fits() -> None:
-    with pytest.raises(PolyqaError) as caught:
-        questions_from_records([{"title": "Tea"}])
-    message = str(caught.value)
+@pytest.mark.parametrize(
+    ("name", "key", "answers"),
+    [
+        *(("nq-open", "answer", bad) for bad in ("Eve", [], [""], [None], {"text": ["Eve"]})),
+        *(("multi-answer", "answers", bad) for bad in ("Elm", [], [[]], [""], [["Elm", 3]], [None], {"text": ["Elm"]})),
+    ],
+)
+def test_bad_answers_are_told(name: str, key: str, answers: Any) -> None:
+    message = told(questions_from_records, [{"question": "Who?", key: answers}])
+    assert f"record 1: no {name} record: {key}" in message
+
+
+@pytest.mark.parametrize(
+    ("records", "format", "message"),
+    [
+        # of another format than the first
+        ([RECORDS["nq-open"], RECORDS["multi-answer"]], None, "record 2: no nq-open record: answer: Field required"),
+        ([AMBIGUOUS], None, "the keys fit nq-open and multi-answer alike; name one as the format"),
+        ([RECORDS["asqa"]], "squad", "there is no format 'squad'; there are asqa, ambignq, situatedqa, nq-open"),
+        *(([], format, "mine: there is no question in it") for format in (None, "asqa")),
+        *(
+            ([record], format, f"record 1: expected an object, got {type(record).__name__}")
+            for format in (None, "asqa")
+            for record in ("text", 3, None, [1])
+        ),
+        *(
+            (numbered(name, "a", "b", "a"), None, "record 3: the id 'a' already stands at mine: record 1")
+            for name in sorted(set(RECORDS) - {"situatedqa"})
+        ),
+        (numbered("nq-open", 5, "5"), None, "the id '5' already stands"),
+    ],
+)
+def test_what_is_refused(records: list[Any], format: str | None, message: str) -> None:
+    assert message in told(questions_from_records, records, format=format, origin="mine")
+
+
+def test_where_two_formats_fit_one_can_be_named() -> None:
+    assert len(questions_from_records([AMBIGUOUS], format="multi-answer")[0].readings) == 2
+
+
+def test_where_no_format_fits_all_are_told() -> None:
+    message = told(questions_from_records, [{"title": "Tea"}])
     assert all(name in message for name in FORMATS)
     assert "multi-answer needs answers, question or utterance" in message
     assert message.endswith('{"title": "Tea"}')
 
 
-def test_two_formats_fit() -> None:
-    record = {"question": "Who?", "answer": ["Gil"], "answers": ["Gil", "Hal"]}
-    with pytest.raises(PolyqaError, match="the keys fit nq-open and multi-answer alike; name one as the format"):
-        questions_from_records([record])
-    assert len(questions_from_records([record], format="multi-answer")[0].readings) == 2
-
-
-def test_an_unknown_format() -> None:
-    with pytest.raises(PolyqaError, match="there is no format 'squad'; there are asqa, ambignq, situatedqa, nq-open"):
-        questions_from_records([RECORDS["asqa"]], format="squad")
-
-
-@pytest.mark.parametrize("format", [None, "asqa"])
-def test_no_records(format: str | None) -> None:
-    with pytest.raises(PolyqaError, match="mine: there is no question in it"):
-        questions_from_records([], format=format, origin="mine")
-
-
-@pytest.mark.parametrize("format", [None, "asqa"])
-@pytest.mark.parametrize("record", ["text", 3, None, [1]])
-def test_what_is_no_record(record: Any, format: str | None) -> None:
-    with pytest.raises(PolyqaError, match=f"record 1: expected an object, got {type(record).__name__}"):
-        questions_from_records([record], format=format)
-
-
-@pytest.mark.parametrize("name", sorted(set(RECORDS) - {"situatedqa"}))
-def test_an_id_stands_but_once(name: str) -> None:
-    records = [{**RECORDS[name], "id": id} for id in ("a", "b", "a")]
-    with pytest.raises(PolyqaError, match="record 3: the id 'a' already stands at the records: record 1"):
-        questions_from_records(records)
-
-
-def test_a_number_and_the_text_of_it_are_one_id() -> None:
-    records = [{**RECORDS["nq-open"], "id": id} for id in (5, "5")]
-    with pytest.raises(PolyqaError, match="the id '5' already stands"):
-        questions_from_records(records)
-
-
 def test_what_would_break_a_line_is_escaped() -> None:
-    with pytest.raises(PolyqaError) as caught:
-        questions_from_records([{"question": "one\u2028two\x85\ud800\n"}], origin="a\nfolder")
-    assert len(str(caught.value).splitlines()) == 1
-    assert str(caught.value).encode()
+    told(questions_from_records, [{"question": "one\u2028two\x85\ud800\n"}], origin="a\nfolder")

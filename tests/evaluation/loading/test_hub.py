@@ -4,6 +4,7 @@ from typing import Any
 
 import datasets
 import pytest
+from refusals import told
 
 from polyqa.evaluation.loading import load_questions, questions_from_records
 from polyqa.signatures import PolyqaError
@@ -116,13 +117,12 @@ def test_a_name_on_the_hub(hub: list[Any], source: str, split: str | None, call:
 
 def test_a_sample_and_a_format_of_the_hub(hub: list[Any]) -> None:
     assert len(load_questions("hub:nq_open", split="train", limit=1)) == 1
-    with pytest.raises(PolyqaError, match="hub:nq_open: train: record 1: no asqa record: ambiguous_question"):
-        load_questions("nq_open", split="train", format="asqa")
+    message = told(load_questions, "nq_open", split="train", format="asqa")
+    assert "hub:nq_open: train: record 1: no asqa record: ambiguous_question" in message
 
 
 def test_splits_of_the_hub_are_listed(hub: list[Any]) -> None:
-    with pytest.raises(PolyqaError, match="hub:someone/nq: name a split; there are train, dev"):
-        load_questions("someone/nq")
+    assert "hub:someone/nq: name a split; there are train, dev" in told(load_questions, "someone/nq")
     with pytest.raises(PolyqaError, match=r"hub:someone/nq: .*Unknown split \"test\".*train.*dev"):
         load_questions("someone/nq", split="test")
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from refusals import told
 
 from polyqa.evaluation.homonyms import SPLITS
 from polyqa.evaluation.loading import load_questions
-from polyqa.signatures import PolyqaError
 
 Write = Callable[..., Path]
 RECORDS = [{"question": f"who won in {year}", "answer": [str(year)]} for year in range(1900, 2000)]
@@ -26,12 +26,11 @@ def test_dev_is_the_shipped_questions_that_are_taken() -> None:
 
 
 def test_the_shipped_questions_have_their_splits() -> None:
-    with pytest.raises(PolyqaError, match="homonyms: there is no split 'all'; there are train, dev, test"):
-        load_questions("homonyms", split="all")
-    with pytest.raises(PolyqaError, match="homonyms/more: there is no split 'more'"):
-        load_questions("homonyms/more")
-    with pytest.raises(PolyqaError, match="this names the split 'dev', but 'test' is asked for"):
-        load_questions("homonyms/dev", split="test")
+    named = told(load_questions, "homonyms", split="all")
+    assert "homonyms: there is no split 'all'; there are train, dev, test" in named
+    assert "homonyms/more: there is no split 'more'" in told(load_questions, "homonyms/more")
+    both = told(load_questions, "homonyms/dev", split="test")
+    assert "this names the split 'dev', but 'test' is asked for" in both
 
 
 def test_a_file_may_be_called_like_the_shipped_questions(
@@ -48,30 +47,24 @@ def test_a_path_under_the_home_folder(write: Write, tmp_path: Path, monkeypatch:
     monkeypatch.setenv("HOME", str(tmp_path))
     write(RECORDS, "q.json")
     assert load_questions("~/q.json") == load_questions(Path("~/q.json"))
-    with pytest.raises(PolyqaError, match="cannot be read"):
-        load_questions("~nobody-of-this-name/q.json")
+    assert "cannot be read" in told(load_questions, "~nobody-of-this-name/q.json")
 
 
 @pytest.mark.parametrize("source", ["", "two words", "a/b/c", "hub:", "hub:a/b/c", "@light", "x" * 5000, "new\nline"])
 def test_a_name_that_means_nothing(source: str) -> None:
-    with pytest.raises(PolyqaError) as caught:
-        load_questions(source)
-    assert len(str(caught.value).splitlines()) == 1
+    told(load_questions, source)
 
 
 @pytest.mark.parametrize("source", ["./here", "/nowhere/at/all", "~/nothing", Path("plain"), Path("with\0null.json")])
 def test_a_path_that_leads_nowhere(source: str | Path) -> None:
-    with pytest.raises(PolyqaError, match="the file cannot be read: "):
-        load_questions(source)
+    assert "the file cannot be read: " in told(load_questions, source)
 
 
 def test_a_folder_is_not_taken_for_a_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nq_open").mkdir()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(PolyqaError, match="nq_open: this is a folder"):
-        load_questions("nq_open")
-    with pytest.raises(PolyqaError, match=r"hub:nq_open: .*nq_open hides the hub's data set of this name"):
-        load_questions("hub:nq_open")
+    assert "nq_open: this is a folder" in told(load_questions, "nq_open")
+    assert "nq_open hides the hub's data set of this name" in told(load_questions, "hub:nq_open")
 
 
 def test_a_sample_is_random_and_in_the_order_of_the_file(write: Write) -> None:
@@ -92,8 +85,7 @@ def test_a_sample_of_all(write: Write, limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_sample_of_none(limit: int) -> None:
-    with pytest.raises(PolyqaError, match=f"at least 1 question, got {limit}"):
-        load_questions("homonyms", limit=limit)
+    assert f"at least 1 question, got {limit}" in told(load_questions, "homonyms", limit=limit)
 
 
 def test_a_sample_counts_questions_not_records(write: Write) -> None:
@@ -107,8 +99,7 @@ def test_a_sample_counts_questions_not_records(write: Write) -> None:
 
 
 def test_an_unknown_format_is_told_before_anything_is_read() -> None:
-    with pytest.raises(PolyqaError, match="there is no format 'squad'"):
-        load_questions("nowhere.json", format="squad")
+    assert "there is no format 'squad'" in told(load_questions, "nowhere.json", format="squad")
 
 
 def test_files_need_no_library_of_the_hub(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

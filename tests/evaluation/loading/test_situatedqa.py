@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
+from refusals import told
 
 from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.gold import Question, Reading
-from polyqa.signatures import PolyqaError
 
 ASKED = "how long is the ferry"
 
@@ -56,15 +56,13 @@ def test_an_answer_that_repeats_is_kept_once() -> None:
 
 def test_one_id_with_two_questions_is_an_error() -> None:
     records = [there("oslo", "1 hour"), there("kiel", "2 hours", question="how deep is it")]
-    with pytest.raises(PolyqaError, match="record 2: the id '4' already stands at the records: record 1 with another"):
-        questions_from_records(records)
+    message = told(questions_from_records, records)
+    assert "record 2: the id '4' already stands at the records: record 1 with another" in message
 
 
 @pytest.mark.parametrize("id", [None, "", 1.5, True, ["4"]])
 def test_records_need_an_id_to_be_grouped_by(id: Any) -> None:
-    with pytest.raises(PolyqaError, match="no situatedqa record: id: "):
-        questions_from_records([{**there("oslo", "1 hour"), "id": id}])
-    without = there("oslo", "1 hour")
-    del without["id"]
-    with pytest.raises(PolyqaError, match="no situatedqa record: id: Field required"):
-        questions_from_records([without])
+    record = there("oslo", "1 hour")
+    assert "no situatedqa record: id: " in told(questions_from_records, [{**record, "id": id}])
+    del record["id"]
+    assert "no situatedqa record: id: Field required" in told(questions_from_records, [record])
