@@ -16,12 +16,16 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.embedded_models import Encoder
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.statistics import Difference, Estimate, compare, estimate
+from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import has_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.recall import distinct_answers, recall
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import Passage, PolyqaError
+
+from .results import rounded
 
 Ranking = list[list[Passage]]
 _DEPTH = 50  # of the rankings whose union says which answers can be found
@@ -81,7 +85,7 @@ def recalls(answers: Sequence[list[list[str]]], ranking: Ranking, k: int) -> "np
 
 def evaluate(
     rankings: Mapping[str, Ranking], questions: Sequence[Question], pids: Collection[str]
-) -> dict[str, dict[str, object]]:
+) -> dict[str, dict[str, Estimate | Difference | None]]:
     """Return recall@5 and @10 of every method, and the difference to `BASELINE`.
 
     Only the passages of some ids count, and only the answers that one of the first 50 of them holds, by
@@ -99,9 +103,9 @@ def evaluate(
         name: {k: recalls([answers[at] for at in asked], [ranking[at] for at in asked], k) for k in _CUTS}
         for name, ranking in rankings.items()
     }
-    rows: dict[str, dict[str, object]] = {}
+    rows: dict[str, dict[str, Estimate | Difference | None]] = {}
     for name, own in scores.items():
-        row: dict[str, object] = {}
+        row: dict[str, Estimate | Difference | None] = {}
         for k, values in own.items():
             row[f"recall@{k}"] = estimate(MEAN, [values])
             if name != BASELINE:
@@ -110,21 +114,13 @@ def evaluate(
     return rows
 
 
-def table(rows: Mapping[str, Mapping[str, object]], milliseconds: Mapping[str, float]) -> str:
+def table(rows: Mapping[str, Mapping[str, Estimate | Difference | None]], milliseconds: Mapping[str, float]) -> str:
     """Return the rows as Markdown."""
-    lines = [
-        f"| retrieval | recall@5 | recall@10 | recall@10 − {BASELINE} | ms per question |",
-        "|---|---|---|---|---|",
-    ]
-    for name, row in rows.items():
-        difference = row.get("recall@10 difference")
-        told = (
-            f"{difference.difference:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
-            if isinstance(difference, Difference)
-            else ""
-        )
-        lines.append(f"| {name} | {row['recall@5']} | {row['recall@10']} | {told} | {milliseconds[name]:.1f} |")
-    return "\n".join(lines)
+    cuts = ("recall@5", "recall@10", "recall@10 difference")
+    return markdown_table(
+        ["retrieval", "recall@5", "recall@10", f"recall@10 − {BASELINE}", "ms per question"],
+        ([name, *(str(row.get(cut, "")) for cut in cuts), f"{milliseconds[name]:.1f}"] for name, row in rows.items()),
+    )
 
 
 def main(
@@ -153,7 +149,7 @@ def main(
     covered = {pid for one in database.questions() for pid in one.pids}
     typer.echo(f"{database.manifest.counts}; {len(covered):,} of {len(opened):,} passages have questions\n")
     opened.search("warm up", 1)
-    every: dict[str, dict[str, dict[str, object]]] = {}
+    every: dict[str, dict[str, dict[str, Estimate | Difference | None]]] = {}
     rankings, milliseconds = rank_all(opened, database, [question.question for question in asked])
     universes = {"all passages": {one.pid for one in opened.passages}, "passages with questions": covered}
     for name, pids in universes.items():
@@ -163,7 +159,7 @@ def main(
         typer.echo(f"{name}: {len(pids):,}; {shown.n} questions with a findable answer, 95% bootstrap intervals\n")
         typer.echo(f"{table(every[name], milliseconds)}\n")
     if json_file is not None:
-        json_file.write_text(json.dumps(every, indent=2, default=vars) + "\n", encoding="utf-8")
+        write_atomically(json_file, json.dumps(every, indent=2, default=rounded) + "\n")
 
 
 if __name__ == "__main__":

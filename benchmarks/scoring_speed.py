@@ -1,6 +1,6 @@
 """How fast long answers are scored: batched, against one by one as the official scripts do it.
 
-python -m polyqa.benchmarks.scoring_speed --questions FILE [--limit 948]
+python -m polyqa.benchmarks.scoring_speed --questions SOURCE [--limit 948]
 
 The baseline feeds the same reader one (question, long answer) pair at a time, padded to the full window,
 and chooses the span with the loops of the Hugging Face question-answering example, which ASQA's official
@@ -8,13 +8,13 @@ scorer runs. Both run in one process; the answers must be the same.
 """
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from polyqa.embedded_models import EMBEDDED_READER, Reader
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics.gold import Question
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.signatures import PolyqaError
@@ -85,15 +85,9 @@ def run(questions: list[Question], reader: Reader, other: Reader) -> None:
     single = read_one_by_one(other, pairs)
     alone = time.perf_counter() - started
     same = sum(a == b for a, b in zip(batched, single, strict=True))
-    rows = [
-        ("the reader, batched", reading),
-        ("ROUGE-L, STR-EM, token F1", rest),
-        ("the reader one by one", alone),
-    ]
+    rows = {"the reader, batched": reading, "ROUGE-L, STR-EM, token F1": rest, "the reader one by one": alone}
     typer.echo(f"{len(questions)} long answers, {len(pairs)} disambiguated questions, reader {reader.name}\n")
-    typer.echo("| | seconds |\n|---|---|")
-    for name, seconds in rows:
-        typer.echo(f"| {name} | {seconds:.1f} |")
+    typer.echo(markdown_table(["", "seconds"], ([name, f"{seconds:.1f}"] for name, seconds in rows.items())))
     mean = 100 * sum(score.disambig.f1 for score in scores) / len(scores)
     typer.echo(
         f"\nratio one by one / batched: {alone / reading:.1f}; same answers: {same} of {len(pairs)}; D-F1 {mean:.1f}"
@@ -101,13 +95,13 @@ def run(questions: list[Question], reader: Reader, other: Reader) -> None:
 
 
 def main(
-    questions: Annotated[str, typer.Option(help="Questions with long answers, in any format of ASQA's.")],
+    questions: Annotated[str, typer.Option(help="Questions with long answers, as for polyqa evaluate.")],
     limit: Annotated[int, typer.Option(help="A random sample of so many questions.")] = 948,
     reader: Annotated[str, typer.Option(help="The reader.")] = EMBEDDED_READER,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
 ) -> None:
     """Time the scoring of reference answers as if they were a system's."""
-    chosen = [one for one in load_questions(Path(questions), seed=seed, limit=limit) if one.long_answers]
+    chosen = [one for one in load_questions(questions, seed=seed, limit=limit) if one.long_answers]
     if not chosen:
         raise PolyqaError(f"{questions} has no question with a long answer.")
     run(chosen, Reader(reader), Reader(reader))

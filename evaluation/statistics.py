@@ -66,6 +66,10 @@ class Difference:
     losses: int
     n: int
 
+    def __str__(self) -> str:
+        interval = "" if isnan(self.low) else f" [{self.low:+.1f}, {self.high:+.1f}]"
+        return f"{self.difference:+.1f}{interval}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON data, see `Estimate.to_dict`."""
         return _json_data(asdict(self))

@@ -1,7 +1,6 @@
 """Tables in Markdown: runs beside the published figures, and comparisons."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
 
 from polyqa.evaluation.statistics import Difference, Estimate
 
@@ -81,10 +80,8 @@ def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparis
     lines = []
     for name, one in rows.items():
         record = f"{one.wins} / {one.ties} / {one.losses}" if one.wins + one.ties + one.losses else "–"
-        interval = "" if isnan(one.low) else f" [{one.low:+.1f}, {one.high:+.1f}]"
-        found = f"{one.difference:+.1f}{interval}"
         p = f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
-        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", found, p, record])
+        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p, record])
     return markdown_table([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], lines)
 
 

@@ -1,13 +1,9 @@
 """Which questions a corpus can answer."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from polyqa.benchmarks.answerable import answerable, as_ambignq
-from polyqa.evaluation.loading import load_questions, questions_from_records
+from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.gold import Question, Reading
 from polyqa.signatures import Passage
 
@@ -49,20 +45,3 @@ def test_what_is_written_is_read_back() -> None:
     assert [[reading.short_answers for reading in one.readings] for one in read] == [
         [reading.short_answers for reading in one.readings] for one in asked
     ]
-
-
-def test_the_command_writes_a_file_of_plain_questions(tmp_path: Path) -> None:
-    out = tmp_path / "plain.json"
-    command = [
-        "-m",
-        "polyqa.benchmarks.answerable",
-        "--questions",
-        "homonyms/train",
-        "--index",
-        "homonyms",
-        "--out",
-        str(out),
-    ]
-    subprocess.run([sys.executable, *command, "--readings", "one", "--limit", "5"], check=True, capture_output=True)
-    assert len(json.loads(out.read_text())) == 5
-    assert all(len(one.readings) == 1 for one in load_questions(str(out)))
