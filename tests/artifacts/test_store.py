@@ -1,7 +1,10 @@
 """Artifacts: what is saved comes back; what is damaged, old or hostile is refused in one clear line."""
 
 import json
+import os
 import random
+import socket
+import subprocess
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
@@ -11,7 +14,6 @@ from typing import Any
 import dspy
 import pytest
 
-import polyqa
 from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
@@ -31,7 +33,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def program() -> dspy.Module:
-    made = polyqa.load("rac", passages=3)
+    made = load("rac", passages=3)
     set_knn_demos(made, {"extract": [DEMO], "write": [{**DEMO, "answer": "In 1965."}]}, k=2)
     return made
 
@@ -65,6 +67,14 @@ def make(program: dspy.Module, tmp_path: Path) -> Make:
     return write
 
 
+def with_state(path: Path, change: Callable[[Any], object]) -> Path:
+    """Change the state of a saved program."""
+    state = json.loads((path / "program.json").read_text())
+    change(state)
+    (path / "program.json").write_text(json.dumps(state))
+    return path
+
+
 def test_what_is_saved_comes_back(make: Make, program: dspy.Module) -> None:
     path = make()
     loaded = load(path)
@@ -72,7 +82,6 @@ def test_what_is_saved_comes_back(make: Make, program: dspy.Module) -> None:
     assert loaded.passages == 3
     assert dump_program(loaded) == dump_program(program)
     assert sorted(file.name for file in path.iterdir()) == ["README.md", "card.json", "program.json"]
-    assert polyqa.load(path).passages == 3
 
 
 def test_only_the_fields_of_a_predictor_are_saved(program: dspy.Module, make: Make) -> None:
@@ -86,12 +95,13 @@ def test_saving_again_replaces(make: Make, program: dspy.Module) -> None:
     other = program.deepcopy()
     changed = {**DEMO, "question": "When was Dune filmed?"}
     set_knn_demos(other, {"extract": [DEMO, changed], "write": [{**changed, "answer": "In 1984."}]}, k=1)
-    assert make() == make(saved=other)
-    loaded = load(make(saved=other))
+    path = make()
+    assert path == make(saved=other)
+    loaded = load(path)
     assert dump_program(loaded) == dump_program(other) != dump_program(program)
     assert [demo["question"] for demo in loaded.extract.demos] == [DEMO["question"], changed["question"]]
     assert loaded.write.k == 1
-    assert sorted(file.name for file in make(saved=other).iterdir()) == ["README.md", "card.json", "program.json"]
+    assert sorted(file.name for file in path.iterdir()) == ["README.md", "card.json", "program.json"]
 
 
 @pytest.mark.parametrize(
@@ -131,15 +141,13 @@ def test_a_card_that_does_not_fit_is_refused(changes: dict[str, Any], told: str,
 
 def test_the_reranker_of_the_card_is_taken_unless_another_is_given(make: Make) -> None:
     assert isinstance(load(make()).reranker, BiEncoderReranker)
-    path = make(reranker="reader")
-    assert isinstance(load(path).reranker, SpanReaderReranker)
-    assert isinstance(polyqa.load(path).reranker, SpanReaderReranker)
+    assert isinstance(load(make(reranker="reader")).reranker, SpanReaderReranker)
     assert isinstance(load(make(reranker="some/other"), reranker="reader").reranker, SpanReaderReranker)
 
 
 def test_a_given_encoder_must_be_that_of_the_card(make: Make) -> None:
     with pytest.raises(PolyqaError, match=r"encoder 'some/other': load it with encoder= of that name"):
-        polyqa.load(make(encoder="some/other"))
+        load(make(encoder="some/other"))
     with pytest.raises(PolyqaError, match=f"encoder '{EMBEDDED_ENCODER}'"):
         load(make(), encoder=Encoder("some/other"))
     assert load(make(), encoder=Encoder()).passages == 3
@@ -192,24 +200,17 @@ def test_a_given_index_is_taken_with_a_warning(make: Make, index: ColBERTIndex) 
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
     change: Callable[[Any], Any], told: str, make: Make, program: dspy.Module
 ) -> None:
-    path = make()
-    state = json.loads((path / "program.json").read_text())
-    change(state)
-    (path / "program.json").write_text(json.dumps(state))
+    path, before = with_state(make(), change), dump_program(program)
     with pytest.raises(PolyqaError, match=told):
         load(path)
-    before = dump_program(program)
     with pytest.raises(PolyqaError):
-        load_program(program, state, "here")
+        load_program(program, json.loads((path / "program.json").read_text()), "here")
     assert dump_program(program) == before
 
 
 def test_a_language_model_in_a_state_is_left_out(make: Make) -> None:
-    path = make()
-    state = json.loads((path / "program.json").read_text())
-    state["extract"]["lm"] = {"model": "openai/evil", "api_base": "http://evil", "api_key": "k"}
-    (path / "program.json").write_text(json.dumps(state))
-    assert load(path).extract.lm is None
+    evil = {"model": "openai/evil", "api_base": "http://evil", "api_key": "k"}
+    assert load(with_state(make(), lambda state: state["extract"].update(lm=evil))).extract.lm is None
 
 
 def test_names_cannot_leave_the_folder(tmp_path: Path, make: Make) -> None:
@@ -289,10 +290,6 @@ def _damaged(text: bytes, draw: random.Random) -> bytes:
 
 def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each loads to a program of prompts, or is refused; nothing is run, written or connected to."""
-    import os
-    import socket
-    import subprocess
-
     path = make()
     originals = {name: (path / name).read_bytes() for name in ("card.json", "program.json")}
     index = ColBERTIndex("homonyms")
