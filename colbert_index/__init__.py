@@ -8,10 +8,9 @@ from .build import build_index
 from .check import check_index
 from .corpus import read_corpus
 from .files import IndexFaultError
-from .fused import FusedRetriever
 from .index import ColBERTIndex
 from .rerankers import BiEncoderReranker, CrossEncoderReranker, SpanReaderReranker
-from .retriever import Reranker, Retriever, rerank
+from .retriever import FusedRetriever, Reranker, Retriever, rerank
 from .settings import IndexSettings, SearchSettings
 from .update import add_passages, remove_passages
 

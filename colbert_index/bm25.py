@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
+
+from .retriever import Retriever, require_positive
 
 _SETTINGS = {"stopwords": "english", "stemmer": "english"}
 
 
-class BM25Retriever:
+class BM25Retriever(Shared, Retriever):
     """Ranks passages by BM25 of their title and text.
 
     Parameters
@@ -43,29 +46,21 @@ class BM25Retriever:
 
         return cls(passages, bm25s.BM25.load(str(folder), load_corpus=False, show_progress=False))
 
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        """Return the ``k`` best passages; one that shares no word with the query is left out."""
-        return self.search_many([query], k)[0]
-
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Search for several queries.
+        """Search for several queries; a passage that shares no word with one is left out.
 
         Returns
         -------
         list of list of Passage
             Per query at most ``k`` passages, best first; the score is BM25, above 0 and unbounded.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        require_positive(k)
         if not queries:
             return []
         return [
             [self.passages[position].with_score(score) for position, score in row]
             for row in _ranked(self._model, queries, min(k, len(self.passages)))
         ]
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "BM25Retriever":
-        return self
 
 
 def nearest_by_words(texts: Sequence[str], queries: Sequence[str], k: int) -> list[list[int]]:

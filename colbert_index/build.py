@@ -1,18 +1,15 @@
 """Builds an index: encode once, train centroids, compress, write aside, rename."""
 
-import os
 import random
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
@@ -20,15 +17,7 @@ from polyqa.signatures import Passage, PolyqaError
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
-from .files import (
-    MANIFEST,
-    PASSAGES,
-    VECTORS,
-    scrub_metadata,
-    write_bm25,
-    write_manifest,
-    write_passages,
-)
+from .files import MANIFEST, VECTORS, replacing, scrub_metadata, write_own_files
 from .settings import IndexSettings, Manifest, fingerprint
 from .store import index_path
 
@@ -98,21 +87,17 @@ def build_index(
             vectors = encoder.encode([passage.indexed_text for passage in passages])
             np.save(work / VECTORS, vectors.astype(np.float16))
         hashed = checkpoint_hash(location)
-        write_passages(work / PASSAGES, passages)
-        write_bm25(work, passages)
-        write_manifest(
-            work,
-            Manifest(
-                passages=len(passages),
-                tokens=tokens,
-                checkpoint=checkpoint_name(checkpoint),
-                checkpoint_hash=hashed,
-                settings=asdict(settings),
-                fingerprint=fingerprint(passages, hashed, settings),
-                encoder=encoder.name if encoder else None,
-                colbert_ai=version("colbert-ai"),
-            ),
+        manifest = Manifest(
+            passages=len(passages),
+            tokens=tokens,
+            checkpoint=checkpoint_name(checkpoint),
+            checkpoint_hash=hashed,
+            settings=settings,
+            fingerprint=fingerprint(passages, hashed, settings),
+            encoder=encoder.name if encoder else None,
+            colbert_ai=version("colbert-ai"),
         )
+        write_own_files(work, passages, manifest)
         _carry_over(target, work)
     return ColBERTIndex(target)
 
@@ -128,40 +113,6 @@ def _carry_over(old: Path, new: Path) -> None:
             shutil.copy2(entry, new / entry.name)
 
 
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of ``target`` when the block ends without error.
-
-    Only one process at a time writes to ``target``. Leftovers of killed processes are removed.
-    """
-    target = target.resolve()  # a link to a folder: the folder is replaced
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(target.parent / f".{target.name}.lock")
-    try:
-        lock.acquire(timeout=1)
-    except Timeout as error:
-        raise PolyqaError(f"{target} is being written by another process; wait until it is done.") from error
-    try:
-        for leftover in target.parent.glob(f".{target.name}.building-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        old = target.parent / f".{target.name}.replaced"
-        if old.exists() and not target.exists():
-            old.rename(target)  # killed between the two renames below
-        shutil.rmtree(old, ignore_errors=True)
-        work = target.parent / f".{target.name}.building-{os.getpid()}"
-        work.mkdir()
-        try:
-            yield work
-            if target.exists():
-                target.rename(old)
-            work.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    finally:
-        lock.release()
-
-
 def _build_colbert(
     passages: Sequence[Passage], work: Path, location: str, settings: IndexSettings, progress: bool
 ) -> int:
@@ -173,9 +124,6 @@ def _build_colbert(
     import torch
 
     model = load_checkpoint(location, settings)
-    config = colbert_config(
-        location, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
-    )
     texts = [passage.indexed_text for passage in passages]
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     sampled = _sample(texts, settings) if len(chunks) > 1 else []
@@ -183,7 +131,7 @@ def _build_colbert(
         # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
         first, first_lengths = encode_documents(model, sampled or texts, advance)
         with quiet(), torch.inference_mode():
-            indexer = make_indexer(config, passages, len(chunks), len(first) / len(first_lengths))
+            indexer = make_indexer(work, location, settings, passages, len(chunks), len(first) / len(first_lengths))
             indexer._save_plan()
             _save_codec(indexer, first, settings)
             if sampled:
@@ -203,15 +151,24 @@ def _sample(texts: Sequence[str], settings: IndexSettings) -> list[str]:
     return random.Random(settings.seed).sample(texts, count)
 
 
-def make_indexer(config: Any, passages: Sequence[Passage | None], chunks: int, average_length: float) -> Any:
-    """Return colbert-ai's `CollectionIndexer` for saving chunks and finalizing, without its start-up."""
+def make_indexer(
+    work: Path,
+    checkpoint: str,
+    settings: IndexSettings,
+    passages: Sequence[Passage | None],
+    chunks: int,
+    average_length: float,
+) -> Any:
+    """Return colbert-ai's `CollectionIndexer` for saving chunks into ``work`` and finalizing, without its start-up."""
     from colbert.indexing.collection_indexer import CollectionIndexer
     from colbert.indexing.index_saver import IndexSaver
 
     # Not its constructor, which would load the checkpoint again; `setup` and `train` are ours.
     indexer = object.__new__(CollectionIndexer)
     indexer.verbose = 0
-    indexer.config = config
+    indexer.config = config = colbert_config(
+        checkpoint, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
+    )
     indexer.rank, indexer.nranks, indexer.use_gpu = 0, 1, False
     indexer.collection = passages
     indexer.saver = IndexSaver(config)

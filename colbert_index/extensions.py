@@ -24,26 +24,20 @@ from polyqa.signatures import PolyqaError
 
 from .store import extension_home
 
-_NAMES = (
-    "segmented_maxsim_cpp",
-    "segmented_lookup_cpp",
-    "filter_pids_cpp",
-    "decompress_residuals_cpp",
-)
+_SOURCES = {
+    "segmented_maxsim_cpp": "modeling/segmented_maxsim.cpp",
+    "segmented_lookup_cpp": "search/segmented_lookup.cpp",
+    "filter_pids_cpp": "search/filter_pids.cpp",
+    "decompress_residuals_cpp": "search/decompress_residuals.cpp",
+}
 _FLAGS = ("-O3",)
 
 
-def _sources() -> dict[str, Path]:
+def _source(name: str) -> Path:
     spec = importlib.util.find_spec("colbert")
     assert spec is not None
     assert spec.origin is not None
-    root = Path(spec.origin).parent
-    return {
-        "segmented_maxsim_cpp": root / "modeling" / "segmented_maxsim.cpp",
-        "segmented_lookup_cpp": root / "search" / "segmented_lookup.cpp",
-        "filter_pids_cpp": root / "search" / "filter_pids.cpp",
-        "decompress_residuals_cpp": root / "search" / "decompress_residuals.cpp",
-    }
+    return Path(spec.origin).parent / _SOURCES[name]
 
 
 def _folder() -> Path:
@@ -53,15 +47,19 @@ def _folder() -> Path:
     digest = hashlib.sha256()
     for part in (torch.__version__, sys.implementation.cache_tag, *_FLAGS):
         digest.update(str(part).encode())
-    for source in _sources().values():
-        digest.update(source.read_bytes())
+    for name in _SOURCES:
+        digest.update(_source(name).read_bytes())
     return extension_home() / digest.hexdigest()[:16]
+
+
+def _missing() -> list[str]:
+    folder = _folder()
+    return [name for name in _SOURCES if not (folder / f"{name}.so").is_file()]
 
 
 def extensions_ready() -> bool:
     """Return whether all four extensions are compiled for this environment."""
-    folder = _folder()
-    return all((folder / f"{name}.so").is_file() for name in _NAMES)
+    return not _missing()
 
 
 def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
@@ -77,13 +75,12 @@ def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
     PolyqaError
         If there is no C++ compiler, or it fails.
     """
-    folder = _folder()
     if extensions_ready():
         return
+    folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "polyqa.lock"):
-        missing = [name for name in _NAMES if not (folder / f"{name}.so").is_file()]
-        if missing:
+        if missing := _missing():
             report(f"compiling {len(missing)} extensions of colbert-ai (once, a minute or two) …")
             _compile_all(missing, folder)
 
@@ -119,7 +116,7 @@ def _compile(name: str, folder: Path) -> None:
     build.mkdir()
     cpp_extension.load(
         name=name,
-        sources=[str(_sources()[name])],
+        sources=[str(_source(name))],
         extra_cflags=list(_FLAGS),
         build_directory=str(build),
         is_python_module=True,
@@ -149,10 +146,7 @@ def install_extensions() -> None:
         return
     compile_extensions()
     folder = _folder()
-    modules = {name: _import(name, folder / f"{name}.so") for name in _NAMES}
-    ColBERT.segmented_maxsim = modules["segmented_maxsim_cpp"].segmented_maxsim_cpp
-    StridedTensor.segmented_lookup = modules["segmented_lookup_cpp"].segmented_lookup_cpp
-    IndexScorer.filter_pids = modules["filter_pids_cpp"].filter_pids_cpp
-    IndexScorer.decompress_residuals = modules["decompress_residuals_cpp"].decompress_residuals_cpp
-    for owner in (ColBERT, StridedTensor, IndexScorer):
+    functions = {name: getattr(_import(name, folder / f"{name}.so"), name) for name in _SOURCES}
+    for name, owner in zip(_SOURCES, (ColBERT, StridedTensor, IndexScorer, IndexScorer), strict=True):
+        setattr(owner, name.removesuffix("_cpp"), functions[name])
         owner.loaded_extensions = True

@@ -1,10 +1,15 @@
-"""The layout of an index folder, and reading and writing its own files."""
+"""The layout of an index folder, reading and writing its own files, and replacing a folder as a whole."""
 
 import json
-from collections.abc import Iterable
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
 
-from pydantic import ValidationError
+from filelock import FileLock, Timeout
 
 from polyqa.signatures import Passage, PolyqaError
 
@@ -23,14 +28,79 @@ _BM25_FILES = (
     "indices.csc.index.npy",
     "indptr.csc.index.npy",
 )
+_UNREADABLE = (
+    OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, AssertionError, UnpicklingError,
+)  # fmt: skip
 
 
 class IndexFaultError(PolyqaError):
     """An index folder is not there, foreign, incomplete or corrupt."""
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write ``polyqa.json``."""
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Turn what a damaged file makes its reader raise into an `IndexFaultError` of one line."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        raise IndexFaultError(f"{path} is corrupt or of another version ({reason}). Build the index again.") from error
+
+
+def read_part(path: Path) -> Any:
+    """Return what a JSON file or a tensor of an index holds.
+
+    Raises
+    ------
+    IndexFaultError
+        If it cannot be read.
+    """
+    with reading(path):
+        if path.suffix == ".json":
+            return json.loads(path.read_text(encoding="utf-8"))
+        import torch
+
+        return torch.load(path, weights_only=True)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes the place of ``target`` when the block ends without error.
+
+    Only one process at a time writes to ``target``. Leftovers of killed processes are removed.
+    """
+    target = target.resolve()  # a link to a folder: the folder is replaced
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(target.parent / f".{target.name}.lock")
+    try:
+        lock.acquire(timeout=1)
+    except Timeout as error:
+        raise PolyqaError(f"{target} is being written by another process; wait until it is done.") from error
+    try:
+        for leftover in target.parent.glob(f".{target.name}.building-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        old = target.parent / f".{target.name}.replaced"
+        if old.exists() and not target.exists():
+            old.rename(target)  # killed between the two renames below
+        shutil.rmtree(old, ignore_errors=True)
+        work = target.parent / f".{target.name}.building-{os.getpid()}"
+        work.mkdir()
+        try:
+            yield work
+            if target.exists():
+                target.rename(old)
+            work.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def write_own_files(folder: Path, passages: Sequence[Passage | None], manifest: Manifest) -> None:
+    """Write passages, BM25's term statistics and manifest; ``None`` stands for a removed passage."""
+    write_passages(folder / PASSAGES, passages)
+    BM25Retriever([passage for passage in passages if passage is not None]).save(folder / BM25)
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
@@ -49,11 +119,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         raise IndexFaultError(f"{folder} is not a polyqa index: it has no {MANIFEST}.")
-    try:
+    with reading(path):
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise IndexFaultError(f"{path} is corrupt or of another version ({reason}). Build the index anew.") from error
 
 
 def missing_files(folder: Path) -> list[str]:
@@ -61,10 +128,8 @@ def missing_files(folder: Path) -> list[str]:
     metadata = folder / "metadata.json"
     if not metadata.is_file():
         return [metadata.name]
-    try:
-        chunks = int(json.loads(metadata.read_text(encoding="utf-8"))["num_chunks"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise IndexFaultError(f"{metadata} is corrupt ({error!r}). Build the index anew.") from error
+    with reading(metadata):
+        chunks = int(read_part(metadata)["num_chunks"])
     names = [*_COLBERT_FILES, PASSAGES, *(f"{BM25}/{name}" for name in _BM25_FILES)]
     for chunk in range(chunks):
         names += [
@@ -76,7 +141,7 @@ def missing_files(folder: Path) -> list[str]:
     return [name for name in names if not (folder / name).is_file()]
 
 
-def write_passages(path: Path, passages: Iterable[Passage | None]) -> None:
+def write_passages(path: Path, passages: Sequence[Passage | None]) -> None:
     """Write the passages in the order of their positions; ``null`` marks a removed one."""
     with path.open("w", encoding="utf-8") as stream:
         for passage in passages:
@@ -93,21 +158,12 @@ def read_passages(path: Path) -> list[Passage | None]:
         With the number of the first line that is broken.
     """
     passages: list[Passage | None] = []
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for line in lines:
+    with reading(path), path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            with reading(f"{path}:{number}"):
                 record = json.loads(line)
                 passages.append(None if record is None else Passage(**record))
-    except (OSError, ValueError, TypeError) as error:
-        raise IndexFaultError(
-            f"{path}:{len(passages) + 1}: corrupt ({' '.join(str(error).split())[:120]}). Build the index anew."
-        ) from error
     return passages
-
-
-def write_bm25(folder: Path, passages: Iterable[Passage | None]) -> None:
-    """Write the term statistics of the passages that are not removed."""
-    BM25Retriever([passage for passage in passages if passage is not None]).save(folder / BM25)
 
 
 def scrub_metadata(folder: Path) -> None:

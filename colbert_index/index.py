@@ -4,22 +4,32 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from pickle import UnpicklingError as _Unpickling
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
 
 from .bm25 import BM25Retriever
 from .checkpoint import resolve_checkpoint
-from .files import BM25, PASSAGES, VECTORS, IndexFaultError, missing_files, read_manifest, read_passages
+from .files import (
+    BM25,
+    PASSAGES,
+    VECTORS,
+    IndexFaultError,
+    missing_files,
+    read_manifest,
+    read_passages,
+    reading,
+)
+from .retriever import Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 
 
-class ColBERTIndex:
+class ColBERTIndex(Shared, Retriever):
     """An index on disk, opened for searching.
 
     Opening reads the manifest; the model and the vectors are loaded by the first search. A handle
@@ -53,7 +63,7 @@ class ColBERTIndex:
         self.manifest: Manifest = read_manifest(self.path)
         if missing := missing_files(self.path):
             raise IndexFaultError(
-                f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it anew."
+                f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it again."
             )
         if fingerprint is not None and fingerprint != self.manifest.fingerprint:
             raise IndexFaultError(
@@ -72,13 +82,10 @@ class ColBERTIndex:
         """The hash that names the content (see `settings.fingerprint`)."""
         return self.manifest.fingerprint
 
-    @cached_property
+    @property
     def settings(self) -> IndexSettings:
         """How the index was built."""
-        try:
-            return IndexSettings(**self.manifest.settings)
-        except (TypeError, ValueError) as error:
-            raise IndexFaultError(f"The settings of {self.path} are corrupt ({error}). Build it anew.") from error
+        return self.manifest.settings
 
     def require_unchanged(self) -> None:
         """Check that the folder still holds what it held when this handle was opened.
@@ -107,7 +114,7 @@ class ColBERTIndex:
         if sum(passage is not None for passage in passages) != self.manifest.passages:
             raise IndexFaultError(
                 f"{self.path / PASSAGES} does not hold the {self.manifest.passages} passages that the "
-                "manifest names. Build the index anew."
+                "manifest names. Build the index again."
             )
         return passages
 
@@ -133,12 +140,10 @@ class ColBERTIndex:
     @cached_property
     def _stored_vectors(self) -> NDArray[np.float16]:
         self.require_unchanged()
-        try:
+        with reading(self.path / VECTORS):
             loaded: NDArray[np.float16] = np.load(self.path / VECTORS, mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:
-            raise IndexFaultError(f"{self.path / VECTORS} is corrupt ({error}). Build the index anew.") from error
         if loaded.ndim != 2 or len(loaded) != len(self.positions):
-            raise IndexFaultError(f"{self.path / VECTORS} does not match its passages. Build the index anew.")
+            raise IndexFaultError(f"{self.path / VECTORS} does not match its passages. Build the index again.")
         return loaded
 
     def position(self, passage: Passage) -> int | None:
@@ -153,10 +158,8 @@ class ColBERTIndex:
     def bm25(self) -> BM25Retriever:
         """BM25 over the same passages."""
         self.require_unchanged()
-        try:
+        with reading(self.path / BM25):
             return BM25Retriever.load(self.path / BM25, self.passages)
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-            raise IndexFaultError(f"{self.path / BM25} is corrupt ({error}). Build the index anew.") from error
 
     @cached_property
     def searcher(self) -> Any:
@@ -179,10 +182,6 @@ class ColBERTIndex:
             ),
         )
 
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        """Return the ``k`` best passages; see `search_many`."""
-        return self.search_many([query], k)[0]
-
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
 
@@ -199,8 +198,7 @@ class ColBERTIndex:
             Per query at most ``k`` passages, best first. The score is the sum over query tokens of
             the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        require_positive(k)
         asked = [index for index, query in enumerate(queries) if query.strip()]
         results: list[list[Passage]] = [[] for _ in queries]
         if not asked:
@@ -220,9 +218,6 @@ class ColBERTIndex:
         """Return what the manifest says, with the path and the size on disk in bytes."""
         size = sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
         return {"name": self.name, "path": str(self.path), "bytes": size, **self.manifest.model_dump()}
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "ColBERTIndex":
-        return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -245,7 +240,7 @@ def _open_searcher(index: ColBERTIndex) -> Any:
     index.require_unchanged()
     location = resolve_checkpoint(index.manifest.checkpoint)
     model = load_checkpoint(location, index.settings)
-    with quiet() as printed:
+    with reading(index.path), quiet():
         from colbert.search.index_storage import IndexScorer
         from colbert.searcher import Searcher
 
@@ -255,20 +250,5 @@ def _open_searcher(index: ColBERTIndex) -> Any:
         searcher.index = str(index.path)
         searcher.config = colbert_config(location, index.settings)
         searcher.checkpoint = model
-        try:
-            searcher.ranker = IndexScorer(str(index.path), use_gpu=False)
-        except (
-            OSError,
-            EOFError,
-            LookupError,
-            TypeError,
-            ValueError,
-            RuntimeError,
-            AssertionError,
-            _Unpickling,
-        ) as error:
-            reason = " ".join((str(error) or printed.getvalue()[-80:]).split())[:120]
-            raise IndexFaultError(
-                f"The index at {index.path} is corrupt ({type(error).__name__}: {reason}). Build it anew."
-            ) from error
+        searcher.ranker = IndexScorer(str(index.path), use_gpu=False)
     return searcher

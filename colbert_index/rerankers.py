@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.embedded_models import Encoder, SpanReader
+from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
 
 from .index import ColBERTIndex
@@ -95,7 +96,7 @@ class SpanReaderReranker:
         return (scores + self.weight * bonus).astype(np.float32)
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(Shared):
     """Any cross-encoder of sentence-transformers, such as ``cross-encoder/ms-marco-MiniLM-L-12-v2``.
 
     Parameters
@@ -124,6 +125,3 @@ class CrossEncoderReranker:
         pairs = [(query, passage.indexed_text) for query in queries for passage in passages]
         scores = self.model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
         return np.asarray(scores, dtype=np.float32).reshape(len(queries), len(passages))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "CrossEncoderReranker":
-        return self

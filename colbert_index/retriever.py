@@ -1,4 +1,4 @@
-"""What programs know of retrieval: two narrow protocols."""
+"""What programs know of retrieval: two narrow protocols, and what combines their implementations."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -14,8 +14,8 @@ class Retriever(Protocol):
     """Finds passages for questions."""
 
     def search(self, query: str, k: int = 10) -> list[Passage]:
-        """Return at most ``k`` passages, best first, each with its score."""
-        ...
+        """Return at most ``k`` passages, best first, each with its score; see `search_many`."""
+        return self.search_many([query], k)[0]
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return the passages of each query; the same as one `search` per query, but in batches."""
@@ -31,15 +31,68 @@ class Reranker(Protocol):
         ...
 
 
+def require_positive(k: int) -> None:
+    """Check how many passages are asked for.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+
+
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:
     """Return the ``k`` passages most relevant to ``query``, best first, with the reranker's scores.
 
     Passages of equal score keep their order.
     """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+    require_positive(k)
     if not passages:
         return []
     scores = reranker.score([query], passages)[0]
     order = np.argsort(-scores, kind="stable")[:k]
     return [passages[index].with_score(scores[index]) for index in order]
+
+
+class FusedRetriever(Retriever):
+    """Several retrievers as one, by reciprocal rank fusion.
+
+    Every retriever is asked for ``k`` passages; the pooled passages are ordered by
+
+        score(p) = Σ_r 1 / (c + rank_r(p))
+
+    with ranks from 1 and c = 60 (Cormack, Clarke and Büttcher, 2009). A passage that a retriever
+    does not return adds nothing; equal scores keep the order of the first retriever.
+
+    Parameters
+    ----------
+    retrievers
+        At least one, over corpora whose passage ids agree.
+    constant
+        The c of the formula, above 0: the larger, the less the first ranks stand out.
+    """
+
+    def __init__(self, retrievers: Sequence[Retriever], *, constant: float = 60.0) -> None:
+        if not retrievers:
+            raise ValueError("fusion needs at least one retriever")
+        if constant <= 0:
+            raise ValueError(f"constant must be above 0, got {constant}")
+        self.retrievers = tuple(retrievers)
+        self.constant = constant
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        """Return per query at most ``k`` passages, best first, each with its fused score."""
+        rankings = [retriever.search_many(queries, k) for retriever in self.retrievers]
+        return [self._fuse([ranking[index] for ranking in rankings], k) for index in range(len(queries))]
+
+    def _fuse(self, rankings: Sequence[Sequence[Passage]], k: int) -> list[Passage]:
+        scores: dict[str, float] = {}
+        passages: dict[str, Passage] = {}
+        for ranking in rankings:
+            for rank, passage in enumerate(ranking, 1):
+                passages.setdefault(passage.pid, passage)
+                scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (self.constant + rank)
+        best = sorted(scores, key=lambda pid: -scores[pid])[:k]
+        return [passages[pid].with_score(scores[pid]) for pid in best]

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,6 +30,8 @@ class IndexSettings:
     seed
         For the sample that the centroids are trained on.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     nbits: Literal[1, 2, 4] = 2
     doc_maxlen: int = 180
@@ -95,7 +97,7 @@ class Manifest(BaseModel):
     tokens: int
     checkpoint: str
     checkpoint_hash: str
-    settings: dict[str, Any]
+    settings: IndexSettings
     fingerprint: str
     encoder: str | None = None
     colbert_ai: str
@@ -104,7 +106,7 @@ class Manifest(BaseModel):
 def fingerprint(passages: Iterable[Passage | None], checkpoint_hash: str, settings: IndexSettings) -> str:
     """Return the hash that names the content of an index: 16 hexadecimal digits.
 
-    ``None`` stands for a removed passage: removing and adding is not the same index as building anew,
+    ``None`` stands for a removed passage: removing and adding is not the same index as building again,
     because the centroids differ.
     """
     digest = hashlib.sha256(f"{_TEXT} {checkpoint_hash}".encode())

@@ -1,4 +1,4 @@
-"""Adds passages to an index and removes them, without building it anew.
+"""Adds passages to an index and removes them, without building it again.
 
 The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
 position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
@@ -9,7 +9,6 @@ the folder that takes the place of the old one at the end.
 import json
 import shutil
 from collections.abc import Callable, Collection
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ import numpy as np
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
 
-from .build import make_indexer, replacing
+from .build import make_indexer
 from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
-from .engine import colbert_config, encode_documents, load_checkpoint, quiet
-from .files import BM25, PASSAGES, VECTORS, scrub_metadata, write_bm25, write_manifest, write_passages
+from .engine import encode_documents, load_checkpoint, quiet
+from .files import BM25, VECTORS, read_part, replacing, scrub_metadata, write_own_files
 from .index import ColBERTIndex
 from .settings import fingerprint
 
@@ -56,14 +55,14 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     location = resolve_checkpoint(index.manifest.checkpoint)
     if checkpoint_hash(location) != index.manifest.checkpoint_hash:
         raise PolyqaError(
-            f"The index {index.name} was made with other weights of {index.manifest.checkpoint}; build it anew."
+            f"The index {index.name} was made with other weights of {index.manifest.checkpoint}; build it again."
         )
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     positions = [*index.positions, *new]
 
     def change(work: Path) -> None:
-        chunks = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_chunks"]
+        chunks = read_part(work / "metadata.json")["num_chunks"]
         with quiet():
             indexer = _indexer(index, work, location, positions, chunks + 1)
             with indexer.saver.thread():
@@ -93,7 +92,7 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
     positions = [None if passage is None or passage.pid in gone else passage for passage in index.positions]
 
     def change(work: Path) -> None:
-        chunks = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_chunks"]
+        chunks = read_part(work / "metadata.json")["num_chunks"]
         offset = 0
         for chunk in range(chunks):
             offset += _empty_positions(work, chunk, offset, positions)
@@ -107,28 +106,22 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     """Drop the token vectors of a chunk's removed passages; return how many positions it has."""
     import torch
 
-    lengths_path = work / f"doclens.{chunk}.json"
-    lengths = json.loads(lengths_path.read_text(encoding="utf-8"))
+    lengths_path, metadata_path = work / f"doclens.{chunk}.json", work / f"{chunk}.metadata.json"
+    lengths, metadata = read_part(lengths_path), read_part(metadata_path)
     keep = torch.tensor([positions[offset + i] is not None for i in range(len(lengths))])
     tokens = keep.repeat_interleave(torch.tensor(lengths))
     for name in ("codes", "residuals"):
         path = work / f"{chunk}.{name}.pt"
-        torch.save(torch.load(path, weights_only=True)[tokens], path)
+        torch.save(read_part(path)[tokens], path)
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
-    metadata_path = work / f"{chunk}.metadata.json"
-    metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)
 
 
 def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int) -> Any:
-    import torch
-
-    config = colbert_config(
-        location, index.settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
-    )
-    indexer = make_indexer(config, positions, chunks, index.manifest.tokens / max(1, len(index.positions)))
-    indexer.num_partitions = len(torch.load(work / "centroids.pt", weights_only=True))
+    average = index.manifest.tokens / max(1, len(index.positions))
+    indexer = make_indexer(work, location, index.settings, positions, chunks, average)
+    indexer.num_partitions = len(read_part(work / "centroids.pt"))
     return indexer
 
 
@@ -138,16 +131,13 @@ def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Calla
         shutil.copytree(index.path, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(BM25))
         change(work)
         scrub_metadata(work)
-        tokens = json.loads((work / "metadata.json").read_text(encoding="utf-8"))["num_embeddings"]
-        write_passages(work / PASSAGES, positions)
-        write_bm25(work, positions)
+        tokens = read_part(work / "metadata.json")["num_embeddings"]
         manifest = index.manifest.model_copy(
             update={
                 "passages": sum(passage is not None for passage in positions),
                 "tokens": tokens,
                 "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings),
-                "settings": asdict(index.settings),
             }
         )
-        write_manifest(work, manifest)
+        write_own_files(work, positions, manifest)
     return ColBERTIndex(index.path, search_settings=index.search_settings)

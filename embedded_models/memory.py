@@ -43,17 +43,20 @@ class Memory(Generic[Result]):
                 self._kept.popitem(last=False)
 
 
-class SharedModel:
-    """A model that a deep copy shares and a pickle makes again from its constructor's arguments.
-
-    Optimizers deep-copy programs, and weights are large and only read. Every argument of the constructor is an
-    attribute of the same name, but ``memory``, the size of the memory.
-    """
-
-    _memory: Memory[Any]
+class Shared:
+    """What a deep copy shares: optimizers copy programs, and models and indexes are large and only read."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
+
+
+class SharedModel(Shared):
+    """A model that a pickle makes again from its constructor's arguments.
+
+    Each of them is an attribute of the same name, but ``memory``, the size of the memory.
+    """
+
+    _memory: Memory[Any]
 
     def __getstate__(self) -> dict[str, Any]:
         names = inspect.signature(type(self)).parameters

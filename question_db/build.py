@@ -9,7 +9,7 @@ from typing import Protocol
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.colbert_index.build import replacing
+from polyqa.colbert_index.files import replacing
 from polyqa.embedded_models import Encoder, SpanReader
 from polyqa.signatures import Passage, PolyqaError
 

@@ -11,8 +11,8 @@ import pytest
 from filelock import FileLock
 
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build, build_index, check_index
-from polyqa.colbert_index.build import replacing
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from polyqa.colbert_index.files import replacing
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.embedded_models import Encoder

@@ -93,7 +93,7 @@ def test_a_passage_without_fields_is_told_on_one_line(copy_index: Callable[[], P
     path = copy_index()
     lines = (path / "passages.jsonl").read_text().splitlines()
     (path / "passages.jsonl").write_text("\n".join(["{}", *lines[1:]]) + "\n")
-    with pytest.raises(IndexFaultError, match=r"passages\.jsonl:1: corrupt") as caught:
+    with pytest.raises(IndexFaultError, match=r"passages\.jsonl:1 is corrupt") as caught:
         check_index(path)
     assert "\n" not in str(caught.value)
 
@@ -147,7 +147,7 @@ def test_shuffled_tokens_of_a_tiny_index(passages: list[Passage], tmp_path: Path
 
 
 # 3 reproducible checkpoint
-_HASH = "from colbert_index.checkpoint import *; print(checkpoint_hash(str(embedded_checkpoint())))"
+_HASH = "from polyqa.colbert_index.checkpoint import *; print(checkpoint_hash(str(embedded_checkpoint())))"
 
 
 def test_the_checkpoint_is_the_same_with_any_number_of_threads(tmp_path: Path) -> None:
