@@ -183,23 +183,12 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             _give_up_early(judged)
         if isinstance(scores, JudgeError):
             nothing = _given(None, short)
-            records.append(_record(question, nothing, scorer.score([question], [nothing])[0], Failure.of(scores)))
+            empty = scorer.score([question], [nothing])[0]
+            records.append(Record.of(question, nothing, scores=empty, error=Failure.of(scores)))
         else:
-            missing = Failure(kind="Missing", message="there is no output for it")
-            records.append(_record(question, output, scores, None if question.id in outputs else missing))
+            missing = None if question.id in outputs else Failure(kind="Missing", message="there is no output for it")
+            records.append(Record.of(question, output, scores=scores, error=missing))
     return records
-
-
-def _record(question: Question, output: Output, scores: dict[str, float], error: Failure | None) -> Record:
-    return Record.of(
-        question,
-        answer=output.answer,
-        interpretations=tuple(output.interpretations),
-        passages=tuple(output.passages),
-        universe=tuple(output.universe),
-        scores=scores,
-        error=error,
-    )
 
 
 def _give_up_early(judged: Sequence[Scored]) -> None:

@@ -73,13 +73,17 @@ class Record(BaseModel):
     error: Failure | None = None
 
     @classmethod
-    def of(cls, question: Question, **fields: Any) -> "Record":
-        """Return the record of a question."""
+    def of(cls, question: Question, output: Output, **fields: Any) -> "Record":
+        """Return the record of what was given for a question."""
         return cls(
             id=question.id,
             question=question.question,
             ambiguity=question.ambiguity,
             gold_readings=len(question.readings),
+            answer=output.answer,
+            interpretations=tuple(output.interpretations),
+            passages=tuple(output.passages),
+            universe=tuple(output.universe),
             **fields,
         )
 

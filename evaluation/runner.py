@@ -207,10 +207,7 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
         scores = scorer.score([question], [output])[0]
     return Record.of(
         question,
-        answer=output.answer,
-        interpretations=tuple(output.interpretations),
-        passages=tuple(output.passages),
-        universe=tuple(output.universe),
+        output,
         extra=extra,
         scores=scores,
         calls=len(recorder.calls),

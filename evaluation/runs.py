@@ -175,7 +175,7 @@ def write_summary(path: Path, settings: RunSettings | None, records: Sequence[Re
 
 
 def rewrite_in_order(path: Path, ids: Iterable[str], records: Mapping[str, Record]) -> list[Record]:
-    """Write predictions.jsonl anew in the order of the questions; return the records so ordered."""
+    """Write predictions.jsonl again in the order of the questions; return the records so ordered."""
     ordered = [records[one] for one in ids]
     write_atomically(path, "".join(map(line_of, ordered)))
     return ordered

@@ -41,7 +41,7 @@ def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any
 
 
 def _checked(program: str, name: str, value: Any, types: Mapping[str, Any]) -> Any:
-    known = ", ".join(f"{own} ({_described(kind)})" for own, kind in types.items()) or "none"
+    known = ", ".join(f"{own} ({_described(kind)})" for own, kind in types.items())
     if name not in types:
         raise PolyqaError(f"{program} has no setting {name!r:.80}; its settings: {known}.")
     try:

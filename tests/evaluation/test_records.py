@@ -3,6 +3,7 @@ import pytest
 from harness import FAILURE, question, record
 
 from polyqa.evaluation.records import Failure, Record, column_scores
+from polyqa.evaluation.scoring import Output
 from polyqa.signatures import Interpretation, Passage
 
 
@@ -13,9 +14,11 @@ def column(records: list[Record], name: str) -> list[float]:
 def test_a_record_comes_back_from_json_as_it_was() -> None:
     one = Record.of(
         question("q", ("blue", "green"), ambiguity="subject"),
-        answer="Blue, or “grün”.",
-        interpretations=(Interpretation(question="Which?", answer="", pid="p"),),
-        passages=(Passage(pid="p", title="T", text="x", score=0.1),),
+        Output(
+            "Blue, or “grün”.",
+            (Interpretation(question="Which?", answer="", pid="p"),),
+            (Passage(pid="p", title="T", text="x", score=0.1),),
+        ),
         extra={"verdicts": [True]},
         scores={"str_em": 1 / 3},
         calls=2,

@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import dspy
 import killed_runs
@@ -22,8 +23,9 @@ from polyqa.embedded_models import Reader
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
+from polyqa.evaluation.progress import Display, showing
 from polyqa.evaluation.records import Failure, Record
-from polyqa.evaluation.runner import FIRST_FAILURES, answer_one, evaluate
+from polyqa.evaluation.runner import FIRST_FAILURES, answer_one, run_program
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, RunSettings, line_of, open_run, read_records
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.gold import Question
@@ -53,7 +55,7 @@ def answer(scorer: Scorer, nobody: dspy.LM, tmp_path: Path) -> Answer:
     def run(program: Callable[[str], Any] | dspy.Module, asked: list[Question], **changes: Any) -> Run:
         given = {"lm": nobody, "scorer": scorer, "folder": tmp_path / "run", "settings": settings_of(len(asked))}
         ready = program if isinstance(program, dspy.Module) else Told(program)
-        return evaluate(ready, asked, **{**given, "threads": 1, **changes})
+        return run_program(ready, asked, **{**given, "threads": 1, **changes})
 
     return run
 
@@ -153,7 +155,7 @@ def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Predicti
 def test_a_reply_that_ends_inside_an_emoji_does_not_stop_the_run(scorer: Scorer, folder: Path) -> None:
     with scripted(lambda prompt: fields(answer="blue \ud83d")) as (lm, _):
         asked = questions(2)
-        run = evaluate(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(2), threads=2)
+        run = run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(2), threads=2)
     assert [one.answer for one in run.records] == ["blue ?", "blue ?"]
     assert read_records(folder / PREDICTIONS) == list(run.records)
 
@@ -168,34 +170,30 @@ def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder
     heard = Count()
     with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[heard]):
         asked = questions(3)
-        evaluate(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(3), threads=2)
+        run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(3), threads=2)
     assert heard.calls == 3
 
 
-def test_the_progress_display_sees_every_record_once(answer: Answer) -> None:
+def test_the_display_sees_every_record_once(answer: Answer) -> None:
     seen: list[str] = []
 
-    class Display:
-        def __init__(self, total: int) -> None:
-            self.total = total
-
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *error: object) -> None:
+    class Shown(Display):
+        @contextmanager
+        def questions(self, total: int) -> Iterator[Callable[[Record], None]]:
+            seen.append(f"{total} questions")
+            yield lambda record: seen.append(record.id)
             seen.append("closed")
-
-        def add(self, record: Record) -> None:
-            seen.append(record.id)
 
     def some(question: str) -> str:
         return BLUE if "q0" in question else fail(question)
 
-    answer(some, questions(3), progress=Display)
-    assert sorted(seen[:-1]) == ["q0", "q1", "q2"]
+    with showing(Shown()):
+        answer(some, questions(3))
+    assert (seen[0], sorted(seen[1:-1]), seen[-1]) == ("3 questions", ["q0", "q1", "q2"], "closed")
     seen.clear()
-    answer(blue, questions(3), progress=Display, retry_failed=True)
-    assert (seen[0], sorted(seen[1:-1]), seen[-1]) == ("q0", ["q1", "q2"], "closed")
+    with showing(Shown()):
+        answer(blue, questions(3), retry_failed=True)
+    assert (seen[1], sorted(seen[2:-1]), seen[-1]) == ("q0", ["q1", "q2"], "closed")
 
 
 # A run that was stopped
@@ -528,7 +526,7 @@ def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
 
     def run(name: str) -> Run:
         settings = RunSettings(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
-        return evaluate(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, settings=settings, threads=1)
+        return run_program(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, settings=settings, threads=1)
 
     original = run("original")
     program.retriever = Half(program.retriever)

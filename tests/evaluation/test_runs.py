@@ -1,10 +1,9 @@
-import json
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
-from harness import FAILURE, long_form, record, settings_of
+from harness import FAILURE, long_form, record, settings_of, strict_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,14 +32,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / PREDICTIONS
     path.write_text("".join(map(line_of, RECORDS)), encoding="utf-8")
     return path
-
-
-def no_constant(name: str) -> NoReturn:
-    raise AssertionError(f"{name} is not JSON")
-
-
-def strict_json(text: str) -> Any:
-    return json.loads(text, parse_constant=no_constant)
 
 
 def test_records_are_read_as_they_were_written(file: Path) -> None:

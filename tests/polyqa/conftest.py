@@ -12,8 +12,8 @@ Run = Callable[..., tuple[int, str, str]]
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("COLUMNS", "200")
 
-    def _run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["polyqa", *words])
+    def _run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["polyqa", *map(str, words)])
         with pytest.raises(SystemExit) as stop:
             main()
         captured = capsys.readouterr()

@@ -3,13 +3,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import killed_adapts
 import pytest
 from openai_server import serve
 
-from polyqa.adapting import adapt
+import polyqa
+from polyqa import adapt
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.engines.extractive import ExtractiveEngine
@@ -170,10 +170,9 @@ def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) ->
             corpus,
             "rac",
             out=tmp_path / "wired",
-            lm="openai/any",
-            api_base=server.base,
+            models=polyqa.Models(lm="openai/any", api_base=server.base),
             limit_passages=7,
-            threads=2,
+            budget=polyqa.Budget(threads=2),
         )
     assert done is not None
     assert done.counts is not None
@@ -185,17 +184,17 @@ def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) ->
 
 
 def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"lm": "openai/any", "limit_passages": 7, "threads": 2}
     with serve(ExtractiveEngine()) as server:
+        models = polyqa.Models(lm="openai/any", api_base=server.base)
         arrived = 0
 
         def run(name: str, most: int | None = None) -> int:
             """Return how many requests arrived."""
             nonlocal arrived
             before = len(server.requests)
-            out = tmp_path / name / "limited"
+            out, budget = tmp_path / name / "limited", polyqa.Budget(max_calls=most, threads=2)
             try:
-                assert adapt(corpus, "rac", out=out, api_base=server.base, max_calls=most, **settings) is not None
+                assert adapt(corpus, "rac", out=out, models=models, limit_passages=7, budget=budget) is not None
             except PolyqaError as error:
                 arrived += len(server.requests) - before
                 assert f"Stopped: {most:,} calls of language models were made" in str(error)  # noqa: PT017

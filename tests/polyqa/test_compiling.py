@@ -15,8 +15,7 @@ from polyqa.artifacts.store import read_artifact
 from polyqa.colbert_index import SpanReaderReranker
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
-from polyqa.optimizers import RECIPES
-from polyqa.optimizers.estimates import Estimate
+from polyqa.optimizers import RECIPES, Recipe
 from polyqa.signatures import PolyqaError
 
 
@@ -25,7 +24,9 @@ def questions(split: str, n: int) -> list[Question]:
 
 
 TRAIN, DEV, TEST = questions("train", 4), questions("dev", 2), questions("test", 2)
-SHORT = {name: [replace(one, long_answers=()) for one in own] for name, own in (("train", TRAIN), ("dev", DEV))}
+SMALL = polyqa.Sets(train=TRAIN, dev=DEV)
+WHOLE = replace(SMALL, test=TEST)
+SHORT = polyqa.Sets(*([replace(one, long_answers=()) for one in own] for own in (TRAIN, DEV)))
 
 
 def made_calls(out: Path) -> int:
@@ -50,47 +51,38 @@ def made_calls(out: Path) -> int:
     ],
 )
 def test_no_more_calls_go_out_than_was_said(program: str, recipe: str, tmp_path: Path) -> None:
-    said: list[Estimate] = []
-
-    def confirm(estimated: Estimate) -> bool:
-        said.append(estimated)
-        return True
-
-    made = polyqa.compile(
-        program, recipe=recipe, train=TRAIN, dev=DEV, test=TEST, out=tmp_path / "made", confirm=confirm
-    )
+    said: list[Any] = []
+    budget = polyqa.Budget(confirm=lambda expected: said.append(expected) or True)
+    made = polyqa.compile(program, recipe=recipe, sets=WHOLE, out=tmp_path / "made", budget=budget)
     assert made is not None
-    (estimated,) = said
+    (expected,) = said
     measured = json.loads((tmp_path / "made" / ".work" / "question.json").read_text())["took"]
     assert measured["made"] == measured["calls"]  # what came before is what measuring took
-    assert 0 < made_calls(tmp_path / "made") - measured["made"] <= estimated.calls
+    assert 0 < made_calls(tmp_path / "made") - measured["made"] <= expected.calls
     if recipe in ("labels", "knn"):
-        assert estimated.questions == 2 * (len(DEV) + len(TEST))
+        assert expected.questions == 2 * (len(DEV) + len(TEST))
 
 
 def test_the_limit_that_was_said_is_enough_and_one_less_does_not_start(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"recipe": "knn", "train": TRAIN, "dev": DEV, "test": TEST, "out": tmp_path}
+    def compile(most: int) -> Any:
+        return polyqa.compile("rac", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
+
     calls = 2 * 2 * (len(DEV) + len(TEST))
     with pytest.raises(PolyqaError, match=rf"may take {calls} calls .* after the 2 that .* --max-calls {calls + 1}\."):
-        polyqa.compile("rac", max_calls=calls + 1, **settings)
+        compile(calls + 1)
     assert made_calls(tmp_path) == 2
-    assert polyqa.compile("rac", max_calls=calls + 2, **settings) is not None
+    assert compile(calls + 2) is not None
     # What is done is counted once: it goes on under the same limit.
     (tmp_path / "card.json").unlink()
-    assert polyqa.compile("rac", max_calls=calls + 2, **settings) is not None
+    assert compile(calls + 2) is not None
     assert made_calls(tmp_path) == calls + 2
 
 
 def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
-    said: list[Estimate] = []
-
-    def confirm(estimated: Estimate) -> bool:
-        said.append(estimated)
-        return False
-
+    said: list[Any] = []
     for further in (0, 5):
-        made = polyqa.compile("rac", train=TRAIN, dev=DEV, out=tmp_path, confirm=confirm, further_runs=further)
-        assert made is None
+        budget = polyqa.Budget(confirm=said.append, further_runs=further)
+        assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=budget) is None
     assert said[1].questions - said[0].questions == 5
     assert said[1].calls - said[0].calls == 10
 
@@ -98,45 +90,54 @@ def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
 # --- what cannot end well does not begin ---------------------------------------------------------
 
 
+def recipe(name: str, *predictors: str) -> Recipe:
+    return RECIPES[name].with_options(predictors=predictors)
+
+
 @pytest.mark.parametrize(
-    ("program", "settings", "told"),
+    ("program", "given", "told"),
     [
-        ("rac-homonyms", {}, r"rac-homonyms is compiled already, .* Compile 'rac' anew"),
+        ("rac-homonyms", {}, r"rac-homonyms is compiled already, .* Compile 'rac' again"),
+        ("oracle", {}, "Unknown program 'oracle'; there are auto"),
         ("rac", {"demos": "mine.json"}, "compile takes no demos"),
         ("rac", {"strict": False}, "compile takes no strict"),
         ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
         ("rac", {"passages": 900}, "cannot be made"),
-        ("rac", {"predictors": ["nonsense"]}, "names the predictor 'nonsense'; RAC has extract, write"),
-        ("rac", {"recipe": "bootstrap", "predictors": ["nonsense"]}, "names the predictor 'nonsense'"),
-        ("rac", {"recipe": "knn-then-bootstrap", "predictors": ["verify"]}, "names the predictor 'verify'"),
-        ("rac", {"recipe": "knn", "threshold": 0.9}, "no use for a threshold"),
+        ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: passages"),
+        ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labels, knn"),
+        ("rac", {"recipe": recipe("knn", "nonsense")}, "names the predictor 'nonsense'; RAC has extract, write"),
+        ("rac", {"recipe": recipe("bootstrap", "nonsense")}, "names the predictor 'nonsense'"),
+        ("rac", {"recipe": recipe("knn-then-bootstrap", "verify")}, "names the predictor 'verify'"),
         ("rac", {"recipe": "simba"}, "32 training questions at once"),
-        ("rac", {"train": []}, "one of the sets is empty"),
-        ("rac", {"dev": SHORT["dev"]}, r"2 of 2 questions of dev have no reference long answer.*disambig_f1"),
-        ("rac", {"test": [replace(TEST[0], long_answers=())]}, "1 of 1 questions of test"),
-        ("rac", {"recipe": "bootstrap", "train": [*TRAIN, SHORT["train"][0]][1:]}, "1 of 4 questions of train"),
+        ("rac", {"sets": replace(SMALL, train=[])}, "one of the sets is empty"),
+        ("rac", {"sets": replace(SMALL, dev=SHORT.dev)}, r"2 of 2 questions of dev have no reference .*disambig_f1"),
+        ("rac", {"sets": replace(SMALL, test=[replace(TEST[0], long_answers=())])}, "1 of 1 questions of test"),
+        (
+            "rac",
+            {"recipe": "bootstrap", "sets": replace(SMALL, train=[*TRAIN[1:], replace(TRAIN[0], long_answers=())])},
+            "1 of 4 questions of train",
+        ),
+        ("rac", {"models": polyqa.Models(lm="gpt-4o")}, "write provider/model, such as openai/gpt-4o"),
     ],
 )
-def test_it_is_refused_before_the_first_call(program: str, settings: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_it_is_refused_before_the_first_call(program: str, given: dict[str, Any], told: str, tmp_path: Path) -> None:
     engine = StepsEngine()
-    lm = scripted_lm(engine)
-    given = {"train": TRAIN, "dev": DEV, "recipe": "knn", "out": tmp_path / "made", "lm": lm, **settings}
+    defaults = {"sets": SMALL, "out": tmp_path / "made", "models": polyqa.Models(scripted_lm(engine))}
     with pytest.raises(PolyqaError, match=told):
-        polyqa.compile(program, **given)
+        polyqa.compile(program, **{**defaults, **given})
     assert not engine.seen
     assert not engine.written
     assert not (tmp_path / "made").exists()
 
 
 def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: Path) -> None:
-    made = polyqa.compile(
-        "rac", recipe="knn-bootstrap", measure="disambig_f1", threshold=0.0, out=tmp_path / "made", **SHORT
-    )
+    every = RECIPES["knn-bootstrap"].with_options(threshold=0.0)
+    made = polyqa.compile("rac", recipe=every, measure="disambig_f1", out=tmp_path / "made", sets=SHORT)
     assert made is not None
     assert made.card.dev_gain is not None
     assert made.card.dev_gain.metric == "disambig_f1"
     # Labels are not scored, so train may lack long answers where dev does not.
-    assert polyqa.compile("rac", recipe="knn", out=tmp_path / "labels", train=SHORT["train"], dev=DEV) is not None
+    assert polyqa.compile("rac", out=tmp_path / "labels", sets=replace(SHORT, dev=DEV)) is not None
 
 
 # --- what was made can be loaded -----------------------------------------------------------------
@@ -144,7 +145,7 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
 
 def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: Path) -> None:
     out = tmp_path / "made"
-    made = polyqa.compile("rac", recipe="knn", reranker="reader", passages=3, train=TRAIN, dev=DEV, out=out)
+    made = polyqa.compile("rac", reranker="reader", passages=3, sets=SMALL, out=out)
     assert made is not None
     card = json.loads((out / "card.json").read_text())
     assert (card["reranker"], card["settings"]) == ("reader", {"passages": 3})
@@ -156,17 +157,15 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert [one.pid for one in loaded.retrieve(question)] == [
         one.pid for one in made.compiled.program.retrieve(question)
     ]
-    plain = polyqa.compile("closed-book", recipe="labels", reranker="reader", train=TRAIN, dev=DEV, out=tmp_path / "x")
+    plain = polyqa.compile("closed-book", recipe="labels", reranker="reader", sets=SMALL, out=tmp_path / "x")
     assert plain is not None
     assert plain.card.reranker is None  # it retrieves nothing
 
 
 def test_the_card_tells_the_options_that_the_steps_had(tmp_path: Path) -> None:
     out = tmp_path / "made"
-    recipe = "knn-then-bootstrap"
-    made = polyqa.compile(
-        "rac", recipe=recipe, threshold=0.1, predictors=["write"], seed=3, train=TRAIN, dev=DEV, out=out
-    )
+    chain = RECIPES["knn-then-bootstrap"].with_options(threshold=0.1, predictors=["write"])
+    made = polyqa.compile("rac", recipe=chain, sets=SMALL, out=out, budget=polyqa.Budget(seed=3))
     assert made is not None
     card = read_artifact(out).card
     steps = card.recipe["steps"]
@@ -176,4 +175,5 @@ def test_the_card_tells_the_options_that_the_steps_had(tmp_path: Path) -> None:
     state = dump_program(polyqa.load(out))
     assert state["extract"]["demos"] == []
     assert state["write"]["demos"]
-    assert RECIPES[recipe].threshold == 0.5
+    assert card.recipe["seed"] == 3
+    assert RECIPES[chain.name].threshold == 0.5

@@ -1,5 +1,3 @@
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,11 +6,9 @@ import dspy
 import pytest
 
 import polyqa
-from polyqa.artifacts.state import program_hash
-from polyqa.evaluating import make_scorer
+from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import SETTINGS, Run
-from polyqa.evaluation.scoring import Scorer
+from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Question
 from polyqa.programs import SelfRAG
 from polyqa.signatures import PolyqaError
@@ -25,15 +21,11 @@ def two() -> list[Question]:
     return load_questions("homonyms/dev", limit=2)
 
 
-@pytest.fixture(scope="module")
-def scorer() -> Scorer:
-    return make_scorer(judge=None)
-
-
 @pytest.fixture
-def evaluate(two: list[Question], scorer: Scorer, tmp_path: Path) -> Evaluate:
-    def run(program: object, **given: Any) -> Run:
-        return polyqa.evaluate(program, two, scorer=scorer, runs=tmp_path, name="x", **given)  # type: ignore[arg-type]
+def evaluate(two: list[Question], tmp_path: Path) -> Evaluate:
+    def run(program: str | dspy.Module, questions: Any = two, **given: Any) -> Run:
+        models = polyqa.Models(judge=None)
+        return polyqa.evaluate(program, questions, **{"models": models, "folder": tmp_path / "x", **given})
 
     return run
 
@@ -93,13 +85,39 @@ def test_what_only_a_name_can_be_given_with_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_runs_of_named_programs_stay_valid(evaluate: Evaluate, tmp_path: Path) -> None:
-    """Their state is a hash of what was given, as it was given: 0 is not written 0.0."""
-    given = {"useful_at": 0, "reranker": None}
-    evaluate("diva", **given)
-    text = json.dumps([program_hash(polyqa.load("diva")), given], sort_keys=True)
-    state = json.loads((tmp_path / "x" / SETTINGS).read_text())["program_state"]
-    assert state == hashlib.sha256(text.encode()).hexdigest()[:16]
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"depth": 2}, "rac has no setting 'depth'"),
+        ({"passages": "many"}, "The setting passages of rac is int, not 'many'"),
+        ({"models": polyqa.Models(lm="gpt-4o")}, "names no provider"),
+        ({"models": polyqa.Models(judge="gpt-4o")}, "names no provider"),
+        ({"models": polyqa.Models(judge=None, judge_api_base="http://127.0.0.1:9")}, "--judge none asks no server"),
+        ({}, "missing.json"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_read(given: dict[str, Any], told: str, evaluate: Evaluate) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        evaluate("rac", "missing.json", **given, index="nowhere")
+
+
+def test_by_name_or_made_beforehand_it_is_the_same_program(evaluate: Evaluate, tmp_path: Path) -> None:
+    """Numbers count as what the program takes them for: 0 is 0.0."""
+    by_name = evaluate("diva", folder=tmp_path / "1", useful_at=0, reranker=None)
+    made = evaluate(polyqa.load("diva", useful_at=0.0), folder=tmp_path / "2")
+    assert by_name.settings is not None
+    assert made.settings is not None
+    assert (by_name.settings.program, made.settings.program) == ("diva", "DIVA")
+    assert by_name.settings.program_state == made.settings.program_state
+
+
+def test_a_run_says_where_its_questions_come_from(evaluate: Evaluate, tmp_path: Path) -> None:
+    asked = polyqa.Questions("homonyms", split="test", limit=1, seed=3)
+    run = evaluate("closed-book", asked)
+    assert run.settings is not None
+    assert run.settings.questions.startswith("homonyms (test), 1 questions (")
+    assert run_name("closed-book", asked, "openai/x", "a/b.json") == "closed-book--homonyms--openai-x--b"
+    assert run_name("compiled/mine", "a/b.json") == "compiled-mine--b"
 
 
 def test_a_run_is_known_by_what_a_text_means(evaluate: Evaluate) -> None:

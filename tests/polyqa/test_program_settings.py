@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import polyqa
+from polyqa.program_settings import checked_settings, setting_types
 from polyqa.programs import PROGRAMS
-from polyqa.settings import checked_settings, setting_types
 from polyqa.signatures import PolyqaError
 
 
@@ -50,9 +50,13 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         ("auto", {"rule": "oracle"}, "is both or typing or spread or never, not 'oracle'"),
         ("self-rag", {"weights": "1,1,1"}, "is tuple[float, float, float], not '1,1,1'"),
         ("diva", {"useful_at": 10**400}, "The setting useful_at of diva is float, not 1000"),
-        ("rac", {"retriever": "x"}, "rac has no setting 'retriever'; its settings: passages (int), candidates (int)."),
+        (
+            "rac",
+            {"retriever": "x"},
+            "rac has no setting 'retriever'; its settings: passages (int), candidates (int), calls_at_once (int).",
+        ),
         ("rac", {"encoding": "x"}, "rac has no setting 'encoding'"),
-        ("closed-book", {"passages": 2}, "closed-book has no setting 'passages'; its settings: none."),
+        ("closed-book", {"passages": 2}, "closed-book has no setting 'passages'; its settings: calls_at_once (int)."),
     ],
 )
 def test_what_does_not_fit_is_explained(program: str, given: dict[str, Any], told: str) -> None:

@@ -1,9 +1,10 @@
 """Questions, records, runs and small programs for the tests of the benchmarks."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import dspy
 from openai_server import Server, serve
@@ -73,6 +74,15 @@ def fields(**values: str) -> str:
     """Return a reply in ChatAdapter's format."""
     parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in values.items()]
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def strict_json(text: str) -> Any:
+    """Return what a text of JSON holds; NaN and Infinity, which are not JSON, are errors."""
+
+    def no_constant(name: str) -> NoReturn:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=no_constant)
 
 
 def table_rows(markdown: str) -> list[list[list[str]]]:

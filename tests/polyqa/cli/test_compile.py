@@ -7,6 +7,8 @@ import pytest
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
+import polyqa
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -27,10 +29,8 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def artifact(questions: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from polyqa.compiling import compile
-
     out = tmp_path_factory.mktemp("compiled") / "tiny"
-    made = compile("rac", recipe="knn", out=out, train=questions["train"], dev=questions["dev"], test=questions["test"])
+    made = polyqa.compile("rac", out=out, sets=polyqa.Sets(**questions))
     assert made is not None
     assert made.card.test_gain is not None
     return out

@@ -8,42 +8,18 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
-from harness import long_form, table_rows
+from harness import long_form, strict_json, table_rows
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
-from polyqa.cli.app import main
 from polyqa.engines.extractive.prompt import Prompt
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, line_of, read_records
 
 Run = Callable[..., tuple[int, str, str]]
 PLAIN = ("--judge", "none")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def _run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["polyqa", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return _run
-
-
-def no_constant(name: str) -> NoReturn:
-    raise AssertionError(f"{name} is not JSON")
-
-
-def strict_json(text: str) -> Any:
-    return json.loads(text, parse_constant=no_constant)
 
 
 def only_error(err: str) -> str:
@@ -386,22 +362,3 @@ def test_table_is_json_or_a_file_or_a_picture(run: Run, runs: Path, tmp_path: Pa
     code, _, _ = run("table", runs / "poor", "--published", "--plot", tmp_path / "figure.png", "--metric", "str_em")
     assert code == 0
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-
-
-# help
-
-
-@pytest.mark.parametrize("words", [[], ["evaluate"], ["score"], ["compare"], ["table"]])
-def test_help_loads_nothing_heavy(words: list[str]) -> None:
-    heavy = {"torch", "dspy", "scipy", "matplotlib", "numpy", "transformers", "datasets"}
-    heavy |= set() if words else {"pydantic"}  # typer takes it to show the options of a command
-    script = (
-        f"import sys; sys.argv = ['polyqa', *{words!r}, '--help']\n"
-        "from polyqa.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        f"assert not {heavy!r} & set(sys.modules), {heavy!r} & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert all(name in done.stdout for name in (words or ["evaluate", "score", "compare", "table"]))

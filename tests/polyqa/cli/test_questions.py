@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,12 +109,3 @@ def test_ask_answers_from_the_questions(built: Path, run: Run) -> None:
     code, printed, err = run("ask", "Who designed the lighthouse?", "--program", "sixpaq", "--index", "six", "--json")
     assert code == 0, err
     assert json.loads(printed)["answer"]
-
-
-def test_help_loads_nothing_heavy() -> None:
-    script = (
-        "import sys; import polyqa.cli; "
-        "print([name for name in ('torch', 'dspy', 'pydantic', 'lancedb', 'ray', 'pyarrow') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
