@@ -44,13 +44,14 @@ def programs() -> str:
 def program_classes() -> str:
     """Return one heading per program, under which mkdocstrings puts its class."""
     return "\n\n".join(
-        f"## `{name}`\n\n::: {entry.program.__module__}.{entry.program.__name__}" for name, entry in REGISTRY.items()
+        f"## `{name}`\n\n::: {entry.program.__module__}.{entry.program.__name__}\n    options:\n      heading_level: 3"
+        for name, entry in REGISTRY.items()
     )
 
 
 def python() -> str:
-    """Return one heading per public name, under which mkdocstrings puts its docstring."""
-    return "\n\n".join(f"## `{name}`\n\n::: polyqa.{name}" for name in polyqa.__all__)
+    """Return the public names, each of which mkdocstrings replaces by its documentation."""
+    return "\n\n".join(f"::: polyqa.{name}" for name in polyqa.__all__)
 
 
 def recipes() -> str:
