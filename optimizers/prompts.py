@@ -1,4 +1,4 @@
-"""Shows prompts: what a compiled program says, and how that differs from another."""
+"""Shows prompts: what a compiled program says, how that differs from another, which demos a question gets."""
 
 import difflib
 import json
@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import dspy
+from pydantic_core import to_jsonable_python
+
+from polyqa.programs import KNNPredict
 
 _LONGEST = 280
 
@@ -39,11 +42,7 @@ def _short(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return str(value) if not isinstance(value, (dict, str, int, float, bool)) else value
+    return to_jsonable_python(value, fallback=str)
 
 
 def prompt_diff(before: dspy.Module, after: dspy.Module) -> str:
@@ -69,3 +68,30 @@ def prompt_diff(before: dspy.Module, after: dspy.Module) -> str:
 def fenced(text: str, language: str = "text") -> str:
     """Return a text as a code block of Markdown, which nothing in it can end."""
     return f"```{language}\n" + text.replace("```", "'''") + "\n```"
+
+
+def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str, Any]]]:
+    """Return per predictor the demos that a question would be shown, in the order of the prompt.
+
+    Each has ``question``, its ``similarity`` (cosine, ``None`` where demos are not picked by it) and the
+    other ``fields``. A predictor that is asked about something else than the question, such as a
+    pseudo-interpretation, picks for that; its row here is for the question itself.
+    """
+    picked: dict[str, list[dict[str, Any]]] = {}
+    for name, predictor in program.named_predictors():
+        demos = predictor.nearest(question) if isinstance(predictor, KNNPredict) else list(predictor.demos)
+        similarities: list[float | None] = [None] * len(demos)
+        if demos and isinstance(predictor, KNNPredict) and predictor.k is not None and predictor.encoder is not None:
+            asked = [str(demo[predictor.field]) for demo in demos]
+            similarities = [float(value) for value in predictor.encoder.similarity([question], asked)[0]]
+        picked[name] = [
+            {
+                "question": demo.get("question"),
+                "similarity": similarity,
+                "fields": {
+                    field: _plain(demo[field]) for field in predictor.signature.fields if demo.get(field) is not None
+                },
+            }
+            for demo, similarity in zip(demos, similarities, strict=True)
+        ]
+    return picked

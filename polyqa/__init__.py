@@ -11,65 +11,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyqa.colbert_index import ColBERTIndex, build_index
-    from polyqa.engines.extractive import embedded_lm
-    from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
+    from polyqa.colbert_index import ColBERTIndex as ColBERTIndex
+    from polyqa.colbert_index import build_index as build_index
+    from polyqa.engines.extractive import embedded_lm as embedded_lm
+    from polyqa.signatures import Coverage as Coverage
+    from polyqa.signatures import Interpretation as Interpretation
+    from polyqa.signatures import Passage as Passage
+    from polyqa.signatures import PolyqaError as PolyqaError
 
-    from .adapting import adapt
-    from .asking import Result, aask, ask
-    from .compiling import Budget, compile
-    from .evaluating import evaluate
-    from .loading import load, open_index
-    from .models import Models, language_model
-    from .questions import Questions, Sets
+    from .adapting import adapt as adapt
+    from .asking import Result as Result
+    from .asking import aask as aask
+    from .asking import ask as ask
+    from .compiling import Budget as Budget
+    from .compiling import compile as compile
+    from .evaluating import evaluate as evaluate
+    from .loading import load as load
+    from .loading import open_index as open_index
+    from .models import Models as Models
+    from .models import language_model as language_model
+    from .questions import Questions as Questions
+    from .questions import Sets as Sets
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "polyqa.compiling",
-    "ColBERTIndex": "polyqa.colbert_index",
-    "Coverage": "polyqa.signatures",
-    "Interpretation": "polyqa.signatures",
-    "Models": "polyqa.models",
-    "Passage": "polyqa.signatures",
-    "PolyqaError": "polyqa.signatures",
-    "Questions": "polyqa.questions",
-    "Result": "polyqa.asking",
-    "Sets": "polyqa.questions",
-    "aask": "polyqa.asking",
-    "adapt": "polyqa.adapting",
-    "ask": "polyqa.asking",
-    "build_index": "polyqa.colbert_index",
-    "compile": "polyqa.compiling",
-    "embedded_lm": "polyqa.engines.extractive",
-    "evaluate": "polyqa.evaluating",
-    "language_model": "polyqa.models",
-    "load": "polyqa.loading",
-    "open_index": "polyqa.loading",
+    name: module
+    for module, names in {
+        "polyqa.adapting": "adapt",
+        "polyqa.asking": "Result aask ask",
+        "polyqa.colbert_index": "ColBERTIndex build_index",
+        "polyqa.compiling": "Budget compile",
+        "polyqa.engines.extractive": "embedded_lm",
+        "polyqa.evaluating": "evaluate",
+        "polyqa.loading": "load open_index",
+        "polyqa.models": "Models language_model",
+        "polyqa.questions": "Questions Sets",
+        "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
+    }.items()
+    for name in names.split()
 }
-
-__all__ = [
-    "Budget",
-    "ColBERTIndex",
-    "Coverage",
-    "Interpretation",
-    "Models",
-    "Passage",
-    "PolyqaError",
-    "Questions",
-    "Result",
-    "Sets",
-    "aask",
-    "adapt",
-    "ask",
-    "build_index",
-    "compile",
-    "embedded_lm",
-    "evaluate",
-    "language_model",
-    "load",
-    "open_index",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

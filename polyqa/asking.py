@@ -123,9 +123,7 @@ def ask(
     PolyqaError
         If something the user gave is missing or wrong.
     """
-    question = check_question(question)
-    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    model = Models(lm or MODEL_NAME).answering()
+    question, ready, model = _ready(question, program, lm, index, settings)
     with recording(model) as recorder:
         prediction = ready(question=question)
     return _result(question, prediction, program, ready, model, recorder)
@@ -140,12 +138,22 @@ async def aask(
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
-    question = check_question(question)
-    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    model = Models(lm or MODEL_NAME).answering()
+    question, ready, model = _ready(question, program, lm, index, settings)
     with recording(model) as recorder:
         prediction = await ready.acall(question=question)
     return _result(question, prediction, program, ready, model, recorder)
+
+
+def _ready(
+    question: str,
+    program: str | Path | dspy.Module,
+    lm: str | dspy.LM | None,
+    index: str | Path | ColBERTIndex | None,
+    settings: dict[str, Any],
+) -> tuple[str, dspy.Module, dspy.LM]:
+    question = check_question(question)
+    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
+    return question, ready, Models(lm or MODEL_NAME).answering()
 
 
 def _result(

@@ -60,8 +60,9 @@ def why_command(
     """Ask a question and show why it is answered so: the demos that were picked, the messages sent."""
     from rich.markup import escape
 
+    from polyqa.optimizers.prompts import picked_demos
+
     from ..asking import ask, check_question
-    from ..explaining import picked_demos
     from ..loading import load
     from ..models import language_model
     from .display import console, show_json, show_prompts, table
