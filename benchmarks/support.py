@@ -4,7 +4,7 @@ python -m polyqa.benchmarks.support --questions SOURCE --index NAME [--questions
 
 Give training questions only. A question's five best passages are read, as RAC shows them, and five farther ones,
 which programs see that read every passage alone. The label of a span is whether it has a token F1 of at least 0.6
-with a gold answer of the question. Printed are the weights for `polyqa.engines.extractive.reading`, and how well they
+with a gold answer of the question. Printed are the weights for `polyqa.engines.extractive.evidence`, and how well they
 tell answers from other spans where they were not fitted (five folds by question).
 """
 
@@ -62,9 +62,8 @@ class Fit:
 
 def collect(questions: Sequence[Question], index: ColBERTIndex, encoder: Encoder, reader: Reader, start: int) -> Sample:
     """Return the spans of the passages of each question; questions are numbered from ``start``."""
-    from polyqa.engines.extractive.models import Models
+    from polyqa.engines.extractive.evidence import Models, gather
     from polyqa.engines.extractive.prompt import PromptPassage
-    from polyqa.engines.extractive.reading import gather
 
     models, reranker = Models(encoder, reader), BiEncoderReranker(encoder, index)
     features: list[tuple[float, ...]] = []
@@ -126,7 +125,7 @@ def main(
     limit: Annotated[int | None, typer.Option(min=_FOLDS, help="Only so many questions of each source.")] = None,
 ) -> None:
     """Fit the weights and print them."""
-    from polyqa.engines.extractive.reading import Features
+    from polyqa.engines.extractive.evidence import Features
 
     if len(questions) != len(index):
         raise typer.BadParameter("give one --index for each --questions")

@@ -34,26 +34,17 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
-from .ambiguity import type_ambiguity
-from .asking import generate_question
-from .clarifying import infer_pseudo_interpretations
-from .closed_book import answer_closed_book
-from .composing import compose_answer
-from .critiquing import critique_segment, decide_retrieval, draft_segment
-from .detecting import detect_answers
-from .extracting import extract_interpretations
-from .grading import grade_passage, rewrite_query
-from .interpreting import interpret_passage
-from .locating import locate_answer
-from .models import Models
-from .picking import select_questions
+from .ambiguity import infer_pseudo_interpretations, type_ambiguity
+from .choices import select_passages, select_questions
+from .closed_book import answer_closed_book, answer_refined, refine_question
+from .evidence import Models
+from .judgements import grade_passage, verify, verify_against_root
+from .long_answers import compose_answer
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
-from .refining import answer_refined, refine_question
-from .relaxing import relax_query
-from .revising import revise_question
-from .selecting import select_passages
-from .self_verifying import verify_against_root
-from .verifying import verify
+from .question_making import detect_answers, generate_question, revise_question
+from .readings import extract_interpretations, interpret_passage, locate_answer
+from .search_queries import relax_query, rewrite_query
+from .segments import critique_segment, decide_retrieval, draft_segment
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
 

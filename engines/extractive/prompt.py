@@ -55,6 +55,15 @@ class Prompt:
     demos: tuple[Demo, ...] = field(default=())
     style: Literal["chat", "json"] = "chat"
 
+    @property
+    def question(self) -> str:
+        """The question that is asked."""
+        return self.inputs["question"]
+
+    def passages(self, name: str = "passages") -> list["PromptPassage"]:
+        """Return the passages that an input shows; none if it is absent."""
+        return parse_passages(self.inputs.get(name, ""))
+
 
 @dataclass(frozen=True)
 class PromptPassage:

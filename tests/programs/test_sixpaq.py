@@ -12,8 +12,8 @@ from polyqa.artifacts.state import signature_fingerprints
 from polyqa.artifacts.store import save_artifact
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from polyqa.embedded_models import Encoder, Reader
-from polyqa.engines.extractive.models import Models
-from polyqa.engines.extractive.picking import select_questions
+from polyqa.engines.extractive.choices import select_questions
+from polyqa.engines.extractive.evidence import Models
 from polyqa.engines.extractive.prompt import Demo, Prompt
 from polyqa.loading import load
 from polyqa.metrics.gold import Question, Reading
@@ -28,7 +28,7 @@ QUESTION = "When was Tower Bridge opened?"
 
 @pytest.fixture(scope="module")
 def asked(bridges: ColBERTIndex, encoder: Encoder) -> QuestionRetriever:
-    return QuestionRetriever(QuestionDatabase.open(bridges.path / "questions", encoder=encoder, index=bridges), bridges)
+    return QuestionRetriever(QuestionDatabase(bridges.path / "questions", encoder=encoder, index=bridges), bridges)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from polyqa.signatures import AmbiguityType, Coverage, Interpretation, Passage, render_passages
+from polyqa.signatures import AmbiguityType, Coverage, Grade, Interpretation, Passage, render_passages
 
 
 def test_a_passage_is_rendered_with_its_title() -> None:
@@ -120,3 +120,18 @@ def test_labels_are_the_papers() -> None:
         "N/A",
     ]
     assert [str(grade) for grade in Coverage] == ["Useful", "PartialUseful", "Useless"]
+
+
+@pytest.mark.parametrize(
+    ("grades", "action"),
+    [
+        ([Grade.INCORRECT, Grade.CORRECT, Grade.AMBIGUOUS], Grade.CORRECT),
+        ([Grade.INCORRECT, Grade.AMBIGUOUS], Grade.AMBIGUOUS),
+        ([Grade.INCORRECT, Grade.INCORRECT], Grade.INCORRECT),
+        ([], Grade.INCORRECT),
+    ],
+)
+def test_one_correct_passage_is_enough_and_only_incorrect_ones_are_incorrect(
+    grades: list[Grade], action: Grade
+) -> None:
+    assert Grade.of_all(grades) is action

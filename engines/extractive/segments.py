@@ -2,18 +2,16 @@
 
 from dataclasses import replace
 
+from polyqa.metrics.text import content_words, holds, sentences
 from polyqa.signatures import Interpretation, Support
 from polyqa.signatures.lenient import parse_interpretations, parse_yes_no
 
-from .composing import tell
-from .extracting import extract_interpretations
-from .models import Models
+from .demos import best_cut, scored_demos, support_in
+from .evidence import Models, best_support
+from .long_answers import tell, tidy
 from .prompt import Demo, Prompt, parse_passages
-from .rewriting import settle
-from .text import content_words, holds, sentences
-from .thresholds import best_cut
-from .tidying import tidy
-from .verifying import best_support
+from .readings import extract_interpretations
+from .titles import settle
 
 _RELEVANT = 0.15
 # A sentence is supported if at least this share of its content words stands in the passage.
@@ -34,20 +32,22 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     readings are extracted as from several passages, and the segment is the sentences that hold their
     answers.
     """
-    question, shown = prompt.inputs["question"], prompt.inputs.get("passage", "")
-    passages = [tidy(passage) for passage in parse_passages(shown)]
-    if not passages or best_support(question, shown, models) < _threshold(prompt, models):
+    support = support_in("passage", models)
+    told = scored_demos(prompt, ("question", "passage"), "relevant", support, parse_yes_no)
+    threshold = best_cut([(score, verdict == "Yes") for score, verdict in told], _RELEVANT)
+    passages = [tidy(passage) for passage in prompt.passages("passage")]
+    if not passages or support(prompt.inputs) < threshold:
         return {"relevant": "No", "readings": [], "segment": "None"}
     readings = _readings(prompt, models)
     if len(readings) == 1:
         # Extraction leaves a lone reading as it was asked; here other passages answer others.
-        settled = settle(question, passages[0].title) or question
+        settled = settle(prompt.question, passages[0].title) or prompt.question
         readings = [readings[0].model_copy(update={"question": settled})]
-    told = dict.fromkeys(tell(reading, passages, models, named=True)[1] for reading in readings)
+    sentences_told = dict.fromkeys(tell(reading, passages, models, named=True)[1] for reading in readings)
     return {
         "relevant": "Yes",
         "readings": [{"question": one.question, "answer": one.answer} for one in readings],
-        "segment": " ".join(told) or "None",
+        "segment": " ".join(sentences_told) or "None",
     }
 
 
@@ -57,21 +57,9 @@ def _readings(prompt: Prompt, models: Models) -> list[Interpretation]:
         for demo in prompt.demos
         if "readings" in demo.outputs
     )
-    inputs = {"question": prompt.inputs["question"], "passages": prompt.inputs["passage"]}
+    inputs = {"question": prompt.question, "passages": prompt.inputs["passage"]}
     found = extract_interpretations(replace(prompt, inputs=inputs, demos=demos), models)
     return parse_interpretations(found["interpretations"])
-
-
-def _threshold(prompt: Prompt, models: Models) -> float:
-    labelled = [
-        (
-            best_support(demo.inputs["question"], demo.inputs["passage"], models),
-            parse_yes_no(demo.outputs["relevant"]) == "Yes",
-        )
-        for demo in prompt.demos
-        if {"question", "passage"} <= demo.inputs.keys() and "relevant" in demo.outputs
-    ]
-    return best_cut(labelled, _RELEVANT)
 
 
 def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -83,7 +71,7 @@ def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     segment = prompt.inputs.get("segment", "")
     said = [_said(sentence.text, prompt.inputs.get("passage", "")) for sentence in sentences(segment)]
     support = Support.FULLY if said and all(said) else Support.PARTIALLY if any(said) else Support.NO
-    useful = best_support(prompt.inputs["question"], segment, models)
+    useful = best_support(prompt.question, parse_passages(segment), models)
     return {"support": support, "usefulness": 1 + sum(useful >= mark for mark in _MARKS)}
 
 

@@ -1,22 +1,59 @@
-import re
-from collections import Counter
-
+import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from solaris import QUESTION, predict
 
-from polyqa.engines.extractive.rewriting import (
-    Insertion,
-    apply,
-    common_words,
-    insertions,
-    is_general,
-    settle,
-)
+from polyqa.engines.extractive.ambiguity import Insertion, apply, insertions, is_general
+from polyqa.signatures import AmbiguityType, InferPseudoInterpretations, TypeAmbiguity
 
 VOCABULARY = ["when", "did", "the", "film", "titanic", "come", "out", "who", "won", "cup", "in", "1998"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
 DISTINCT_WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8, unique=True)
+
+
+def classify(question: str, **more: object) -> list[AmbiguityType]:
+    return list(predict(TypeAmbiguity, question=question, **more).ambiguity_types)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Who won the last World Cup?", AmbiguityType.TIME),
+        ("When did the bridge open and when was it founded?", AmbiguityType.PREDICATE),
+        ("What is the legal drinking age and the national capital?", AmbiguityType.LOCATION),
+    ],
+)
+def test_typing_by_cue_words(question: str, kind: AmbiguityType) -> None:
+    assert classify(question) == [kind]
+
+
+def test_typing_follows_the_nearest_demo() -> None:
+    question = "Who was the fastest runner at the school fair?"
+    for label in ("AmbLoc", "AmbPred"):
+        demos = [
+            dspy.Example(
+                question="Who was the quickest runner at the school fair?", reason="…", ambiguity_types=[label]
+            ),
+            dspy.Example(question="What do snails eat?", reason="…", ambiguity_types=["AmbSub"]),
+        ]
+        assert classify(question, demos=demos) == [label]
+
+
+def test_pseudo_interpretations_apply_the_rewritings_of_demos() -> None:
+    demos = [
+        dspy.Example(
+            question="When did Dune come out?",
+            reason="It may be the novel or the film.",
+            pseudo_interpretations=["When did the novel Dune come out?", "When did the board game Dune come out?"],
+        )
+    ]
+    plain = predict(InferPseudoInterpretations, reason="[AmbObj] …").pseudo_interpretations
+    taught = predict(InferPseudoInterpretations, reason="[AmbObj] …", demos=demos).pseudo_interpretations
+    assert taught[:2] == ["When did the novel Solaris come out?", "When did the board game Solaris come out?"]
+    assert "When did the board game Solaris come out?" not in plain
+    unambiguous = predict(InferPseudoInterpretations, reason="[N/A] one plain meaning")
+    assert unambiguous.pseudo_interpretations == [QUESTION]
 
 
 @pytest.mark.parametrize(
@@ -121,101 +158,3 @@ def test_a_demo_can_be_applied_to_its_own_question(demo: str, rewritten: str) ->
 )
 def test_is_general(added: str, question: str, general: bool) -> None:
     assert is_general(added, question) is general
-
-
-@pytest.mark.parametrize(
-    ("question", "title", "expected"),
-    [
-        ("When did Titanic sink?", "RMS Titanic", ["titanic"]),
-        ("When did Titanic's crew sink?", "Titanic", ["titanic"]),
-        ("Who sang the songs of summer?", "Summer Song", ["summer", "song"]),
-        ("Who won?", "Titanic", []),
-        ("Who is it?", "Who Is It", []),
-    ],
-)
-def test_common_words(question: str, title: str, expected: list[str]) -> None:
-    assert common_words(question, title) == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "title", "expected"),
-    [
-        ("When did Titanic come out?", "Titanic (1953 film)", "When did the 1953 film Titanic come out?"),
-        ("when did titanic come out", "Titanic (1953 film)", "when did the 1953 film titanic come out?"),
-        ("When did the film Titanic come out?", "Titanic (1953 film)", "When did the 1953 film Titanic come out?"),
-        ("When did the Titanic sink?", "Titanic (ship)", "When did the Titanic (ship) sink?"),
-        ("When did Titanic's crew die?", "Titanic (1953 film)", "When did Titanic's (1953 film) crew die?"),
-        ("When was Mercury discovered?", "Mercury (the planet)", "When was the planet Mercury discovered?"),
-        ("When was Mercury discovered?", "Mercury (NASA)", "When was Mercury (NASA) discovered?"),
-        ("Who plays Hamlet?", "Hamlet (1996)", "Who plays Hamlet (1996)?"),
-        ("Who sang the wind of change?", "Wind of Change (song)", "Who sang the wind of change (song)?"),
-        ("Who is the capital of Georgia?", "Georgia (state)", "Who is the capital of the state Georgia?"),
-        ("When did Batman come out?", "Batman Returns", "When did Batman Returns come out?"),
-        ("When did Batman's wife die?", "Batman Forever", "When did Batman Forever's wife die?"),
-        ("Who won the Masters?", "Masters Tournament", "Who won the Masters Tournament?"),
-        (
-            "How many people live in Springfield?",
-            "Springfield, Illinois",
-            "How many people live in Springfield, Illinois?",
-        ),
-    ],
-)
-def test_settle(question: str, title: str, expected: str) -> None:
-    assert settle(question, title) == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "title"),
-    [
-        ("When did Titanic come out?", "Mercury (planet)"),
-        ("When did Titanic come out?", "Titanic"),
-        ("When did the 1953 film Titanic come out?", "Titanic (1953 film)"),
-        ("When did it come out?", "It (film)"),
-        ("When did the film come out?", "(film)"),
-        ("", "Titanic"),
-        ("When did Titanic come out?", ""),
-    ],
-)
-def test_nothing_to_settle(question: str, title: str) -> None:
-    assert settle(question, title) is None
-
-
-def bare_words(text: str) -> Counter[str]:
-    return Counter(re.sub(r"\W", "", word).lower().rstrip("s") for word in text.split())
-
-
-def check_settled(question: str, title: str) -> None:
-    """The question's words stay, and nothing but the title's words and an article is added, once."""
-    settled = settle(question, title)
-    if settled is None:
-        return
-    assert settled != question
-    assert settled.endswith("?")
-    before, after = bare_words(question), bare_words(settled)
-    assert before.keys() <= after.keys()
-    assert after <= before + bare_words(title) + Counter(["the"])
-
-
-@pytest.mark.parametrize(
-    ("question", "title"),
-    [
-        ("Who hosts Jeopardy!?", "Jeopardy! (game show)"),
-        ("Who sang Oklahoma in 1943?", "Oklahoma! (musical)"),
-        ("Who leads the U.S. now?", "U.S. (band)"),
-        ("Who is in AC/DC today?", "AC/DC (band)"),
-        ("When did Titanic/Avatar come out?", "Titanic (film)"),
-        ("Titanic/Avatar?", "Titanic (film)"),
-    ],
-)
-def test_punctuation_in_a_name_does_not_garble_the_question(question: str, title: str) -> None:
-    check_settled(question, title)
-
-
-NAMES = ["Titanic", "The Film", "Cup", "Out", "Come Out", "Titanic!", "Film/Cup", "Titanic.", "Titanic, France"]
-QUALIFIERS = ["film", "1998", "the song", "NASA", "in France"]
-TITLES = st.builds("{} ({})".format, st.sampled_from(NAMES), st.sampled_from(QUALIFIERS)) | st.text(max_size=20)
-
-
-@given(WORDS, TITLES)
-def test_settling_keeps_the_words_of_the_question(question: list[str], title: str) -> None:
-    check_settled(" ".join(question) + "?", title)

@@ -1,9 +1,7 @@
-"""Thresholds from labels."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.engines.extractive.thresholds import best_cut, clearly_better_cut
+from polyqa.engines.extractive.demos import best_cut, clearly_better_cut
 
 LABELS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=12)
 

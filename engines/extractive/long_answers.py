@@ -1,26 +1,29 @@
-"""Long-form answers composed from the sentences that hold the evidence."""
+"""Long-form answers composed from the sentences that hold the evidence, and what makes passages fit to be quoted."""
 
 import math
 import re
 from collections.abc import Sequence
 from statistics import mean
 
-from polyqa.metrics.text import split_title
+from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
 from polyqa.signatures import Interpretation
 from polyqa.signatures.lenient import parse_interpretations
 
-from .models import Models
-from .naming import stands_for_title
-from .prompt import Prompt, PromptPassage, parse_passages
-from .text import Sentence, content_words, holds, normalize, sentences
-from .thresholds import CHANCE
-from .tidying import tidy
+from .demos import CHANCE
+from .evidence import Models
+from .prompt import Prompt, PromptPassage
+from .titles import stands_for_title
 
-_USUAL_LENGTH = 75  # words; the mean of ASQA's long answers is 65
-_SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words: 0.52 in 500 of ASQA train
+_USUAL_LENGTH = 75  # words; ASQA's long answers have 65 on average
+_SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words, as in ASQA
 _PRONOUN = re.compile(
     r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
 )
+_HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
+# What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped.
+_EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
+_OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
+_REPEATS = 10  # words
 
 
 def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -32,14 +35,13 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     or the mean length of the demos' answers where n of them differ from that by more than chance would
     have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five.
     """
-    question = prompt.inputs["question"]
-    passages = [tidy(passage) for passage in parse_passages(prompt.inputs.get("passages", ""))]
+    question, passages = prompt.question, [tidy(passage) for passage in prompt.passages()]
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
     budget = _usual_length(prompt)
     chosen: list[tuple[PromptPassage | None, str]] = []
     for reading in readings:
         where, text = tell(reading, passages, models, named=len(readings) > 1)
-        if not any(normalize(text) == normalize(other) for _, other in chosen):
+        if not any(normalize_words(text) == normalize_words(other) for _, other in chosen):
             chosen.append((where, text))
     if not readings:
         return {"answer": _nothing_found(question, passages)}
@@ -131,14 +133,14 @@ def _fill(
 ) -> list[str]:
     """Return the evidence with sentences of the same passages around it, up to the budget."""
     length = sum(len(text.split()) for text in (*opening, *(text for _, text in chosen)))
-    used = {normalize(text) for _, text in chosen}
+    used = {normalize_words(text) for _, text in chosen}
     extras: dict[int, list[str]] = {}
     cited = {passage.number: passage for passage, _ in chosen if passage is not None}
     options = [
         (number, text)
         for number, passage in cited.items()
         for sentence in sentences(passage.text)
-        if not any(normalize(text := _self_contained(sentence, passage, named=False)) in told for told in used)
+        if not any(normalize_words(text := _self_contained(sentence, passage, named=False)) in told for told in used)
     ]
     if options:
         near = models.encoder.similarity([question], [text for _, text in options])[0]
@@ -167,3 +169,23 @@ def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
         f"The passages do not answer “{question.strip()}”. They are about {titles}. "
         "Another corpus, or a question in other words, may help."
     )
+
+
+def tidy(passage: PromptPassage) -> PromptPassage:
+    """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
+
+    ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``.
+    """
+    text = _HEADING.sub(" ", passage.text)
+    text = _OPENED_BY_MARKS.sub("(", _EMPTY_BRACKETS.sub("", text))
+    text = re.sub(r"\s+([,.;:])", r"\1", " ".join(text.split()))
+    return PromptPassage(passage.number, passage.title, _with_colon(text, passage.title))
+
+
+def _with_colon(text: str, title: str) -> str:
+    if not title or not text.startswith(f"{title} "):
+        return text
+    rest = text[len(title) + 1 :]
+    sentence = rest.lstrip("\"“'(")[:1].isupper()
+    again = set(content_words(" ".join(rest.split()[:_REPEATS]))) & set(content_words(title))
+    return f"{title}: {rest}" if sentence and again else text

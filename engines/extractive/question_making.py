@@ -1,35 +1,21 @@
-"""Question generation: a simple clause that holds the answer is turned round; where none is, there is no question."""
+"""Questions made from a passage (SIXPAQ): what may be asked for, a clause turned round, and the question revised."""
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from polyqa.metrics.text import split_title
+from polyqa.metrics.text import Sentence, content_words, holds, sentences, split_title
 
-from .candidates import DATE
-from .clauses import Clause, clauses
-from .models import Models
-from .naming import named, stands_for_title, subject_for_question
-from .prompt import Prompt, PromptPassage, parse_passages
-from .text import Sentence, fits_kind, holds, sentences
-from .verbs import BASE_OF_PAST, PAST_OF_PARTICIPLE
+from .answer_kinds import fits_kind
+from .evidence import Models
+from .grammar import BASE_OF_PAST, DATE, PAST_OF_PARTICIPLE, Clause, candidate_spans, clauses
+from .prompt import Prompt, PromptPassage
+from .titles import named, stands_for_title, subject_for_question, topic_nouns
 
+_MOST = 8
 _NO_QUESTION = "None"
-_PLACED = frozenset(
-    {
-        "born",
-        "buried",
-        "built",
-        "cast",
-        "crowned",
-        "discovered",
-        "erected",
-        "filmed",
-        "held",
-        "launched",
-        "made",
-        "rebuilt",
-    }
-)
+_PLACED_VERBS = "born buried built cast crowned discovered erected filmed held launched made rebuilt"
+_PLACED = frozenset(_PLACED_VERBS.split())
 _PASSED_ON = frozenset({"sold", "given", "awarded", "leased", "transferred", "donated"})
 _INFINITIVES = frozenset(BASE_OF_PAST.values())
 _CALLED = frozenset({"renamed", "called", "nicknamed", "named"})
@@ -47,7 +33,15 @@ _ROLE_TOLD = re.compile(rf"(?:Its|The|the|its) {_ROLES}\b")
 _DONE_BY = re.compile(r"[A-Z][a-z]+ by ")
 # A name that a noun follows is a part of what is meant: "by the Acme glassworks".
 _NAME_ENDS = re.compile(r"\s*(?:$|[,.;:]|(?:and|as|at|before|for|from|in|near|of|on|to|under|until|who|whose|with)\b)")
-Rule = Callable[[Clause, str, PromptPassage], str | None]
+_PRONOUN = re.compile(r"\b(?:it|this)\b(?= (?:[a-z]+|\?)|\?)")
+
+
+def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answers``: at most eight spans, those to which a question leads first, else in the passage's order."""
+    passage = prompt.passages("passage")[0]
+    found = candidate_spans(passage)
+    asked = [span for span in found if next(questions_for(passage, span), None)]
+    return {"answers": [*asked, *(span for span in found if span not in asked)][:_MOST]}
 
 
 def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -56,10 +50,45 @@ def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
     The question has the fewest words that lead to the answer: who did it is left out when it is asked
     when, and the other way round. ``None`` stands for no question.
     """
-    passage = parse_passages(prompt.inputs.get("passage", ""))[0]
+    passage = prompt.passages("passage")[0]
     answer = prompt.inputs.get("answer", "").strip()
     made = next(questions_for(passage, answer), _NO_QUESTION) if answer and passage.text else _NO_QUESTION
     return {"question": made}
+
+
+def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``revised_question``: one thing that is missing is added at a time, nothing if none is.
+
+    First "it" or "the bridge" becomes the title's name; when the name stands there, its qualifier follows
+    in brackets. A word that would tell the answer is not added.
+    """
+    question, passage = prompt.question, prompt.passages("passage")[0]
+    answer = prompt.inputs.get("answer", "")
+    name, qualifier = split_title(passage.title)
+    revised = question
+    if name and not holds(question, name):
+        nouns = "|".join(sorted(map(re.escape, topic_nouns(passage))))
+        pattern = re.compile(rf"\b(?:the|this) (?:{nouns})\b(?! [A-Z])") if nouns else _PRONOUN
+        for one in (_PRONOUN, pattern):
+            if one.search(question):
+                revised = one.sub(lambda _: named(passage), question, count=1)
+                break
+    elif name and qualifier and not set(content_words(qualifier)) <= set(content_words(question)):
+        place = re.search(re.escape(name), question)
+        if place:
+            revised = f"{question[: place.end()]} ({qualifier}){question[place.end() :]}"
+    return {"revised_question": question if answer and holds(revised, answer) else revised}
+
+
+class _Gap(NamedTuple):
+    """A clause in which an answer stands after the verb, and how a question names the clause's subject."""
+
+    clause: Clause
+    answer: str
+    before: str
+    """What stands between the verb and the answer."""
+    subject: str
+    passage: PromptPassage
 
 
 def questions_for(passage: PromptPassage, answer: str) -> Iterator[str]:
@@ -71,8 +100,12 @@ def questions_for(passage: PromptPassage, answer: str) -> Iterator[str]:
             if question:
                 yield question
         for clause in clauses(sentence.text):
+            before = _before(clause, answer)
+            subject = None if before is None else subject_for_question(clause.subject, passage)
+            if before is None or subject is None:
+                continue
             for rule in _RULES:
-                question = rule(clause, answer, passage)
+                question = rule(_Gap(clause, answer, before, subject, passage))
                 if question and not holds(question, answer):
                     yield f"{' '.join(question.split())}?"
 
@@ -91,78 +124,71 @@ def _complement(text: str) -> str:
     return kept if kept and _COMPLEMENT.match(kept) and len(kept.split()) <= 5 else ""
 
 
-def _when(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    before = _before(clause, answer)
-    if before is None or not DATE.fullmatch(answer) or not re.search(r"(?:^| )(?:in|on)$", before):
+def _when(gap: _Gap) -> str | None:
+    clause, subject = gap.clause, gap.subject
+    if not DATE.fullmatch(gap.answer) or not re.search(r"(?:^| )(?:in|on)$", gap.before):
         return None
-    subject = subject_for_question(clause.subject, passage)
-    if subject is None or not clause.verb or clause.verb in ("has", "had"):
+    if not clause.verb or clause.verb in ("has", "had"):
         return None
-    before = re.sub(r"(?:^| )(?:in|on)$", "", before)
+    before = re.sub(r"(?:^| )(?:in|on)$", "", gap.before)
     if re.search(r",|\band\b", before) or any(word in _INFINITIVES for word in re.findall(r"\bto ([a-z]+)", before)):
         return None  # the date may belong to something else
     if clause.auxiliary:
-        kept = _complement(before)
-        return f"When {clause.auxiliary} {subject} {clause.adverb} {clause.verb} {kept}"
+        return f"When {clause.auxiliary} {subject} {clause.adverb} {clause.verb} {_complement(before)}"
     base = BASE_OF_PAST.get(clause.verb)
     whole = _OBJECT.match(before.strip())
-    if not base or not whole or (whole[1] and split_title(passage.title)[0] not in subject):
+    if not base or not whole or (whole[1] and split_title(gap.passage.title)[0] not in subject):
         return None  # "When did A add a wing?" leaves open to what
     return f"When did {subject} {base} {whole[1] or ''}"
 
 
-def _who_by(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    before = _before(clause, answer)
-    subject = subject_for_question(clause.subject, passage)
+def _who_by(gap: _Gap) -> str | None:
+    clause = gap.clause
     past = PAST_OF_PARTICIPLE.get(clause.verb)
-    if before is None or subject is None or not clause.auxiliary or past is None:
+    if not clause.auxiliary or past is None:
         return None
-    agent = re.search(r"(?:^|^(?P<kept>.*?) )by(?: (?:the|a|an|his|her))?(?: [a-z]+){0,3}$", before)
-    if not agent or not fits_kind(answer, "person") or DATE.search(answer):
+    agent = re.search(r"(?:^|^(?P<kept>.*?) )by(?: (?:the|a|an|his|her))?(?: [a-z]+){0,3}$", gap.before)
+    if not agent or not fits_kind(gap.answer, "person") or DATE.search(gap.answer):
         return None
-    if not _NAME_ENDS.match(clause.rest[len(before) :].strip().removeprefix(answer)):
+    if not _NAME_ENDS.match(_after(gap)):
         return None
     kept = (agent["kept"] or "").strip()
     kept = "" if _ADJUNCT.fullmatch(f" {kept}") else kept
     if kept and not _complement(kept):
         return None
     adverb = f"{clause.adverb} " if clause.adverb else ""
-    return f"Who {adverb}{past} {subject} {kept}"
+    return f"Who {adverb}{past} {gap.subject} {kept}"
 
 
-def _to_whom(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    subject = subject_for_question(clause.subject, passage)
-    if subject is None or not clause.auxiliary or clause.verb not in _PASSED_ON or _before(clause, answer) != "to":
+def _to_whom(gap: _Gap) -> str | None:
+    clause = gap.clause
+    if not clause.auxiliary or clause.verb not in _PASSED_ON or gap.before != "to":
         return None
-    return f"Who {clause.auxiliary} {subject} {clause.verb} to"
+    return f"Who {clause.auxiliary} {gap.subject} {clause.verb} to"
 
 
-def _what_called(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    subject = subject_for_question(clause.subject, passage)
-    before = _before(clause, answer)
-    if subject is None or not clause.auxiliary or clause.verb not in _CALLED or before not in ("", "the"):
+def _what_called(gap: _Gap) -> str | None:
+    clause = gap.clause
+    if not clause.auxiliary or clause.verb not in _CALLED or gap.before not in ("", "the"):
         return None
-    return f"What {clause.auxiliary} {subject} {clause.verb}"
+    return f"What {clause.auxiliary} {gap.subject} {clause.verb}"
 
 
-def _where(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    subject = subject_for_question(clause.subject, passage)
-    if subject is None or not clause.auxiliary or clause.verb not in _PLACED or DATE.search(answer):
+def _where(gap: _Gap) -> str | None:
+    clause = gap.clause
+    if not clause.auxiliary or clause.verb not in _PLACED or DATE.search(gap.answer):
         return None
-    return (
-        f"Where {clause.auxiliary} {subject} {clause.verb}" if _before(clause, answer) in ("in", "at", "near") else None
-    )
+    return f"Where {clause.auxiliary} {gap.subject} {clause.verb}" if gap.before in ("in", "at", "near") else None
 
 
-def _how_much(clause: Clause, answer: str, passage: PromptPassage) -> str | None:
-    subject = subject_for_question(clause.subject, passage)
-    before = _before(clause, answer)
-    if subject is None or before is None:
+def _how_much(gap: _Gap) -> str | None:
+    clause, subject = gap.clause, gap.subject
+    after = _after(gap).split()
+    if gap.before:
         return None
-    after = clause.rest[len(before) :].strip().removeprefix(answer).split()
-    if clause.auxiliary and not clause.verb and not before and after and after[0].strip(",") in _MEASURES:
+    if clause.auxiliary and not clause.verb and after and after[0].strip(",") in _MEASURES:
         return f"How {after[0].strip(',')} {clause.auxiliary} {subject}"
-    if clause.verb in ("has", "had") and not before and after and answer[-1:].isalnum():
+    if clause.verb in ("has", "had") and after and gap.answer[-1:].isalnum():
         counted = []
         for word in after:
             counted.append(word.strip(",."))
@@ -171,9 +197,11 @@ def _how_much(clause: Clause, answer: str, passage: PromptPassage) -> str | None
             if counted[-1].endswith("s"):
                 does = "does" if clause.verb == "has" else "did"
                 return f"How many {' '.join(counted)} {does} {subject} have" if len(counted) <= 2 else None
-    if clause.verb == "cost" and not before:
-        return f"How much did {subject} cost"
-    return None
+    return f"How much did {subject} cost" if clause.verb == "cost" else None
+
+
+def _after(gap: _Gap) -> str:
+    return gap.clause.rest[len(gap.before) :].strip().removeprefix(gap.answer)
 
 
 def _role(sentence: Sentence, answer: str, passage: PromptPassage) -> str | None:
@@ -216,4 +244,4 @@ def _opening(sentence: Sentence, answer: str, passage: PromptPassage) -> str | N
     return f"Who {past} {named(passage)}?" if past and about and fits_kind(answer, "person") else None
 
 
-_RULES: tuple[Rule, ...] = (_when, _who_by, _how_much, _to_whom, _what_called, _where)
+_RULES: tuple[Callable[[_Gap], str | None], ...] = (_when, _who_by, _how_much, _to_whom, _what_called, _where)

@@ -1,6 +1,6 @@
 import pytest
 
-from polyqa.engines.extractive.text import AnswerKind, answer_kind, fits_kind, years
+from polyqa.engines.extractive.answer_kinds import AnswerKind, answer_kind, fits_kind, years
 
 
 def test_years() -> None:

@@ -1,15 +1,28 @@
-"""Reads a question against passages: which answer, how well supported."""
+"""The evidence for an answer: what the reader finds in passages, how well supported, and what of it tells something."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from polyqa.embedded_models import Span
+from polyqa.embedded_models import Encoder, Reader, Span
+from polyqa.metrics.text import content_words, holds, normalize_words, sentence_at
 
-from .models import Models
+from .answer_kinds import answer_kind, fits_kind
 from .prompt import PromptPassage
-from .text import answer_kind, content_words, fits_kind, sentence_at
+
+SPANS = 3
+"""How many answers are taken from one passage."""
+WORTH_TELLING = 0.35
+"""An answer beside the best one is told if its support is at least this part of the best one's."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """The sentence encoder and the span reader; both load on first use and remember what they saw."""
+
+    encoder: Encoder
+    reader: Reader
 
 
 class Features(NamedTuple):
@@ -45,8 +58,8 @@ class Features(NamedTuple):
     length: float
 
 
-# Logistic regression over the answers to 200 ASQA and 90 homonyms training questions, as `python -m
-# benchmarks.support` makes it (label: token F1 of at least 0.6 with a gold answer; area under the ROC curve 0.88).
+# Logistic regression over the answers to ASQA's and homonyms' training questions, as `python -m
+# polyqa.benchmarks.support` makes it (label: token F1 of at least 0.6 with a gold answer).
 BIAS = -2.84
 WEIGHTS = Features(
     score=0.25, null=-0.165, similarity=2.062, fit=0.366, words=0.613, title=0.552, rank=-0.289, length=-0.157
@@ -74,13 +87,18 @@ class Evidence:
     support: float
     features: Features
 
+    @property
+    def answer(self) -> str:
+        """The span without marks around it."""
+        return self.span.text.strip(" .,;:")
+
 
 def gather(
     question: str,
     passages: Sequence[PromptPassage],
     models: Models,
     *,
-    keep: int = 1,
+    keep: int = SPANS,
     ranked: bool = True,
 ) -> list[Evidence]:
     """Return the answers of all passages to a question, best supported first.
@@ -121,3 +139,34 @@ def gather(
 def _support(features: Features) -> float:
     score = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))
     return 1 / (1 + math.exp(-score))
+
+
+def best_support(question: str, passages: Sequence[PromptPassage], models: Models) -> float:
+    """Return the support of the best answer that passages give, in [0, 1)."""
+    found = gather(question, passages, models, ranked=False)
+    return found[0].support if found else 0.0
+
+
+def same_answer(left: str, right: str) -> bool:
+    """Return whether one of two answers holds the other."""
+    return holds(left, right) or holds(right, left)
+
+
+def says_something(answer: str, question: str) -> bool:
+    """Return whether an answer has words, and not only some that stand in the question."""
+    return bool(normalize_words(answer)) and not holds(question, answer)
+
+
+def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
+    """Return the evidence whose answers are of the kind that is asked for and say something."""
+    kind = answer_kind(question)
+    return [one for one in found if fits_kind(one.span.text, kind) and says_something(one.span.text, question)]
+
+
+def distinct(found: Iterable[Evidence]) -> list[Evidence]:
+    """Return the first evidence of each answer."""
+    kept: list[Evidence] = []
+    for one in found:
+        if not any(same_answer(one.span.text, other.span.text) for other in kept):
+            kept.append(one)
+    return kept

@@ -1,57 +1,80 @@
-"""How a question becomes another question: the patterns that demos show, applied elsewhere."""
+"""What a passage is about: whether words stand for its title, and how a question names it."""
 
-import difflib
 import re
-from dataclasses import dataclass
 
-from polyqa.metrics.text import split_title
+from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, sentences, split_title
 
-from .text import STOPWORDS, content_words
+from .prompt import PromptPassage
 
-
-@dataclass(frozen=True)
-class Insertion:
-    """Words that a demo's rewriting adds, and the words between which it adds them."""
-
-    added: str
-    before: str
-    after: str
+_THING = re.compile(r"^(?:It|It's|Its)\b", re.M)
+_IS_A = re.compile(
+    r"\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,4}?([a-z]+)(?= (?:of|on|in|that|which|near|over|with|across)\b|[.,])"
+)
+_PARTS = r"(?:[a-z-]+ ){0,2}[a-z]+"
+_WORK = re.compile(r"(construction|work|building|tunnelling)", re.I)
 
 
-def insertions(question: str, rewritten: str) -> list[Insertion]:
-    """Return what ``rewritten`` adds to ``question``, run by run of words; changed words count as added."""
-    old, new = question.rstrip(" ?").split(), rewritten.rstrip(" ?").split()
-    lower_old, lower_new = [w.lower() for w in old], [w.lower() for w in new]
-    found = []
-    matcher = difflib.SequenceMatcher(None, lower_old, lower_new, autojunk=False)
-    for tag, i, j, a, b in matcher.get_opcodes():
-        if tag in ("insert", "replace"):
-            added = " ".join(new[a:b])
-            found.append(Insertion(added, lower_old[i - 1] if i else "", lower_old[j] if j < len(old) else ""))
-    return found
+def topic_nouns(passage: PromptPassage) -> frozenset[str]:
+    """Return the lower-case nouns that may stand for the title: "the bridge" for *Tower Bridge (London)*."""
+    nouns = {word.lower() for word in re.findall(r"[A-Za-z]{3,}", passage.title)}
+    first = sentences(passage.text)[0].text if passage.text.strip() else ""
+    nouns |= {match[1] for match in _IS_A.finditer(first)}
+    return frozenset(nouns)
 
 
-def is_general(added: str, question: str) -> bool:
-    """Return whether added words fit other questions: short, no names or figures, not just words of the demo."""
-    parts = added.split()
-    named = any(part[:1].isupper() or re.search(r"\d", part) for part in parts if part != "I")
-    return 0 < len(parts) <= 4 and not named and bool(set(content_words(added)) - set(content_words(question)))
+def named(passage: PromptPassage) -> str:
+    """Return the title's name, without its qualifier, as it stands inside a sentence."""
+    name = split_title(passage.title)[0].strip()
+    if name.startswith("The "):
+        return f"the {name[4:]}"
+    article = re.search(rf"\bthe {re.escape(name)}\b", passage.text, re.I)
+    return f"the {name}" if article else name
 
 
-def apply(question: str, insertion: Insertion) -> str:
-    """Add the insertion's words to another question, at the place that they had in the demo.
+def stands_for_title(words: str, passage: PromptPassage) -> bool:
+    """Return whether a noun phrase means what the passage is about."""
+    lower = words.lower().strip()
+    if lower in ("it", "this", "he", "she", "they"):
+        thing = any(_THING.match(sentence.text) for sentence in sentences(passage.text))
+        return lower in ("it", "this") or (not thing and _opens_with_title(passage))
+    name = split_title(passage.title)[0]
+    if normalize_words(words) in (normalize_words(name), normalize_words(passage.title)):
+        return True
+    match = re.fullmatch(
+        r"(?:the|this)(?: (?:first|second|third|fourth|present|new|whole))*((?: [\w’'-]+){1,5})", lower
+    )
+    if not match:
+        return False
+    *before, head = match[1].split()
+    known = topic_nouns(passage)
+    return head in known and all(word in known or not word.isalpha() for word in before)
 
-    The place is before the same content word, else behind the same word; words that stood at the
-    demo's end, or have no neighbour in the question, go to the end.
+
+def _opens_with_title(passage: PromptPassage) -> bool:
+    words = content_words(split_title(passage.title)[0])
+    opening = content_words(passage.text)[: len(words) + 2]
+    return bool(words) and words[-1] in opening
+
+
+def subject_for_question(words: str, passage: PromptPassage) -> str | None:
+    """Return a subject as a question names it; ``None`` if it cannot be understood without the passage.
+
+    "It" and "the bridge" become the title's name, "the main span" *the main span of* the name,
+    "construction" *construction of* it; a surname becomes the full name that the passage gives.
     """
-    body = question.rstrip(" ?").split()
-    lower = [word.lower() for word in body]
-    at = len(body)
-    if insertion.after in lower and insertion.after not in STOPWORDS:
-        at = lower.index(insertion.after)
-    elif insertion.after and insertion.before in lower:
-        at = lower.index(insertion.before) + 1
-    return " ".join([*body[:at], insertion.added, *body[at:]]) + "?"
+    if stands_for_title(words, passage):
+        return named(passage)
+    if match := _WORK.fullmatch(words):
+        work = match[1].lower()
+        return f"{work} {'on' if work == 'work' else 'of'} {named(passage)}"
+    if re.fullmatch(rf"(?:The|Its) {_PARTS}", words):
+        part = words.split(" ", 1)[1]
+        return f"the {part} of {named(passage)}"
+    if re.fullmatch(r"[A-Z][\w’'-]+", words):
+        full = re.search(rf"\b(?:[A-Z][\w’'-]+ ){{1,2}}{re.escape(words)}\b", passage.text)
+        return full[0] if full and full[0].split()[0].lower() not in ("the", "a", "when", "in") else None
+    capitals = re.fullmatch(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){1,2}", words)
+    return words if capitals and words.split()[0].lower() not in STOPWORDS else None
 
 
 def common_words(question: str, title: str) -> list[str]:

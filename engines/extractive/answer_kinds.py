@@ -1,0 +1,43 @@
+"""What kind of answer a question asks for, and whether a span can be one."""
+
+import re
+from typing import Literal
+
+from polyqa.metrics.text import words
+
+AnswerKind = Literal["time", "number", "person", "place", "other"]
+
+_YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
+# The first question word decides: "who was king when the war began" asks for a person.
+_ASKED = re.compile(
+    r"\b(?:(?P<number>how (?:many|much|long|old|tall|far|big|high|deep|often|large)|what (?:number|percent\w*))"
+    r"|(?P<time>when|what (?:year|date|day|time|month|century)|which year)"
+    r"|(?P<person>who(?:m|se)?)"
+    r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
+)
+_TIME_WORD = re.compile(r"\b(?:century|today|now|present|spring|summer|autumn|fall|winter)\b", re.I)
+_NUMBER_WORD = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
+    r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|"
+    r"billion|dozen|once|twice|half)\b",
+    re.I,
+)
+
+
+def years(text: str) -> list[str]:
+    """Return the four-digit years of a text."""
+    return _YEAR.findall(text)
+
+
+def answer_kind(question: str) -> AnswerKind:
+    """Return what kind of answer a question asks for, by its question words."""
+    found = _ASKED.search(question.lower())
+    return found.lastgroup if found else "other"  # type: ignore[return-value]
+
+
+def fits_kind(answer: str, kind: AnswerKind) -> bool:
+    """Return whether a span can be an answer of a kind (lenient: only clear misfits fail)."""
+    if kind in ("time", "number"):
+        word = _TIME_WORD if kind == "time" else _NUMBER_WORD
+        return bool(re.search(r"\d", answer) or word.search(answer))
+    return kind == "other" or any(word[:1].isupper() for word in words(answer))

@@ -1,0 +1,54 @@
+"""Judgements of passages by the support that the reader finds in them."""
+
+from polyqa.signatures import Grade
+from polyqa.signatures.lenient import parse_grade, parse_yes_no
+
+from .answer_kinds import answer_kind, fits_kind
+from .demos import best_cut, clearly_better_cut, scored_demos, support_in
+from .evidence import WORTH_TELLING, Models, gather, same_answer
+from .prompt import Prompt
+
+# Low: a reading that is lost here is lost, while extraction drops the weak ones anyway.
+_ANSWERABLE = 0.1
+# Most passages above the first hold an answer, hardly one below the second.
+_CORRECT = 0.2
+_INCORRECT = 0.05
+# Below this support no candidate is fitting, however weak the others are.
+_LEAST_SUPPORT = 0.05
+
+
+def verify(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answerable``: Yes iff the best supported answer reaches the threshold.
+
+    Demos that show passages, a question and a verdict move the threshold, if they clearly ask for another one.
+    """
+    support = support_in("passages", models)
+    told = scored_demos(prompt, ("question", "passages"), "answerable", support, parse_yes_no)
+    threshold = clearly_better_cut([(score, verdict == "Yes") for score, verdict in told], _ANSWERABLE)
+    return {"answerable": "Yes" if support(prompt.inputs) >= threshold else "No"}
+
+
+def grade_passage(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``grade`` by the support of the passage's best answer: two cuts part the three grades.
+
+    Demos that show a question, a passage and a grade move each cut to where it errs least.
+    """
+    support = support_in("passage", models)
+    told = scored_demos(prompt, ("question", "passage"), "grade", support, parse_grade)
+    upper = best_cut([(score, grade is Grade.CORRECT) for score, grade in told], _CORRECT)
+    lower = best_cut([(score, grade is not Grade.INCORRECT) for score, grade in told], _INCORRECT)
+    found = support(prompt.inputs)
+    if found >= upper:
+        return {"grade": Grade.CORRECT}
+    return {"grade": Grade.AMBIGUOUS if found >= lower else Grade.INCORRECT}
+
+
+def verify_against_root(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``fitting``: Yes iff the reader, asked the root question, finds the candidate among its best spans."""
+    candidate = prompt.inputs.get("candidate", "")
+    found = gather(prompt.question, prompt.passages("passage"), models, ranked=False)
+    if not found or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
+        return {"fitting": "No"}
+    least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support)
+    fitting = any(one.support >= least and same_answer(one.span.text, candidate) for one in found)
+    return {"fitting": "Yes" if fitting else "No"}

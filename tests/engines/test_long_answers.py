@@ -1,0 +1,97 @@
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solaris import PASSAGES, extract, predict
+
+from polyqa.engines.extractive.long_answers import tidy
+from polyqa.engines.extractive.prompt import PromptPassage
+from polyqa.signatures import Interpretation, WriteLongFormAnswer
+
+
+def compose(readings: list[Interpretation], passages: list[str] = PASSAGES, **more: object) -> str:
+    return str(predict(WriteLongFormAnswer, passages=passages, interpretations=readings, **more).answer)
+
+
+def test_the_long_answer_holds_every_reading_in_at_least_three_sentences() -> None:
+    readings = extract()
+    answer = compose(readings)
+    assert all(reading.answer in answer for reading in readings)
+    assert answer.count(".") >= 3
+    assert " It was published" not in f" {answer}", "a pronoun without its noun must be replaced"
+
+
+def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_about() -> None:
+    passage = "Dune (novel) | Dune is a novel by Frank Herbert. It was long refused. He sold it to a publisher in 1965."
+    reading = Interpretation(question="When was Dune sold?", answer="1965", pid="1")
+    assert "Dune sold it" not in compose([reading], [passage])
+    refused = Interpretation(question="What was Dune?", answer="long refused", pid="1")
+    assert "Dune was long refused." in compose([refused], [passage])
+
+
+def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
+    passages = [
+        "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",
+        "Dune (2021 film) | Of the films of 2021 this Dune won most awards. It opened in Venice on 3 September 2021.",
+    ]
+    readings = [
+        Interpretation(question="Where did Dune open in 1984?", answer="Eisenhower Center", pid="1"),
+        Interpretation(question="Which film won most awards?", answer="most awards", pid="2"),
+    ]
+    answer = compose(readings, passages)
+    assert "Dune (1984 film): Its premiere" in answer
+    assert "this Dune (2021 film) won" in answer
+
+
+def test_the_long_answer_takes_its_length_from_demos() -> None:
+    def demo(words: int) -> dspy.Example:
+        return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
+
+    readings = extract()
+    bare = compose(readings)
+    short, long = compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
+    assert len(short.split()) < len(bare.split()) < len(long.split())
+
+
+@pytest.mark.parametrize(("demos", "shortened"), [(1, False), (5, False), (16, True)])
+def test_demos_of_nearly_the_usual_length_change_nothing_unless_they_are_many(demos: int, shortened: bool) -> None:
+    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 60)] * demos
+    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. " + "It is a long film. " * 20]
+    readings = [Interpretation(question="Who directed Solaris?", answer="Andrei Tarkovsky", pid="1")]
+    bare, taught = compose(readings, passages), compose(readings, passages, demos=shown)
+    assert (len(taught.split()) < len(bare.split())) == shortened
+
+
+def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
+    answer = compose([Interpretation(question="When did the opera Solaris come out?", answer="2015")])
+    assert "2015" in answer
+    assert "When did the opera Solaris come out?" in answer
+
+
+def test_the_long_answer_says_when_nothing_was_found() -> None:
+    assert "do not answer" in compose([])
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "tidied"),
+    [
+        ("Ruble", "The ruble () is a currency. == History == It was struck", "The ruble is a currency. It was struck"),
+        ("Franc", "The franc (; ; sign: F) was a currency.", "The franc (sign: F) was a currency."),
+        ("Tower Bridge", "Tower Bridge Tower Bridge is a bridge.", "Tower Bridge: Tower Bridge is a bridge."),
+        ("Texans", "Texans The Houston Texans play.", "Texans: The Houston Texans play."),
+        ("Paris", "Paris Hilton sings.", "Paris Hilton sings."),  # the title opens a name, not a heading
+        ("Titanic", "Titanic sank in 1912.", "Titanic sank in 1912."),
+        ("", "An equation: a = b == c holds (1912).", "An equation: a = b == c holds (1912)."),
+    ],
+)
+def test_what_the_web_left_is_left_out(title: str, text: str, tidied: str) -> None:
+    passage = tidy(PromptPassage(3, title, text))
+    assert (passage.number, passage.title, passage.text) == (3, title, tidied)
+
+
+@given(st.text(alphabet="Ab .,;:()'’=\n", max_size=60), st.sampled_from(["", "A", "Ab A"]))
+def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
+    kept = tidy(PromptPassage(1, title, text)).text
+    if "==" not in text:
+        assert [c for c in kept if c in "Ab"] == [c for c in text if c in "Ab"]
+    assert "  " not in kept
