@@ -165,7 +165,8 @@ def main(
     rows = run(opened, chosen, rules[match])
     source = without_folders(questions)
     measured = Retrieval(
-        command=f"python -m polyqa.benchmarks.retrieval --index {opened.name} --questions {source} --match {match}",
+        command=f"python -m polyqa.benchmarks.retrieval --index {opened.name} --questions {source} --match {match}"
+        + (f" --limit {limit} --seed {seed}" if limit else ""),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         questions=f"{source}, {len(chosen)} questions",
         index=f"{opened.name} ({opened.fingerprint})",
