@@ -65,53 +65,49 @@ class Module(evaluate.Metric):
         """Nothing is downloaded."""
 
 
-def _mean(function: Callable[..., float], *columns: Sequence[Any]) -> float:
-    return fmean(float(function(*row)) for row in zip(*columns, strict=True))
+class _Mean(Module):
+    """The mean of a plain function over the questions, under the function's name."""
+
+    function: ClassVar[Callable[..., float]]
+
+    def _compute(self, **columns: Sequence[Any]) -> dict[str, float]:
+        function = type(self).function
+        return {function.__name__: fmean(float(function(*row)) for row in zip(*columns.values(), strict=True))}
 
 
-class ExactMatch(Module):
+class ExactMatch(_Mean):
     """Mean exact match of short answers; a reference is a list of aliases."""
 
     inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
-
-    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-        return {"exact_match": _mean(exact_match, predictions, references)}
+    function = staticmethod(exact_match)
 
 
-class TokenF1(Module):
+class TokenF1(_Mean):
     """Mean token F1 of short answers; a reference is a list of aliases."""
 
     inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
-
-    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-        return {"token_f1": _mean(token_f1, predictions, references)}
+    function = staticmethod(token_f1)
 
 
-class RougeL(Module):
+class RougeL(_Mean):
     """Mean ROUGE-L of long answers by ASQA's rules; a reference is a list of reference answers."""
 
     inputs: ClassVar = {"predictions": TEXT, "references": TEXTS}
-
-    def _compute(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-        return {"rouge_l": _mean(rouge_l, predictions, references)}
+    function = staticmethod(rouge_l)
 
 
-class StrEM(Module):
+class StrEM(_Mean):
     """Mean STR-EM of long answers; a reference holds one list of aliases per reading."""
 
     inputs: ClassVar = {"predictions": TEXT, "references": ANSWERS}
-
-    def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float]:
-        return {"str_em": _mean(str_em, predictions, references)}
+    function = staticmethod(str_em)
 
 
-class Length(Module):
+class Length(_Mean):
     """Mean length of answers in white-space tokens; takes predictions only."""
 
     inputs: ClassVar = {"predictions": TEXT}
-
-    def _compute(self, predictions: Sequence[str]) -> dict[str, float]:
-        return {"length": _mean(length, predictions)}
+    function = staticmethod(length)
 
 
 class DisambigF1(Module):
@@ -169,13 +165,11 @@ class DR(Module):
         }
 
 
-class F1Answer(Module):
+class F1Answer(_Mean):
     """Mean AmbigQA F1 answer; a prediction is a list of short answers, a reference a list of annotations."""
 
     inputs: ClassVar = {"predictions": TEXTS, "references": List(ANSWERS)}
-
-    def _compute(self, predictions: Sequence[Sequence[str]], references: Sequence[Any]) -> dict[str, float]:
-        return {"f1_answer": _mean(f1_answer, predictions, references)}
+    function = staticmethod(f1_answer)
 
 
 class EditF1(Module):
@@ -192,7 +186,7 @@ class EditF1(Module):
     ) -> dict[str, float]:
         found = [[Interpretation(question=one["question"], answer=one["answer"]) for one in own] for own in predictions]
         gold = [[_readings(readings) for readings in annotations] for annotations in references]
-        return {"edit_f1": _mean(edit_f1, questions, found, gold)}
+        return {"edit_f1": fmean(edit_f1(*row) for row in zip(questions, found, gold, strict=True))}
 
 
 class AnswerF1(Module):
