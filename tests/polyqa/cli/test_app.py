@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 import uuid
@@ -11,51 +12,33 @@ from openai_server import serve
 from polyqa.cli.app import main
 from polyqa.engines.extractive import ExtractiveEngine
 
-Run = Callable[..., tuple[int, str, str]]
+Printed = Callable[..., str]
+Refused = Callable[..., str]
 
 
-def test_ask_prints_answer_readings_citations_and_costs(run: Run) -> None:
-    code, out, _ = run("ask", "When did Titanic come out?")
-    assert code == 0
-    assert "23 April 1997" in out
-    assert "[2]" in out
-    assert "Readings" in out
-    assert "Passages" in out
-    assert "coverage" in out
-    assert "calls" in out
-    assert "tokens" in out
+def test_ask_prints_answer_readings_citations_and_costs(printed: Printed) -> None:
+    out = printed("ask", "When did Titanic come out?")
+    for part in ("23 April 1997", "[2]", "Readings", "Passages", "coverage", "calls", "tokens"):
+        assert part in out
 
 
-def test_ask_json_cites_passages_that_it_lists(run: Run) -> None:
-    code, out, _ = run("ask", "When did Titanic come out?", "--program", "rac", "--json", "-k", "3")
-    result = json.loads(out)
-    assert code == 0
+def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
+    result = json.loads(printed("ask", "When did Titanic come out?", "--program", "rac", "--json", "-k", "3"))
     assert len(result["passages"]) == 3
     assert result["calls"] == 2
     assert {r["pid"] for r in result["interpretations"]} <= {p["pid"] for p in result["passages"]}
 
 
-def test_show_prompts_prints_messages_and_replies(run: Run) -> None:
-    code, out, _ = run("ask", "Who founded Alexandria?", "--program", "closed-book", "--show-prompts")
-    assert code == 0
-    assert "[[ ## question ## ]]" in out
-    assert "reply" in out
-    assert "Your input fields are" in out
+def test_show_prompts_prints_messages_and_replies(printed: Printed) -> None:
+    out = printed("ask", "Who founded Alexandria?", "--program", "closed-book", "--show-prompts")
+    for part in ("call 1 of 1", "[[ ## question ## ]]", "reply", "Your input fields are"):
+        assert part in out
 
 
-def test_a_local_server_answers_in_place_of_the_engine(run: Run) -> None:
+def test_a_local_server_answers_in_place_of_the_engine(printed: Printed) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
     with serve(ExtractiveEngine()) as server:
-        code, out, _ = run(
-            "ask",
-            "When did Titanic come out?",
-            "--lm",
-            model,
-            "--api-base",
-            server.base,
-            "--json",
-        )
-    assert code == 0
+        out = printed("ask", "When did Titanic come out?", "--lm", model, "--api-base", server.base, "--json")
     assert json.loads(out)["lm"] == model
     assert len(server.requests) == json.loads(out)["calls"]
 
@@ -83,17 +66,10 @@ def test_a_local_server_answers_in_place_of_the_engine(run: Run) -> None:
     ],
 )
 def test_mistakes_get_one_line_and_exit_code_2(
-    words: list[str], told: str, run: Run, monkeypatch: pytest.MonkeyPatch
+    words: list[str], told: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import re
-
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    code, _, err = run(*words)
-    lines = [line for line in err.splitlines() if line.startswith("polyqa:")]
-    assert code == 2
-    assert len(lines) == 1
-    assert re.search(told, lines[0]), lines
-    assert "Traceback" not in err
+    assert re.search(told, refused(*words))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +83,10 @@ def test_mistakes_get_one_line_and_exit_code_2(
         ),
     ],
 )
-def test_demos_that_do_not_fit_are_refused(content: str, told: str, run: Run, tmp_path: Path) -> None:
+def test_demos_that_do_not_fit_are_refused(content: str, told: str, refused: Refused, tmp_path: Path) -> None:
     path = tmp_path / "demos.json"
     path.write_text(content)
-    code, _, err = run("ask", "Who founded Rome?", "--demos", str(path))
-    assert (code, told in err) == (2, True), err
+    assert told in refused("ask", "Who founded Rome?", "--demos", path)
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +97,7 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main()
 
 
-def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> None:
+def test_index_commands_from_building_to_removing(printed: Printed, refused: Refused, tmp_path: Path) -> None:
     corpus = tmp_path / "tools.jsonl"
     rows = [
         {"id": "saw", "title": "Saw", "text": "A saw cuts wood with a toothed blade."},
@@ -131,18 +106,18 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
     corpus.write_text("\n".join(map(json.dumps, rows)))
     more = tmp_path / "more.tsv"
     more.write_text("chisel\tA chisel is struck with a mallet to cut joints.\tChisel\n")
-    place = str(tmp_path / "indexes" / "tools")
-    assert run("index", "build", str(corpus), "--name", place, "--checkpoint", "embedded")[0] == 0
-    assert run("index", "build", str(corpus), "--name", place)[0] == 2
-    assert "added 1 passages" in run("index", "add", place, str(more))[1]
-    assert "Chisel" in run("index", "search", place, "struck with a mallet", "-k", "1")[1]
-    assert "removed 1 passages" in run("index", "remove", place, "saw")[1]
-    found = json.loads(run("index", "search", place, "cuts wood", "--json")[1])
+    place = tmp_path / "indexes" / "tools"
+    printed("index", "build", corpus, "--name", place, "--checkpoint", "embedded")
+    refused("index", "build", corpus, "--name", place)
+    assert "added 1 passages" in printed("index", "add", place, more)
+    assert "Chisel" in printed("index", "search", place, "struck with a mallet", "-k", "1")
+    assert "removed 1 passages" in printed("index", "remove", place, "saw")
+    found = json.loads(printed("index", "search", place, "cuts wood", "--json"))
     assert {passage["pid"] for passage in found} == {"plane", "chisel"}
-    info = json.loads(run("index", "info", place, "--json")[1])
-    assert info["passages"] == 2
-    assert info["checkpoint"] == "polyqa-minilm-colbert"
-    assert "is whole" in run("index", "check", place)[1]
+    info = json.loads(printed("index", "info", place, "--json"))
+    assert (info["passages"], info["checkpoint"]) == (2, "polyqa-minilm-colbert")
+    assert "polyqa-minilm-colbert" in printed("index", "info", place)
+    assert "is whole" in printed("index", "check", place)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +128,10 @@ def test_index_commands_from_building_to_removing(run: Run, tmp_path: Path) -> N
         ("nonsense\n", ":1"),
     ],
 )
-def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, run: Run, tmp_path: Path) -> None:
+def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, refused: Refused, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(content)
-    code, _, err = run("index", "build", str(corpus), "--name", str(tmp_path / "index"))
-    assert (code, told in err) == (2, True), err
+    assert told in refused("index", "build", corpus, "--name", tmp_path / "index")
     assert not (tmp_path / "index").exists()
 
 
@@ -181,32 +155,25 @@ def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     assert all(name in done.stdout for name in (words or COMMANDS) if name != "--version")
 
 
-def test_programs_are_listed_with_paper_and_cost(run: Run) -> None:
-    code, out, _ = run("programs", "--json")
-    listed = json.loads(out)
-    assert code == 0
+def test_programs_are_listed_with_paper_and_cost(printed: Printed) -> None:
+    listed = json.loads(printed("programs", "--json"))
     assert {"auto", "diva", "toc", "verdict", "sixpaq", "rac", "crag", "self-rag", "jpr", "dtv"} < listed.keys()
     assert listed["toc"]["class"] == "TreeOfClarifications"
     assert listed["sixpaq"]["needs"] == ["index", "questions"]
-    code, table, _ = run("programs")
-    assert code == 0
+    table = printed("programs")
     assert all(name in table for name in listed)
 
 
 @pytest.mark.parametrize("text", ["false", "False", "off"])
-def test_set_reaches_the_switches_of_a_program(text: str, run: Run) -> None:
-    question = "When did Titanic come out?"
-    code, out, _ = run("ask", question, "--program", "toc", "--set", "depth=1", "--set", f"pruning={text}", "--json")
-    tree = json.loads(out)["tree"]
-    assert code == 0
+def test_set_reaches_the_switches_of_a_program(text: str, printed: Printed) -> None:
+    words = ("ask", "When did Titanic come out?", "--program", "toc", "--set", "depth=1", "--set", f"pruning={text}")
+    tree = json.loads(printed(*words, "--json"))["tree"]
     assert tree["children"]
     assert all(child["children"] == [] and child["status"] == "valid" for child in tree["children"])
 
 
-def test_ask_draws_the_tree(run: Run) -> None:
-    code, out, _ = run("ask", "When did Titanic come out?", "--program", "toc")
-    assert code == 0
-    assert "├── " in out
+def test_ask_draws_the_tree(printed: Printed) -> None:
+    assert "├── " in printed("ask", "When did Titanic come out?", "--program", "toc")
 
 
 @pytest.mark.parametrize(
@@ -225,22 +192,17 @@ def test_ask_draws_the_tree(run: Run) -> None:
         (["--program", "rac", "--set", "passages=" + "[" * 100_000], "The setting passages of rac is int, not '[[["),
     ],
 )
-def test_settings_that_do_not_fit_are_explained(run: Run, words: list[str], told: str) -> None:
-    code, _, error = run("ask", "Who?", *words)
-    assert code == 2
-    assert told in error
-    assert len([line for line in error.splitlines() if line.startswith("polyqa:")]) == 1
+def test_settings_that_do_not_fit_are_explained(words: list[str], told: str, refused: Refused) -> None:
+    assert told in refused("ask", "Who?", *words)
 
 
 @pytest.mark.parametrize("name", ["name", "lm", "runs", "threads", "questions", "progress"])
-def test_what_evaluate_takes_itself_is_no_setting(name: str, run: Run, tmp_path: Path) -> None:
-    code, _, error = run("evaluate", "--program", "rac", "--runs", str(tmp_path), "--set", f"{name}=x")
-    assert (code, f"rac has no setting '{name}'" in error) == (2, True), error
+def test_what_evaluate_takes_itself_is_no_setting(name: str, refused: Refused, tmp_path: Path) -> None:
+    told = refused("evaluate", "--program", "rac", "--runs", tmp_path, "--set", f"{name}=x")
+    assert f"rac has no setting '{name}'" in told
 
 
-def test_one_command_line_runs_all_programs(run: Run) -> None:
+@pytest.mark.parametrize("program", ["verdict", "query-refinement"])
+def test_one_command_line_runs_all_programs(program: str, printed: Printed) -> None:
     """Passages are left out where a program has no such setting, though it retrieves."""
-    for program in ("verdict", "query-refinement"):
-        code, out, error = run("ask", "Who founded Rome?", "--program", program, "-k", "3", "--json")
-        assert code == 0, error
-        assert json.loads(out)["answer"]
+    assert json.loads(printed("ask", "Who founded Rome?", "--program", program, "-k", "3", "--json"))["answer"]

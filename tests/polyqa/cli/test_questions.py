@@ -11,6 +11,8 @@ from polyqa.embedded_models import Encoder
 from polyqa.engines.extractive import ExtractiveEngine
 
 Run = Callable[..., tuple[int, str, str]]
+Printed = Callable[..., str]
+Refused = Callable[..., str]
 CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
 
 
@@ -31,48 +33,40 @@ def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def built(run: Run, home: Path) -> Path:
     place = home / "indexes" / "six" / "questions"
     if not place.exists():
-        code, printed, err = run("questions", "build", "--index", "six")
+        code, out, err = run("questions", "build", "--index", "six")
         assert code == 0, err
-        assert printed.startswith("6 passages, ")
-        assert str(place) in printed.replace("\n", "")
+        assert out.startswith("6 passages, ")
+        assert str(place) in out.replace("\n", "")
         assert "6/6" in err
     return place
 
 
-def test_search_prints_questions_and_passages(built: Path, run: Run) -> None:
-    code, printed, _ = run("questions", "search", "Who designed the lighthouse?", "--index", "six", "-k", "3")
-    assert code == 0
-    assert printed.splitlines()[0].split() == ["score", "question", "answers", "passages"]
-    assert len(printed.splitlines()) == 4
+def test_search_prints_questions_and_passages(built: Path, printed: Printed) -> None:
+    out = printed("questions", "search", "Who designed the lighthouse?", "--index", "six", "-k", "3")
+    assert out.splitlines()[0].split() == ["score", "question", "answers", "passages"]
+    assert len(out.splitlines()) == 4
     for by in ("max", "count"):
         for ranking in ("dense", "bm25"):
             words = ("--index", "six", "--by", by, "--ranking", ranking, "--json")
-            code, printed, _ = run("questions", "search", "When was the lighthouse built?", *words)
-            assert code == 0
-            found = json.loads(printed)
+            found = json.loads(printed("questions", "search", "When was the lighthouse built?", *words))
             assert {one["pid"] for one in found} <= {one.pid for one in ColBERTIndex("six").passages}
             scores = [one["score"] for one in found]
             assert scores == sorted(scores, reverse=True)
             assert found
 
 
-def test_info_says_how_it_was_made(built: Path, run: Run) -> None:
-    code, printed, _ = run("questions", "info", "--index", "six", "--check")
-    assert code == 0
+def test_info_says_how_it_was_made(built: Path, printed: Printed) -> None:
+    words = ("questions", "info", "--index", "six")
+    out = printed(*words, "--check")
     for part in ("6 of 6 passages", "polyqa/extractive", "all-MiniLM-L6-v2 (384 dimensions)", "verified"):
-        assert part in printed
-    code, printed, _ = run("questions", "info", "--index", "six", "--json")
-    assert json.loads(printed)["index"] == ColBERTIndex("six").fingerprint
+        assert part in out
+    assert json.loads(printed(*words, "--json"))["index"] == ColBERTIndex("six").fingerprint
 
 
-def test_a_sample_goes_to_another_place(built: Path, run: Run, tmp_path: Path) -> None:
+def test_a_sample_goes_to_another_place(built: Path, printed: Printed, tmp_path: Path) -> None:
     out = tmp_path / "some"
-    code, printed, _ = run("questions", "build", "--index", "six", "--limit", "4", "--out", str(out))
-    assert code == 0
-    assert printed.startswith("4 passages, ")
-    code, printed, _ = run("questions", "info", "--index", "six", "--questions", str(out))
-    assert code == 0
-    assert "4 of 6 passages" in printed
+    assert printed("questions", "build", "--index", "six", "--limit", "4", "--out", out).startswith("4 passages, ")
+    assert "4 of 6 passages" in printed("questions", "info", "--index", "six", "--questions", out)
 
 
 @pytest.mark.parametrize(
@@ -89,23 +83,22 @@ def test_a_sample_goes_to_another_place(built: Path, run: Run, tmp_path: Path) -
 )
 def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], told: str) -> None:
     code, _, err = run("questions", *words)
-    assert code == 2
+    assert (code, err.count("\n")) == (2, 1)
     assert told in err
-    assert len(err.strip().splitlines()) == 1
 
 
-def test_a_reader_that_is_not_there_costs_no_call(run: Run, home: Path, tmp_path: Path) -> None:
+def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, home: Path, tmp_path: Path) -> None:
     with serve(ExtractiveEngine()) as server:
-        words = ("--lm", "openai/writer", "--api-base", server.base, "--reader", "/nowhere/reader")
-        code, _, err = run("questions", "build", "--index", "six", "--out", str(tmp_path / "some"), *words)
-        assert (code, "/nowhere/reader" in err) == (2, True), err
-        code, _, err = run("adapt", str(CORPUS), "--program", "rac", "--out", str(tmp_path / "made"), "--yes", *words)
-        assert (code, "/nowhere/reader" in err) == (2, True), err
+        for command in (
+            ("questions", "build", "--index", "six", "--out", tmp_path / "some"),
+            ("adapt", CORPUS, "--program", "rac", "--out", tmp_path / "made", "--yes"),
+        ):
+            words = ("--lm", "openai/writer", "--api-base", server.base, "--reader", "/nowhere/reader")
+            assert "/nowhere/reader" in refused(*command, *words)
     assert server.requests == []
     assert not (home / "indexes" / "made").exists()
 
 
-def test_ask_answers_from_the_questions(built: Path, run: Run) -> None:
-    code, printed, err = run("ask", "Who designed the lighthouse?", "--program", "sixpaq", "--index", "six", "--json")
-    assert code == 0, err
-    assert json.loads(printed)["answer"]
+def test_ask_answers_from_the_questions(built: Path, printed: Printed) -> None:
+    out = printed("ask", "Who designed the lighthouse?", "--program", "sixpaq", "--index", "six", "--json")
+    assert json.loads(out)["answer"]
