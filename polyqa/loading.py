@@ -26,7 +26,7 @@ from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_pa
 from polyqa.signatures import PolyqaError
 
 from .models import embedded_engine, shared_encoder
-from .program_settings import OF_EVERY_PROGRAM, checked_settings
+from .program_settings import checked_settings
 
 DEFAULT_INDEX = "homonyms"
 DEFAULT_PROGRAM = "auto"
@@ -157,16 +157,12 @@ def _assemble(
         opened = open_index(index)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
         if needs_questions(program):
-            database = QuestionDatabase.open(questions or questions_path(opened), encoder=encoder, index=opened)
+            database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
-    shared = {name: settings.pop(name) for name in OF_EVERY_PROGRAM if name in settings}
     try:
-        made = program_class(program)(*parts, encoder=encoder, **settings)
+        return program_class(program)(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
-    for name, value in shared.items():
-        setattr(made, name, value)
-    return made
 
 
 def _make_reranker(name: str | None, encoder: Encoder, index: ColBERTIndex) -> Reranker:
@@ -200,7 +196,8 @@ def _load_compiled(
     if parts := sorted(card.settings.keys() & _PARTS):
         raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
     _check_version(artifact, strict)
-    _check_encoder(artifact, encoder)
+    if encoder.name != card.encoder:
+        raise _untrusted(artifact, "encoder", card.encoder)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
     settings = checked_settings(card.program, card.settings)
     program = _assemble(card.program, opened, encoder, reranker or _known_reranker(artifact), questions, settings)
@@ -214,26 +211,19 @@ def _load_compiled(
     return program
 
 
-# The card is data from anywhere: it may not make this process load weights from a path or a hub.
-
-
-def _check_encoder(artifact: Artifact, given: Encoder) -> None:
-    name = artifact.card.encoder
-    if given.name != name:
-        raise PolyqaError(
-            f"{artifact.path} was compiled with the encoder {name!r:.120}: load it with encoder= of that name, if you "
-            "trust it."
-        )
-
-
 def _known_reranker(artifact: Artifact) -> str | None:
     name = artifact.card.reranker
     if name not in (None, READER_RERANKER):
-        raise PolyqaError(
-            f"{artifact.path} was compiled with the reranker {name!r:.120}: load it with reranker= of that name, if "
-            "you trust it."
-        )
+        raise _untrusted(artifact, "reranker", name)
     return name
+
+
+def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
+    """Return the error of a card, which is data from anywhere: it may make no process load weights that it names."""
+    return PolyqaError(
+        f"{artifact.path} was compiled with the {part} {name!r:.120}: load it with {part}= of that name, if you "
+        "trust it."
+    )
 
 
 def _check_version(artifact: Artifact, strict: bool) -> None:

@@ -2,28 +2,30 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, signature
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from polyqa.programs.base import Settings
 from polyqa.programs.registry import program_class
 from polyqa.signatures import PolyqaError
 
 _PARTS = ("encoder",)  # keywords that loading fills
-OF_EVERY_PROGRAM: Mapping[str, Any] = {"calls_at_once": Annotated[int, Field(ge=1, le=10_000)]}
-"""Settings that are attributes of `polyqa.programs.Program`, beside those of a program's constructor."""
 
 
 def setting_types(program: str) -> dict[str, Any]:
-    """Return the settings of a program, by name, with their types."""
+    """Return the settings of a program, by name, with their types: its own first, those of every program last."""
     constructor = program_class(program).__init__
     types = get_type_hints(constructor)
-    own = {
-        name: types[name]
-        for name, parameter in signature(constructor).parameters.items()
-        if parameter.kind is Parameter.KEYWORD_ONLY and name not in _PARTS
-    }
-    return {**own, **OF_EVERY_PROGRAM}
+    own: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+    for name, parameter in signature(constructor).parameters.items():
+        if parameter.kind is Parameter.KEYWORD_ONLY:
+            own[name] = types[name]
+        elif parameter.kind is Parameter.VAR_KEYWORD:  # **settings: Unpack[…], those of the class above
+            shared = get_type_hints(get_args(types[name])[0])
+    every = sorted({**own, **shared}.items(), key=lambda pair: pair[0] in Settings.__annotations__)
+    return {name: kind for name, kind in every if name not in _PARTS}
 
 
 def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,8 +60,6 @@ def _checked(program: str, name: str, value: Any, types: Mapping[str, Any]) -> A
 
 
 def _described(kind: Any) -> str:
-    if get_origin(kind) is Annotated:
-        return _described(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return " or ".join(map(str, get_args(kind)))
     if kind is bool:

@@ -1,20 +1,18 @@
 """The router: one answer where there is one, every reading where there are several."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
 from polyqa.metrics.agreement import agree
 from polyqa.signatures import AmbiguityType, Interpretation, LocateAnswer, Passage, render_passages
 from polyqa.signatures.lenient import is_null
 
 from .base import write_answer
 from .citation import cite
-from .diva import DIVA
-from .knn import KNNPredict
+from .diva import DIVA, DIVASettings
 from .steps import Steps, ask, ask_all, work
 
 Rule = Literal["both", "typing", "spread", "never"]
@@ -38,7 +36,7 @@ class Auto(DIVA):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates, max_interpretations, useful_at
+    retriever, reranker, settings
         See `diva.DIVA`.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
@@ -47,30 +45,13 @@ class Auto(DIVA):
     """
 
     def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
-        max_interpretations: int = 10,
-        useful_at: float = 0.0,
-        rule: Rule = "spread",
+        self, retriever: Retriever, reranker: Reranker, *, rule: Rule = "spread", **settings: Unpack[DIVASettings]
     ) -> None:
-        super().__init__(
-            retriever,
-            reranker,
-            encoder=encoder,
-            passages=passages,
-            candidates=candidates,
-            max_interpretations=max_interpretations,
-            useful_at=useful_at,
-        )
+        super().__init__(retriever, reranker, **settings)
         if rule not in ("both", "typing", "spread", "never"):
             raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
         self.rule: Rule = rule
-        self.locate = KNNPredict(LocateAnswer, encoder=encoder)
+        self.locate = self.predictor(LocateAnswer)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

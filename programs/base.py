@@ -1,6 +1,7 @@
 """What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 import dspy
 
@@ -19,16 +20,47 @@ from .knn import KNNPredict
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
 
 
+class Settings(TypedDict, total=False):
+    """The settings of every program; its constructor takes them as keywords and hands them on."""
+
+    encoder: Encoder | None
+    calls_at_once: int
+
+
+class RetrievalSettings(Settings, total=False):
+    """The settings of every program that retrieves."""
+
+    passages: int
+    candidates: int
+
+
 class Program(dspy.Module):
     """A question goes in, an answer that covers its readings comes out.
 
     A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
     ``interpretations`` (list of `Interpretation`) and ``passages`` (list of `Passage`).
+
+    Parameters
+    ----------
+    encoder
+        For kNN demos, see `knn.KNNPredict`.
+    calls_at_once
+        How many language-model calls of one question are under way at once, at least 1.
     """
 
-    calls_at_once: int = CALLS_AT_ONCE
-    """A setting of every program: how many language-model calls of a step are under way at once, at least 1."""
+    _calls_at_once = CALLS_AT_ONCE
+
+    def __init__(self, *, encoder: Encoder | None = None, calls_at_once: int = CALLS_AT_ONCE) -> None:
+        super().__init__()
+        if calls_at_once < 1:
+            raise ValueError(f"calls_at_once must be at least 1, got {calls_at_once}")
+        self.encoder = encoder
+        self._calls_at_once = calls_at_once
+
+    def predictor(self, signature: type[dspy.Signature]) -> KNNPredict:
+        """Return a predictor that can pick its demos with the program's encoder."""
+        return KNNPredict(signature, encoder=self.encoder)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""
@@ -36,11 +68,11 @@ class Program(dspy.Module):
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""
-        return drive(self.steps(question), calls_at_once=self.calls_at_once)
+        return drive(self.steps(question), calls_at_once=self._calls_at_once)
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
-        return await adrive(self.steps(question), calls_at_once=self.calls_at_once)
+        return await adrive(self.steps(question), calls_at_once=self._calls_at_once)
 
 
 class RetrievingProgram(Program):
@@ -48,12 +80,28 @@ class RetrievingProgram(Program):
 
     Parameters
     ----------
-    retriever, reranker, passages, candidates
-        See `GroundedProgram`.
+    retriever
+        Finds the candidate passages.
+    reranker
+        Orders them by a question.
+    passages
+        K, how many passages the language model sees (papers: 5).
+    candidates
+        How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
+    settings
+        See `Program`.
     """
 
-    def __init__(self, retriever: Retriever, reranker: Reranker, *, passages: int = 5, candidates: int = 200) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        passages: int = 5,
+        candidates: int = 200,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(**settings)
         if not 1 <= passages <= candidates:
             raise ValueError(f"need 1 <= passages <= candidates, got {passages} and {candidates}")
         self.retriever = retriever
@@ -72,30 +120,14 @@ class GroundedProgram(RetrievingProgram):
 
     Parameters
     ----------
-    retriever
-        Finds the candidate passages.
-    reranker
-        Orders them by a question.
-    encoder
-        For kNN demos, see `knn.KNNPredict`.
-    passages
-        K, how many passages the language model sees (papers: 5).
-    candidates
-        How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
+    retriever, reranker, settings
+        See `RetrievingProgram`.
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
-    ) -> None:
-        super().__init__(retriever, reranker, passages=passages, candidates=candidates)
-        self.extract = KNNPredict(ExtractInterpretations, encoder=encoder)
-        self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[RetrievalSettings]) -> None:
+        super().__init__(retriever, reranker, **settings)
+        self.extract = self.predictor(ExtractInterpretations)
+        self.write = self.predictor(WriteLongFormAnswer)
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""

@@ -1,12 +1,12 @@
 """The closed-book baseline: no retrieval, one call."""
 
+from typing import Unpack
+
 import dspy
 
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import AnswerClosedBook
 
-from .base import Program
-from .knn import KNNPredict
+from .base import Program, Settings
 from .steps import Steps, ask
 
 
@@ -21,9 +21,9 @@ class ClosedBook(Program):
         For kNN demos, see `knn.KNNPredict`.
     """
 
-    def __init__(self, *, encoder: Encoder | None = None) -> None:
-        super().__init__()
-        self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        super().__init__(**settings)
+        self.recall = self.predictor(AnswerClosedBook)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

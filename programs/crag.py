@@ -1,15 +1,14 @@
 """CRAG: corrective retrieval-augmented generation (Yan et al., 2024, https://arxiv.org/abs/2401.15884)."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever, rerank
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
 
-from .base import GroundedProgram
-from .knn import KNNPredict
+from .base import GroundedProgram, RetrievalSettings
 from .steps import Steps, ask, ask_all, work
 from .strips import refine
 
@@ -36,8 +35,8 @@ class CRAG(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`; the second search pools and keeps as many as the first.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`; the second search pools and keeps as many as the first.
     strips
         How many strips are kept of each search, at least 1 (the paper's 5).
     strip_threshold
@@ -52,21 +51,19 @@ class CRAG(GroundedProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         strips: int = 5,
         strip_threshold: float = -0.5,
         strip_sentences: int = 2,
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        super().__init__(retriever, reranker, **settings)
         if strips < 1 or strip_sentences < 1:
             raise ValueError(f"strips and strip_sentences must be at least 1, got {strips} and {strip_sentences}")
         self.strips = strips
         self.strip_threshold = strip_threshold
         self.strip_sentences = strip_sentences
-        self.grade = KNNPredict(GradePassage, encoder=encoder)
-        self.rewrite = KNNPredict(RewriteQuery, encoder=encoder)
+        self.grade = self.predictor(GradePassage)
+        self.rewrite = self.predictor(RewriteQuery)
 
     def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages with nothing but their relevant strips; see `strips.refine`."""

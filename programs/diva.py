@@ -1,13 +1,12 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import dspy
 import numpy as np
 
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import (
     AnswerClosedBook,
     Coverage,
@@ -19,9 +18,15 @@ from polyqa.signatures import (
     render_passages,
 )
 
-from .base import GroundedProgram
-from .knn import KNNPredict
+from .base import GroundedProgram, RetrievalSettings
 from .steps import Steps, ask, ask_all, work
+
+
+class DIVASettings(RetrievalSettings, total=False):
+    """DIVA's settings, for programs that extend it."""
+
+    max_interpretations: int
+    useful_at: float
 
 
 class DIVA(GroundedProgram):
@@ -40,8 +45,8 @@ class DIVA(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`; the reranker is both R of equation 4 and Enc of equation 5.
     max_interpretations
         How many pseudo-interpretations are used at most; the paper sets no limit, its examples have
         two to six.
@@ -55,23 +60,21 @@ class DIVA(GroundedProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         max_interpretations: int = 10,
         useful_at: float = 0.0,
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        super().__init__(retriever, reranker, **settings)
         if max_interpretations < 1:
             raise ValueError(f"max_interpretations must be at least 1, got {max_interpretations}")
         if not 0.0 <= useful_at <= 1.0:
             raise ValueError(f"useful_at must lie in [0, 1], got {useful_at}")
         self.max_interpretations = max_interpretations
         self.useful_at = useful_at
-        self.classify = KNNPredict(TypeAmbiguity, encoder=encoder)
-        self.infer = KNNPredict(InferPseudoInterpretations, encoder=encoder)
-        self.verify = KNNPredict(VerifyInterpretation, encoder=encoder)
-        self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
+        self.classify = self.predictor(TypeAmbiguity)
+        self.infer = self.predictor(InferPseudoInterpretations)
+        self.verify = self.predictor(VerifyInterpretation)
+        self.recall = self.predictor(AnswerClosedBook)
 
     def diversify(self, question: str, pseudo_interpretations: Sequence[str]) -> list[Passage]:
         """Return the K passages that best cover the pseudo-interpretations (equations 4 and 5)."""

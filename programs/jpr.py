@@ -1,15 +1,14 @@
 """JPR: joint passage reranking for diverse answers (Min et al., 2021, https://arxiv.org/abs/2104.08445)."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever, rerank
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, SelectPassages, render_passages
 
-from .base import GroundedProgram
-from .knn import KNNPredict
+from .base import GroundedProgram, RetrievalSettings
 from .steps import Steps, ask, work
 
 
@@ -32,8 +31,8 @@ class JPR(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`.
     shortlist
         How many candidates the language model chooses from (the paper's: 100), between ``passages`` and ``candidates``.
     """
@@ -43,16 +42,15 @@ class JPR(GroundedProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         shortlist: int = 20,
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
-        if not passages <= shortlist <= candidates:
-            raise ValueError(f"need passages <= shortlist <= candidates, got {passages}, {shortlist} and {candidates}")
+        super().__init__(retriever, reranker, **settings)
+        if not self.passages <= shortlist <= self.candidates:
+            limits = f"{self.passages}, {shortlist} and {self.candidates}"
+            raise ValueError(f"need passages <= shortlist <= candidates, got {limits}")
         self.shortlist = shortlist
-        self.select = KNNPredict(SelectPassages, encoder=encoder)
+        self.select = self.predictor(SelectPassages)
 
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""

@@ -1,14 +1,13 @@
 """Query refinement: the closed-book baseline that names the readings first (DIVA's baseline 5)."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import dspy
 
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import AnswerRefined, Interpretation, RefineQuestion
 
-from .base import Program
-from .knn import KNNPredict
+from .base import Program, Settings
 from .steps import Steps, ask
 
 
@@ -30,13 +29,13 @@ class QueryRefinement(Program):
         How many refinements are answered at most, at least 1; the paper sets no limit.
     """
 
-    def __init__(self, *, encoder: Encoder | None = None, max_refinements: int = 10) -> None:
-        super().__init__()
+    def __init__(self, *, max_refinements: int = 10, **settings: Unpack[Settings]) -> None:
+        super().__init__(**settings)
         if max_refinements < 1:
             raise ValueError(f"max_refinements must be at least 1, got {max_refinements}")
         self.max_refinements = max_refinements
-        self.refine = KNNPredict(RefineQuestion, encoder=encoder)
-        self.write = KNNPredict(AnswerRefined, encoder=encoder)
+        self.refine = self.predictor(RefineQuestion)
+        self.write = self.predictor(AnswerRefined)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

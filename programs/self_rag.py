@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import (
     AnswerClosedBook,
     CritiqueSegment,
@@ -18,8 +18,7 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lenient import is_null
 
-from .base import RetrievingProgram
-from .knn import KNNPredict
+from .base import RetrievalSettings, RetrievingProgram
 from .steps import Steps, ask, ask_all, work
 
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
@@ -69,8 +68,8 @@ class SelfRAG(RetrievingProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`.
     always_retrieve
         Do not ask whether to retrieve, which saves a call; the paper does so on ASQA.
     weights
@@ -84,14 +83,12 @@ class SelfRAG(RetrievingProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         always_retrieve: bool = False,
         weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
         margin: float = 0.5,
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, passages=passages, candidates=candidates)
+        super().__init__(retriever, reranker, **settings)
         if len(weights) != 3 or min(weights) < 0:
             raise ValueError(f"weights must be three numbers, none negative, got {weights}")
         if margin < 0:
@@ -99,10 +96,10 @@ class SelfRAG(RetrievingProgram):
         self.always_retrieve = always_retrieve
         self.weights = tuple(weights)
         self.margin = margin
-        self.decide = KNNPredict(DecideRetrieval, encoder=encoder)
-        self.draft = KNNPredict(DraftSegment, encoder=encoder)
-        self.critique = KNNPredict(CritiqueSegment, encoder=encoder)
-        self.recall = KNNPredict(AnswerClosedBook, encoder=encoder)
+        self.decide = self.predictor(DecideRetrieval)
+        self.draft = self.predictor(DraftSegment)
+        self.critique = self.predictor(CritiqueSegment)
+        self.recall = self.predictor(AnswerClosedBook)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
 from polyqa.question_db import FoundQuestion, QuestionRetriever
 from polyqa.signatures import Interpretation, Passage, SelectQuestions
 
-from .base import GroundedProgram, write_answer
-from .knn import KNNPredict
+from .base import GroundedProgram, RetrievalSettings, write_answer
 from .steps import Steps, ask, work
 
 PassagesBy = Literal["max", "count", "index"]
@@ -46,8 +44,8 @@ class SIXPAQ(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`; retriever and reranker serve ``by="index"``.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`; retriever and reranker serve ``by="index"``.
     asked
         The database of questions with its index.
     similar
@@ -64,13 +62,11 @@ class SIXPAQ(GroundedProgram):
         reranker: Reranker,
         asked: QuestionRetriever,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         similar: int = 10,
         by: PassagesBy = "index",
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        super().__init__(retriever, reranker, **settings)
         if similar < 1:
             raise ValueError(f"similar must be at least 1, got {similar}")
         if by not in get_args(PassagesBy):
@@ -78,7 +74,7 @@ class SIXPAQ(GroundedProgram):
         self.asked = asked if by == "index" else replace(asked, by=by)
         self.similar = similar
         self.by = by
-        self.select = KNNPredict(SelectQuestions, encoder=encoder)
+        self.select = self.predictor(SelectQuestions)
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the K passages that the language model sees."""

@@ -1,16 +1,15 @@
 """Tree of Clarifications (Kim et al., 2023, https://arxiv.org/abs/2310.14696)."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever, rerank
-from polyqa.embedded_models import Encoder
 from polyqa.signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
 
-from .base import GroundedProgram, write_answer
+from .base import GroundedProgram, RetrievalSettings, write_answer
 from .citation import cite, holding
-from .knn import KNNPredict
 from .steps import Steps, ask_all, work
 from .tree import GrowingTree
 
@@ -36,8 +35,8 @@ class TreeOfClarifications(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, encoder, passages, candidates
-        See `base.GroundedProgram`.
+    retriever, reranker, settings
+        See `base.RetrievingProgram`.
     pruning
         Whether nodes are verified; without it all are valid.
     depth
@@ -59,16 +58,14 @@ class TreeOfClarifications(GroundedProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
-        passages: int = 5,
-        candidates: int = 200,
         pruning: bool = True,
         depth: int = 3,
         nodes: int = 10,
         fewest: int = 2,
         at_once: int = 3,
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
-        super().__init__(retriever, reranker, encoder=encoder, passages=passages, candidates=candidates)
+        super().__init__(retriever, reranker, **settings)
         for name, value in (("depth", depth), ("nodes", nodes), ("at_once", at_once)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
@@ -79,7 +76,7 @@ class TreeOfClarifications(GroundedProgram):
         self.nodes = nodes
         self.fewest = fewest
         self.at_once = at_once
-        self.verify = KNNPredict(VerifyAgainstRoot, encoder=encoder)
+        self.verify = self.predictor(VerifyAgainstRoot)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

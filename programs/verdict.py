@@ -1,6 +1,7 @@
 """VERDICT: verified diversification with consolidation (Lee et al., 2025, https://arxiv.org/abs/2502.10352)."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import dspy
 
@@ -9,9 +10,8 @@ from polyqa.embedded_models import Encoder
 from polyqa.signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
 from polyqa.signatures.lenient import is_null
 
-from .base import Program, write_answer
+from .base import Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate
-from .knn import KNNPredict
 from .steps import Steps, ask, ask_all, work
 
 
@@ -51,21 +51,23 @@ class VERDICT(Program):
         How many readings the answer is written from at most, those with the better passages first.
     """
 
+    encoder: Encoder
+
     def __init__(
         self,
         retriever: Retriever,
         reranker: Reranker,
         *,
-        encoder: Encoder | None = None,
         universe: int = 20,
         candidates: int = 200,
         strictness: Strictness = "default",
         embed_answers: bool = True,
         keep_outliers: bool = False,
         readings: int = 10,
+        **settings: Unpack[Settings],
     ) -> None:
-        super().__init__()
-        if encoder is None:
+        super().__init__(**settings)
+        if self.encoder is None:
             raise ValueError("VERDICT clusters readings with an encoder: pass encoder=")
         if not 1 <= universe <= candidates:
             raise ValueError(f"need 1 <= universe <= candidates, got {universe} and {candidates}")
@@ -75,16 +77,15 @@ class VERDICT(Program):
             raise ValueError(f"readings must be at least 1, got {readings}")
         self.retriever = retriever
         self.reranker = reranker
-        self.encoder = encoder
         self.universe = universe
         self.candidates = candidates
         self.strictness: Strictness = strictness
         self.embed_answers = embed_answers
         self.keep_outliers = keep_outliers
         self.readings = readings
-        self.relax = KNNPredict(RelaxQuery, encoder=encoder)
-        self.interpret = KNNPredict(InterpretPassage, encoder=encoder)
-        self.write = KNNPredict(WriteLongFormAnswer, encoder=encoder)
+        self.relax = self.predictor(RelaxQuery)
+        self.interpret = self.predictor(InterpretPassage)
+        self.write = self.predictor(WriteLongFormAnswer)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

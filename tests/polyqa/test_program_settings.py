@@ -40,7 +40,7 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         (
             "toc",
             {"pruning": "maybe"},
-            "The setting pruning of toc is true or false, not 'maybe'; its settings: passages",
+            "The setting pruning of toc is true or false, not 'maybe'; its settings: pruning",
         ),
         ("toc", {"pruning": 2}, "The setting pruning of toc is true or false, not 2;"),
         ("toc", {"pruning": None}, "The setting pruning of toc is true or false, not None;"),

@@ -171,8 +171,8 @@ def test_the_settings_of_the_caller_hold_in_every_step(run: Run, predict: dspy.P
 class Asking(Program):
     """Asks five questions at once, and one more."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, calls_at_once: int = 3) -> None:
+        super().__init__(calls_at_once=calls_at_once)
         self.predict = dspy.Predict("question -> answer")
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
@@ -186,8 +186,7 @@ class Asking(Program):
     "call", [lambda p: p(question="and?"), lambda p: asyncio.run(p.acall(question="and?"))], ids=["sync", "async"]
 )
 def test_a_program_is_its_steps_and_knows_the_usage_of_all_its_calls(call: Run) -> None:
-    program = Asking()
-    program.calls_at_once = 3
+    program = Asking(calls_at_once=3)
     engine = ScriptedEngine(Answers(), latency=0.05)
     with dspy.context(lm=scripted_lm(engine), track_usage=True):
         result = call(program)
