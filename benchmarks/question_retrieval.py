@@ -138,7 +138,7 @@ def main(
     Twice: among all passages of the index, and among those from which questions were made.
     """
     opened = ColBERTIndex(index)
-    database = QuestionDatabase.open(questions_db or questions_path(opened), encoder=Encoder(), index=opened)
+    database = QuestionDatabase(questions_db or questions_path(opened), encoder=Encoder(), index=opened)
     asked = [
         question
         for question in load_questions(questions, limit=limit, seed=seed)

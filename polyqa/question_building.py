@@ -99,4 +99,4 @@ def open_questions(
         If one is not there, or they do not belong together.
     """
     opened = open_index(index)
-    return opened, QuestionDatabase.open(path or questions_path(opened), encoder=shared_encoder(encoder), index=opened)
+    return opened, QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(encoder), index=opened)

@@ -13,9 +13,8 @@ from polyqa.colbert_index.files import replacing
 from polyqa.embedded_models import Encoder, SpanReader
 from polyqa.signatures import Passage, PolyqaError
 
-from .database import QuestionDatabase, questions_path, write_database
+from .database import MANIFEST, QuestionDatabase, questions_path, write_database
 from .generation import generate_questions
-from .manifest import MANIFEST
 from .types import Generation
 
 

@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.retriever import require_positive
 from polyqa.embedded_models import Encoder
+from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import PolyqaError
 
-from .manifest import Manifest, read_manifest, write_manifest
-from .types import FoundQuestion, GeneratedQuestion, Generation
+from .types import FoundQuestion, GeneratedQuestion, Generation, Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Ranking = Literal["dense", "bm25"]
 FOLDER = "questions"
+MANIFEST = "questions.json"
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
 
@@ -31,7 +33,7 @@ def questions_path(index: ColBERTIndex) -> Path:
     return index.path / FOLDER
 
 
-class QuestionDatabase:
+class QuestionDatabase(Shared):
     """Generated questions on disk, opened for searching; made by `build.build_questions`.
 
     Opening reads the manifest; the table is opened by the first search. A handle may be used by many
@@ -57,29 +59,22 @@ class QuestionDatabase:
 
     def __init__(self, path: str | Path, *, encoder: Encoder | None = None, index: ColBERTIndex | None = None) -> None:
         self.path = Path(path).expanduser().absolute()
-        self.manifest: Manifest = read_manifest(self.path)
+        self.manifest = _read_manifest(self.path)
         self.encoder = encoder
         if encoder is not None and encoder.name != self.manifest.encoder:
             raise PolyqaError(
                 f"The questions at {self.path} were encoded by {self.manifest.encoder}, not by {encoder.name}; "
-                "open them with that encoder, or build them anew."
+                "open them with that encoder, or build them again."
             )
         if index is not None and index.fingerprint != self.manifest.index:
             raise PolyqaError(
                 f"The questions at {self.path} were made from other passages than the index {index.name} holds now "
-                f"({self.manifest.index}, not {index.fingerprint}). Build them anew: "
+                f"({self.manifest.index}, not {index.fingerprint}). Build them again: "
                 f"`polyqa questions build --index {index.name} --overwrite`."
             )
         if not (self.path / f"{_TABLE}.lance").is_dir():
             raise PolyqaError(f"{_damaged(self.path)} its table is missing.")
         self._lock = threading.RLock()
-
-    @classmethod
-    def open(
-        cls, path: str | Path, *, encoder: Encoder | None = None, index: ColBERTIndex | None = None
-    ) -> "QuestionDatabase":
-        """Open a database; see the class."""
-        return cls(path, encoder=encoder, index=index)
 
     def __len__(self) -> int:
         return self.manifest.counts.questions
@@ -111,7 +106,7 @@ class QuestionDatabase:
         with _reading(self.path):
             rows = self._table.search().select(_COLUMNS).limit(len(self)).to_list()
         for row in sorted(rows, key=lambda row: int(row["number"])):
-            yield GeneratedQuestion(question=row["question"], answers=tuple(row["answers"]), pids=tuple(row["pids"]))
+            yield GeneratedQuestion.model_validate(row)
 
     def check(self) -> None:
         """Read the whole table and compare it with the manifest.
@@ -154,8 +149,7 @@ class QuestionDatabase:
         PolyqaError
             If the database is damaged, or dense search is asked for and there is no encoder.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        require_positive(k)
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         asked = [at for at, query in enumerate(queries) if query.strip()]
@@ -192,9 +186,6 @@ class QuestionDatabase:
 
         return fetch
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "QuestionDatabase":
-        return self
-
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}
 
@@ -222,17 +213,24 @@ def _best(fetch: _Fetch, k: int, most: int) -> list[FoundQuestion]:
 
 
 def _found(row: dict[str, Any], score: float) -> FoundQuestion:
-    return FoundQuestion(
-        question=row["question"],
-        answers=tuple(row["answers"]),
-        pids=tuple(row["pids"]),
-        number=int(row["number"]),
-        score=float(score),
-    )
+    return FoundQuestion.model_validate({**row, "score": score})
 
 
 def _damaged(path: Path) -> str:
-    return f"The database of questions at {path} is damaged, build it anew (`polyqa questions build … --overwrite`):"
+    return (
+        f"The database of questions at {path} is damaged or of another version, build it again "
+        "(`polyqa questions build … --overwrite`):"
+    )
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise PolyqaError(
+            f"There is no database of questions at {folder}. Build one with `polyqa questions build --index NAME`."
+        )
+    with _reading(path):
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -273,7 +271,7 @@ def write_database(folder: Path, generation: Generation, index: ColBERTIndex, en
         digest=digest(questions),
         lancedb=version("lancedb"),
     )
-    write_manifest(folder, manifest)
+    (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return manifest
 
 

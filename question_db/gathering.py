@@ -10,7 +10,7 @@ from typing import Any
 from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import Passage, PolyqaError
 
-from .journal import Append, appending, read_journal
+from .journal import appending, read_journal
 from .types import Counts, GeneratedQuestion, Generation, Origin
 
 _FIRST_FAILURES = 5  # when the first so many passages all fail, the cause is not the passages
@@ -30,7 +30,7 @@ class Gathered:
         passages: Sequence[Passage],
         origin: Origin,
         done: dict[str, dict[str, Any]],
-        append: Append,
+        append: Callable[[dict[str, Any]], None],
         step: Callable[[], None],
     ) -> None:
         self._passages, self._origin, self._done, self._append, self._step = passages, origin, done, append, step

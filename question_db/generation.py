@@ -4,12 +4,8 @@ SIXPAQ (section 3.1, 3.3.1) fine-tunes a model for each step; here each is a sig
 model fills.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import dspy
 
@@ -17,6 +13,7 @@ from polyqa.embedded_models import SpanReader
 from polyqa.signatures import Passage
 
 from .gathering import gathering
+from .journal import work_through
 from .steps import read_passage
 from .types import Generation
 
@@ -51,28 +48,12 @@ def generate_questions(
     PolyqaError
         If the first passages all fail, or the journal is of another corpus, language model or reader.
     """
-    stop = threading.Event()
-
-    def one(passage: Passage) -> dict[str, Any] | None:
-        return None if stop.is_set() else read_passage(passage, lm, reader)
-
     with gathering(passages, str(lm.model), reader.name, journal, step) as gathered:
-
-        def keep(ended: Iterable[Future[dict[str, Any] | None]]) -> None:
-            for future in ended:
-                if (line := future.result()) is not None:
-                    gathered.keep(line)
-
-        pool = ThreadPoolExecutor(threads)
-        pending = {pool.submit(copy_context().run, one, passage) for passage in gathered.left}
-        every = frozenset(pending)
-        try:
-            while pending:
-                ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-                keep(ended)
-                gathered.require_progress()
-        finally:  # passages that are being read are still read and kept
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            keep(future for future in every if not future.cancelled() and future.exception() is None)
+        work_through(
+            gathered.left,
+            lambda passage: read_passage(passage, lm, reader),
+            gathered.keep,
+            threads=threads,
+            check=gathered.require_progress,
+        )
         return gathered.finish()

@@ -1,22 +1,98 @@
-"""A file of JSON lines that survives a kill: what is in it is not made again."""
+"""Long work that survives a kill: results are lines of a file as they end, and what is in it is not made again."""
 
 import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 from polyqa.signatures import PolyqaError
 
 _SETTINGS = "settings"
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-class Append(Protocol):
-    """Adds one line, in one write."""
+def work_through(
+    items: Iterable[Item],
+    work: Callable[[Item], Result],
+    keep: Callable[[Result], None],
+    *,
+    threads: int,
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Work on items in threads, and keep each result as it ends.
 
-    def __call__(self, line: dict[str, Any]) -> None:
-        """Add it."""
+    When it is stopped, nothing is begun any more, and what was begun is still finished and kept.
+
+    Parameters
+    ----------
+    work
+        Is given an item, in a copy of this context: what the caller set with `dspy.context` holds there.
+    keep
+        Is given a result, here; when the work was stopped it is given those that it knows once more.
+    threads
+        Items at once.
+    check
+        Is called after each result; what it raises ends the work.
+    """
+    stop = threading.Event()
+
+    def one(item: Item) -> list[Result]:
+        return [] if stop.is_set() else [work(item)]
+
+    pool = ThreadPoolExecutor(threads)
+    every: list[Future[list[Result]]] = []
+    try:
+        every += [pool.submit(copy_context().run, one, item) for item in items]
+        for future in as_completed(every):
+            for result in future.result():
+                keep(result)
+            check()
+    except BaseException:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        for future in every:
+            if not future.cancelled() and future.exception() is None:
+                for result in future.result():
+                    keep(result)
+        raise
+    finally:
+        pool.shutdown()
+
+
+def whole_lines(path: Path, *, repair: bool = True) -> list[bytes]:
+    """Return the lines of a file that were written to their end; none if there is no file.
+
+    Parameters
+    ----------
+    repair
+        Whether to cut off a last line without its end, which a killed writer leaves.
+    """
+    data = path.read_bytes() if path.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    if repair and len(whole) < len(data):
+        os.truncate(path, len(whole))
+    return whole.splitlines()
+
+
+@contextmanager
+def appending_lines(path: Path) -> Iterator[Callable[[str], None]]:
+    """Give a function that adds a line; a kill leaves whole lines and at most one broken one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Unbuffered: a line is in the file when the function returns.
+    with path.open("ab", buffering=0) as file:
+
+        def append(line: str) -> None:
+            data = f"{line}\n".encode()
+            while data:
+                data = data[file.write(data) :]
+
+        yield append
 
 
 def read_journal(path: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -29,17 +105,10 @@ def read_journal(path: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
     PolyqaError
         If it was written under other settings, or is no journal.
     """
-    if not path.exists():
-        return []
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
     try:
-        lines = [json.loads(line) for line in whole.splitlines()]
+        lines = [json.loads(line) for line in whole_lines(path)]
     except ValueError as error:
-        raise PolyqaError(f"{path} is damaged ({error}); remove it to start anew.") from error
+        raise PolyqaError(f"{path} is damaged ({error}); remove it to start again.") from error
     if not lines:
         return []
     earlier = lines[0].get(_SETTINGS) if isinstance(lines[0], dict) else None
@@ -56,17 +125,13 @@ def read_journal(path: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def appending(path: Path, settings: dict[str, Any]) -> Iterator[Append]:
-    """Give a function that appends a line; a new file begins with the settings."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+def appending(path: Path, settings: dict[str, Any]) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give a function that adds a line to a journal; a new one begins with the settings."""
+    with appending_lines(path) as add:
 
-    def append(line: dict[str, Any]) -> None:
-        os.write(file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+        def append(line: dict[str, Any]) -> None:
+            add(json.dumps(line, ensure_ascii=False))
 
-    try:
-        if os.fstat(file).st_size == 0:
+        if path.stat().st_size == 0:
             append({_SETTINGS: settings})
         yield append
-    finally:
-        os.close(file)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index import ColBERTIndex, Retriever
+from polyqa.colbert_index.retriever import require_positive
 from polyqa.signatures import Passage
 
 from .database import QuestionDatabase, Ranking
@@ -15,8 +16,8 @@ By = Literal["max", "count"]
 
 
 @dataclass(frozen=True)
-class QuestionRetriever:
-    """A `colbert_index.Retriever` that ranks passages by the questions that were made from them.
+class QuestionRetriever(Retriever):
+    """Ranks passages by the questions that were made from them.
 
     With GEN(p) the questions made from passage p and f the score of a question q' for the query x:
 
@@ -51,14 +52,9 @@ class QuestionRetriever:
         if self.depth < 1:
             raise ValueError(f"depth must be at least 1, got {self.depth}")
 
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        """Return at most ``k`` passages, best first; the score is that of equation 1 or 2."""
-        return self.search_many([query], k)[0]
-
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """See `search`; the queries are encoded in one batch."""
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        """Return at most ``k`` passages for each query, best first; the score is that of equation 1 or 2."""
+        require_positive(k)
         depth = self.depth if self.by == "count" else max(self.depth, 2 * k)
         ranked = self.database.search_many(queries, depth, ranking=self.ranking)
         if self.by == "max":

@@ -6,11 +6,10 @@ from typing import Any
 import dspy
 
 from polyqa.embedded_models import SpanReader
+from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
 from polyqa.signatures.lenient import is_null
-
-from .verification import verified
 
 REVISIONS = 2  # a third changes nothing (SIXPAQ, section 3.3.1)
 _MOST_ANSWERS = 8
@@ -58,6 +57,18 @@ def _steps(passage: Passage, reader: SpanReader) -> dict[str, Any]:
         "revised": sum(question not in first for question, _ in current),
         "questions": [[question, answer] for question, answer in current],
     }
+
+
+def verified(pairs: Sequence[tuple[str, str]], context: str, reader: SpanReader) -> list[bool]:
+    """Return, for each question with its answer, whether the reader gives that answer over the context (section 3.1.4).
+
+    A reader that holds "no answer" to be likelier than its best span (the official null rule) gives none.
+    The paper wants answers equal after normalisation; here they must agree (`agree`), as
+    a reader may cut a date or a title short.
+    """
+    readings = reader.read([(question, context) for question, _ in pairs])
+    found = [reading.answer() for reading in readings]
+    return [bool(span) and agree(span, [answer]) for span, (_, answer) in zip(found, pairs, strict=True)]
 
 
 def _spans(answers: Sequence[str], passage: Passage) -> list[str]:

@@ -11,10 +11,10 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
-from polyqa.question_db import GeneratedQuestion
 from polyqa.signatures import Passage, PolyqaError
 
 from .families import base_names, without_qualifier
+from .types import GeneratedQuestion
 
 ALIKE = 0.9
 _PLAIN_PER_AMBIGUOUS = 1.5

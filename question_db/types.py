@@ -1,4 +1,6 @@
-"""What generation and search give: questions with their answers, and how many were left after each step."""
+"""Generated questions with their answers, how many were left after each step, and what a database says of itself."""
+
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -96,6 +98,41 @@ class Generation(BaseModel):
     questions: tuple[GeneratedQuestion, ...]
     counts: Counts
     origin: Origin
+
+
+class Manifest(BaseModel):
+    """What a database holds and how it was made.
+
+    Attributes
+    ----------
+    format
+        Version of the folder's layout.
+    counts
+        How many were left after each step; ``counts.questions`` is how many rows the table has.
+    origin
+        Language model, reader and the hash of the passages that were read.
+    encoder, dimensions
+        The sentence encoder whose vectors of the questions are stored.
+    index, index_passages
+        Fingerprint of the index whose passages were read, and how many it has; ``counts.passages`` of
+        them were read.
+    digest
+        Hash of the questions with their answers and ids.
+    lancedb
+        Version that wrote the table.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    counts: Counts
+    origin: Origin
+    encoder: str
+    dimensions: int
+    index: str
+    index_passages: int
+    digest: str
+    lancedb: str
 
 
 class FoundQuestion(GeneratedQuestion):

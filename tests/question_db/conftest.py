@@ -49,7 +49,7 @@ def database(
     folder = tmp_path_factory.mktemp("database") / "questions"
     folder.mkdir()
     write_database(folder, generation, corpus_index, encoder)
-    return QuestionDatabase.open(folder, encoder=encoder, index=corpus_index)
+    return QuestionDatabase(folder, encoder=encoder, index=corpus_index)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from polyqa.colbert_index import ColBERTIndex, build_index, remove_passages
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
 from polyqa.question_db.build import chosen_passages, journal_path
-from polyqa.question_db.manifest import MANIFEST
+from polyqa.question_db.database import MANIFEST
 from polyqa.signatures import Passage, PolyqaError
 
 
@@ -81,39 +81,39 @@ def test_handles_are_shared_and_pickled_by_path(database: QuestionDatabase) -> N
 
 def test_a_missing_database_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match=r"no database of questions at .*polyqa questions build"):
-        QuestionDatabase.open(tmp_path / "none")
+        QuestionDatabase(tmp_path / "none")
 
 
 def test_another_encoder_is_refused(database: QuestionDatabase) -> None:
     with pytest.raises(PolyqaError, match="encoded by all-MiniLM-L6-v2, not by another/encoder"):
-        QuestionDatabase.open(database.path, encoder=Encoder("another/encoder"))
+        QuestionDatabase(database.path, encoder=Encoder("another/encoder"))
 
 
 def test_another_index_is_refused(database: QuestionDatabase, index: ColBERTIndex) -> None:
     with pytest.raises(PolyqaError, match="made from other passages than the index forty holds now"):
-        QuestionDatabase.open(database.path, index=index)
+        QuestionDatabase(database.path, index=index)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": 2}', "\x00"])
 def test_a_damaged_manifest_is_named(copy_database: Path, text: str) -> None:
     (copy_database / MANIFEST).write_text(text)
     with pytest.raises(PolyqaError, match=r"questions\.json is damaged or of another version"):
-        QuestionDatabase.open(copy_database)
+        QuestionDatabase(copy_database)
 
 
 def test_a_table_that_does_not_fit_the_manifest_is_damaged(copy_database: Path, encoder: Encoder) -> None:
     manifest = json.loads((copy_database / MANIFEST).read_text())
     manifest["counts"]["questions"] += 1
     (copy_database / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(PolyqaError, match=r"is damaged, build it anew .* its manifest says"):
-        QuestionDatabase.open(copy_database, encoder=encoder).search("When?")
+    with pytest.raises(PolyqaError, match=r"is damaged or of another version, build it again .* its manifest says"):
+        QuestionDatabase(copy_database, encoder=encoder).search("When?")
 
 
 def test_changed_questions_are_found_by_the_check(copy_database: Path) -> None:
     manifest = json.loads((copy_database / MANIFEST).read_text())
     (copy_database / MANIFEST).write_text(json.dumps({**manifest, "digest": "0" * 16}))
     with pytest.raises(PolyqaError, match="not those that were written"):
-        QuestionDatabase.open(copy_database).check()
+        QuestionDatabase(copy_database).check()
 
 
 @pytest.mark.parametrize("how", ["truncated", "overwritten", "gone"])
@@ -123,14 +123,14 @@ def test_damaged_table_files_are_named(copy_database: Path, encoder: Encoder, ho
             path.unlink()
         else:
             path.write_bytes(path.read_bytes()[:50] if how == "truncated" else os.urandom(5000))
-    with pytest.raises(PolyqaError, match="is damaged, build it anew"):
-        QuestionDatabase.open(copy_database, encoder=encoder).check()
+    with pytest.raises(PolyqaError, match="is damaged or of another version, build it again"):
+        QuestionDatabase(copy_database, encoder=encoder).check()
 
 
 def test_a_database_without_its_table_is_damaged(copy_database: Path) -> None:
     (copy_database / "questions.lance").rename(copy_database / "elsewhere")
     with pytest.raises(PolyqaError, match="its table is missing"):
-        QuestionDatabase.open(copy_database)
+        QuestionDatabase(copy_database)
 
 
 def test_a_build_is_killed_and_goes_on(
@@ -182,7 +182,7 @@ def test_questions_stay_when_their_index_is_built_anew_from_the_same_corpus(
     build_index(corpus, place, encoder=encoder, progress=False)
     shutil.copytree(database.path, place / "questions")
     rebuilt = build_index(corpus, place, encoder=encoder, overwrite=True, progress=False)
-    kept = QuestionDatabase.open(questions_path(rebuilt), encoder=encoder, index=rebuilt)
+    kept = QuestionDatabase(questions_path(rebuilt), encoder=encoder, index=rebuilt)
     assert kept.search("Where does it stand?", 3) == database.search("Where does it stand?", 3)
 
 
@@ -213,7 +213,7 @@ def test_a_changed_index_refuses_its_old_questions(
     copied = Path(shutil.copytree(corpus_index.path, tmp_path / "changed"))
     shutil.copytree(database.path, copied / "questions")
     changed = ColBERTIndex(copied)
-    assert len(QuestionDatabase.open(questions_path(changed), index=changed)) == len(database)
+    assert len(QuestionDatabase(questions_path(changed), index=changed)) == len(database)
     changed = remove_passages(changed, [corpus_index.passages[0].pid])
     with pytest.raises(PolyqaError, match=r"polyqa questions build --index changed --overwrite"):
-        QuestionDatabase.open(questions_path(changed), index=changed)
+        QuestionDatabase(questions_path(changed), index=changed)

@@ -15,7 +15,7 @@ from polyqa.embedded_models import Reader
 from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
 from polyqa.question_db import GeneratedQuestion, Generation, generate_questions
-from polyqa.question_db.verification import verified
+from polyqa.question_db.steps import verified
 from polyqa.signatures import Passage, PolyqaError
 
 DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
