@@ -1,7 +1,8 @@
-"""Keeps the replies of language models while a long command runs, counts the calls, and stops it at a limit."""
+"""Keeps the replies of language models while a long command runs, counts what it takes, and stops it at a limit."""
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from dspy.clients.cache import Cache
 from dspy.utils.callback import BaseCallback
 from filelock import FileLock, Timeout
 
+from polyqa.artifacts.card import Spent
+from polyqa.evaluation.recording import Usage
 from polyqa.evaluation.runs import write_atomically
 from polyqa.signatures import PolyqaError
 
@@ -202,3 +205,40 @@ def _is_cached(lm: Any, given: Mapping[str, Any]) -> bool:
 
 def _replies(options: Mapping[str, Any]) -> int:
     return max(1, int(options.get("n") or 1))
+
+
+class Meter(Usage):
+    """Counts requests, tokens and seconds, and keeps them in a file, so that a resumed compilation goes on counting.
+
+    Parameters
+    ----------
+    path
+        JSON; read at the start if it is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self._started = time.perf_counter()
+        self._before = Spent.model_validate_json(path.read_bytes()) if path.exists() else Spent()
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far, before a restart, too."""
+        before = self._before
+        return Spent(
+            calls=before.calls + self.requests,
+            input_tokens=before.input_tokens + self.input_tokens,
+            output_tokens=before.output_tokens + self.output_tokens,
+            seconds=round(before.seconds + time.perf_counter() - self._started, 3),
+        )
+
+    def write(self) -> None:
+        """Write down what was spent."""
+        with self._lock:
+            write_atomically(self.path, self.spent.model_dump_json())
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count a call and write it down."""
+        super().on_lm_end(call_id, outputs, exception)
+        self.write()

@@ -19,11 +19,9 @@ from polyqa.evaluation.scoring import Scorer
 from polyqa.programs.knn import set_knn_demos
 from polyqa.signatures import PolyqaError
 
-from .calls import CallCounter, kept_calls
-from .checks import check_disjoint, check_measurable, check_recipe, check_writer
+from .calls import CallCounter, Meter, kept_calls
 from .labels import label_demos
-from .meter import Meter
-from .plan import Plan
+from .plan import Plan, check_plan, check_recipe
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
 
@@ -90,16 +88,6 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
         finally:
             meter.write()
     return Compiled(compiled, before, after, compare_runs(before, after, headline=plan.metric.measure), meter.spent)
-
-
-def check_plan(plan: Plan) -> None:
-    """Check what can be told without the program; see `compile_program` for the errors."""
-    check_disjoint({"the trainset": plan.trainset, "the devset": plan.devset})
-    check_writer(plan.recipe, str(plan.writer.model))
-    if not plan.trainset or not plan.devset:
-        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
-    scored = {"the trainset": plan.trainset} if plan.recipe.runs_train else {}
-    check_measurable(plan.metric.measure, {**scored, "the devset": plan.devset})
 
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:

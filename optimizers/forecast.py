@@ -18,8 +18,7 @@ from polyqa.metrics.gold import Question
 from polyqa.programs.registry import most_calls
 
 from .calls import CallCounter
-from .checks import EMBEDDED, SIMBA_BATCH
-from .plan import Plan
+from .plan import EMBEDDED, SIMBA_BATCH, Plan
 from .recipes import Recipe
 
 # Tokens of one call that writes an instruction, as seen with DSPy's proposers: they show the program,

@@ -1,14 +1,20 @@
-"""What a compilation is given beside its program, as one value."""
+"""What a compilation is given beside its program, and what can be said of it before its first call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dspy
 
+from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
-from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.programs.knn import check_picking
+from polyqa.signatures import PolyqaError
 
-from .recipes import Recipe
+from .recipes import Recipe, recipe_names
+
+EMBEDDED = "polyqa/"  # models of this process cannot write instructions
+SIMBA_BATCH = 32  # DSPy's default
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,127 @@ class Plan:
         """Return the metric with the recipe's threshold."""
         own = self.metric
         return AnswerMetric(own.reader, measure=own.measure, threshold=self.recipe.threshold, observe=own.observe)
+
+
+def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
+    """Check what can be told without the program, also of questions that are reported afterwards.
+
+    Raises
+    ------
+    PolyqaError
+        See `compiler.compile_program`.
+    """
+    sets = {"train": plan.trainset, "dev": plan.devset, **({"test": test} if test else {})}
+    check_disjoint(sets)
+    check_writer(plan.recipe, str(plan.writer.model))
+    if not plan.trainset or not plan.devset:
+        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    scored = {name: own for name, own in sets.items() if name != "train" or plan.recipe.runs_train}
+    check_measurable(plan.metric.measure, scored)
+
+
+def check_writer(recipe: Recipe, model: str) -> None:
+    """Check that a recipe's instructions can be written.
+
+    Raises
+    ------
+    PolyqaError
+        If the recipe writes instructions and the model runs in this process, which cannot write.
+    """
+    if recipe.writes and model.startswith(EMBEDDED):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
+            "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
+            f"{recipe_names(lambda one: not one.writes)}."
+        )
+
+
+def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
+    """Check that no question is in two splits, by id or by its words.
+
+    Parameters
+    ----------
+    splits
+        Name to questions.
+
+    Raises
+    ------
+    PolyqaError
+        That names the question and the two splits, or a split that repeats an id.
+    """
+    by_text: dict[str, str] = {}
+    by_id: dict[str, str] = {}
+    for name, questions in splits.items():
+        own_ids: set[str] = set()
+        for question in questions:
+            if question.id in own_ids:
+                raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
+            own_ids.add(question.id)
+            for kind, key, known in (
+                ("id", question.id, by_id),
+                ("question", normalize_answer(question.question), by_text),
+            ):
+                if known.setdefault(key, name) != name:
+                    raise PolyqaError(
+                        f"{known[key]} and {name} share a question (same {kind}): {question.id!r}, "
+                        f"{question.question!r}. What is learnt from must not be measured on."
+                    )
+
+
+def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:
+    """Check that questions can be scored.
+
+    Parameters
+    ----------
+    measure
+        What is optimized.
+    sets
+        Name to questions: all that will be scored.
+
+    Raises
+    ------
+    PolyqaError
+        If the measure is DR and a question has no reference answer.
+    """
+    if measure != "dr":
+        return
+    for name, questions in sets.items():
+        bare = [question for question in questions if not question.long_answers]
+        if bare:
+            raise PolyqaError(
+                f"{len(bare)} of {len(questions)} questions of {name} have no reference long answer, which the measure "
+                f"dr needs, such as {bare[0].id!r}. Take the measure disambig_f1, which needs short answers only "
+                "(polyqa compile --measure disambig_f1), or questions with long answers."
+            )
+
+
+def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
+    """Check that a recipe, with the steps of a chain, fits a program and the size of its trainset.
+
+    Raises
+    ------
+    PolyqaError
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants
+        more training questions than there are.
+    """
+    names = [name for name, _ in program.named_predictors()]
+    for step in (recipe, *_steps(recipe)):
+        if strange := sorted(set(step.predictors) - set(names)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
+                f"{', '.join(names)}."
+            )
+        if step.k is not None and step.optimizer in ("labels", "bootstrap"):
+            check_picking(program, step.predictors or names)
+        if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
+                "Give more of them, or a recipe with a smaller bsize."
+            )
+
+
+def _steps(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield the steps of a chain, with those of chains in it."""
+    for step in recipe.parts:
+        yield step
+        yield from _steps(step)

@@ -16,7 +16,7 @@ from polyqa.evaluation.runs import Run, write_atomically
 from polyqa.evaluation.statistics import Difference
 from polyqa.metrics.gold import Question
 from polyqa.optimizers.calls import kept_calls
-from polyqa.optimizers.checks import check_measurable
+from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
 from polyqa.question_db import Counts, generate_questions
 from polyqa.question_db.training_set import pick_passages, split_questions, training_questions
@@ -111,7 +111,7 @@ def adapt(
     lm = models.answering()
     check_program(program)
     writer = models.writing(lm)
-    chosen_recipe(recipe, str(writer.model))  # one that does not fit should not cost the making of questions
+    chosen = chosen_recipe(recipe, writer)  # one that does not fit should not cost the making of questions
     given = as_questions(questions) if questions is not None else None
     if given is not None:
         check_measurable("dr", {given.described: given.asked})
@@ -124,12 +124,12 @@ def adapt(
             every, source = given.asked, given.described
             short = source
         else:
-            chosen = pick_passages(passages, limit_passages, budget.seed) if limit_passages is not None else passages
+            picked = pick_passages(passages, limit_passages, budget.seed) if limit_passages is not None else passages
             if not budget.confirm(
-                f"{len(chosen):,} passages, {_MOST_CALLS * len(chosen):,} calls to make questions from them"
+                f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
             ):
                 return None
-            counts, every = _made_questions(chosen, models, out, budget)
+            counts, every = _made_questions(picked, models, out, budget)
             short = Path(corpus).name
             source = f"generated from {short} by {lm.model}: {counts}; {_described(every)}"
         train, dev, held_out = _split(every, budget.seed)
@@ -139,7 +139,7 @@ def adapt(
         places = _shipped_places(program, out)
         made = compile(
             program,
-            recipe=recipe,
+            recipe=chosen,
             sets=Sets(
                 train=Questions(train, name=source[:500]),
                 dev=Questions(dev, name=f"part of train: {short}"[:500]),

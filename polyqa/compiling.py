@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import dspy
+
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
@@ -17,10 +19,9 @@ from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.optimizers.calls import kept_calls
-from polyqa.optimizers.checks import check_disjoint, check_measurable, check_recipe, check_writer
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.forecast import Forecast, forecast, measure_question
-from polyqa.optimizers.plan import Plan
+from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
 from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -198,15 +199,11 @@ def make_plan(
     """
     lm = models.answering()
     writer = models.writing(lm)
-    chosen = chosen_recipe(recipe, str(writer.model))
-    every = {name: questions.asked for name, questions in sets.by_name().items()}
-    check_disjoint(every)
-    check_measurable(measure, {name: own for name, own in every.items() if name != "train" or chosen.runs_train})
-    if not every.get("train") or not every.get("dev"):
-        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
-    return Plan(
-        trainset=every["train"],
-        devset=every["dev"],
+    chosen = chosen_recipe(recipe, writer)
+    data = {name: questions.asked for name, questions in sets.by_name().items()}
+    plan = Plan(
+        trainset=data["train"],
+        devset=data["dev"],
         recipe=chosen,
         metric=AnswerMetric(shared_reader(models.reader), measure=measure, threshold=chosen.threshold),
         lm=lm,
@@ -214,6 +211,8 @@ def make_plan(
         seed=seed,
         threads=threads or default_threads(lm),
     )
+    check_plan(plan, data.get("test", ()))
+    return plan
 
 
 def check_program(program: str) -> None:
@@ -233,16 +232,10 @@ def check_program(program: str) -> None:
     )
 
 
-def chosen_recipe(recipe: str | Recipe, writer: str) -> Recipe:
-    """Return a recipe, by name or as it is, whose instructions a language model of a name can write.
-
-    Raises
-    ------
-    PolyqaError
-        If there is none of that name, or the model cannot write.
-    """
+def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
+    """Return a recipe, by name or as it is, whose instructions a language model can write; else raise `PolyqaError`."""
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
-    check_writer(chosen, writer)
+    check_writer(chosen, str(writer.model))
     return chosen
 
 

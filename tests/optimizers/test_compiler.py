@@ -15,7 +15,7 @@ import polyqa
 from polyqa.artifacts.state import dump_program
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers import Compiled, Recipe, recipe
-from polyqa.optimizers.checks import check_disjoint, check_writer
+from polyqa.optimizers.plan import check_disjoint, check_writer
 from polyqa.programs import SelfRAG
 
 Compile = Callable[..., Compiled]

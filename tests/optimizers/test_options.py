@@ -13,8 +13,8 @@ from two_steps import OneStep, StepsEngine, TwoSteps
 from polyqa.artifacts.state import dump_program
 from polyqa.embedded_models import Encoder
 from polyqa.optimizers import RECIPES, Compiled, Recipe
-from polyqa.optimizers.frozen import freeze, thaw
 from polyqa.optimizers.recipes import Optimizer
+from polyqa.optimizers.teleprompters import freeze, thaw
 from polyqa.signatures import InferPseudoInterpretations, PolyqaError
 
 EVERY = questions(18)
