@@ -184,7 +184,7 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         (["--program", "toc", "--set", "depth=0"], "depth must be at least 1"),
         (
             ["--program", "toc", "--set", "bark=oak"],
-            "toc has no setting 'bark'; its settings: pruning (true or false), ",
+            "toc has no setting 'bark'; its settings: pruning (true or false)",
         ),
         (["--program", "toc", "--set", "pruning=maybe"], "The setting pruning of toc is true or false, not 'maybe'"),
         (["--program", "rac", "--set", "passages=2.5"], "The setting passages of rac is int, not 2.5"),
