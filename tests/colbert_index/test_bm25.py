@@ -1,10 +1,10 @@
-import copy
 import math
 from pathlib import Path
 
 import pytest
 
 from polyqa.colbert_index import BM25Retriever, ColBERTIndex
+from polyqa.colbert_index.bm25 import nearest_by_words
 from polyqa.signatures import Passage
 
 FEW = [
@@ -42,6 +42,13 @@ def test_a_passage_without_a_shared_word_is_left_out() -> None:
     assert retriever.search("glacier") == []
     assert retriever.search("the of and") == []
     assert retriever.search("") == []
+
+
+def test_texts_are_found_by_their_place() -> None:
+    texts = [passage.indexed_text for passage in FEW]
+    assert nearest_by_words(texts, ["copper kettle", "glacier"], 9) == [[2, 1], []]
+    assert nearest_by_words([], ["kettle"], 9) == [[]]
+    assert nearest_by_words(texts, [], 9) == []
 
 
 def test_titles_count_and_words_are_stemmed() -> None:
@@ -82,8 +89,3 @@ def test_one_passage_is_enough_and_none_is_not() -> None:
     assert BM25Retriever(FEW[:1]).search("green")[0].pid == "a"
     with pytest.raises(ValueError, match="at least one passage"):
         BM25Retriever([])
-
-
-def test_a_deep_copy_is_the_retriever_itself() -> None:
-    retriever = BM25Retriever(FEW)
-    assert copy.deepcopy(retriever) is retriever

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -96,6 +97,20 @@ def test_a_residual_takes_nbits_per_dimension(passages: list[Passage], tmp_path:
     assert built.search("what stops the kite from spinning", k=1)[0].pid == "kite-tail"
 
 
+@pytest.mark.parametrize("settings", [{"nbits": 3}, {"doc_maxlen": 600}, {"doc_maxlen": 2}, {"batch_size": 0}])
+def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        IndexSettings(**settings)
+
+
+@pytest.mark.parametrize("texts", [["the of and"], ["...", "?!"]])
+def test_a_corpus_without_a_word_for_bm25(tmp_path: Path, texts: list[str]) -> None:
+    built = build_index(texts, tmp_path / "x", progress=False)
+    for opened in (built, ColBERTIndex(built.path)):
+        assert opened.bm25.search("the kite") == []
+    assert check_index(built.path).search("the kite", k=1)
+
+
 def test_a_passage_is_cut_at_doc_maxlen(tmp_path: Path) -> None:
     long = "Steam keeps the crust soft. " * 20 + "A marmot whistles."
     built = build_index([long, "A loaf."], tmp_path / "cut", settings=IndexSettings(doc_maxlen=16), progress=False)
@@ -111,17 +126,15 @@ def test_a_checkpoint_by_its_path_makes_the_same_index(
     assert built.manifest.checkpoint == location
 
 
-@pytest.mark.parametrize("checkpoint", ["./nowhere", "/no/such/checkpoint", "~/no/such", "a/b/c"])
-def test_a_checkpoint_that_is_not_there(passages: list[Passage], tmp_path: Path, checkpoint: str) -> None:
-    with pytest.raises(PolyqaError, match="There is no ColBERT checkpoint at"):
-        build_index(passages, tmp_path / "x", checkpoint=checkpoint, progress=False)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_without_a_configuration_is_no_checkpoint(passages: list[Passage], tmp_path: Path) -> None:
+@pytest.mark.parametrize("checkpoint", ["./nowhere", "/no/such/checkpoint", "~/no/such", "a/b/c", "empty"])
+def test_what_is_no_checkpoint(
+    passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(PolyqaError, match=r"is no ColBERT checkpoint: it has no config\.json"):
-        build_index(passages, tmp_path / "x", checkpoint=str(tmp_path / "empty"), progress=False)
+    with pytest.raises(PolyqaError, match=r"There is no ColBERT checkpoint at|no ColBERT checkpoint: it has no config"):
+        build_index(passages, tmp_path / "x", checkpoint=checkpoint, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
 def test_the_hash_of_a_checkpoint_is_that_of_weights_and_configuration(tmp_path: Path) -> None:
@@ -148,6 +161,15 @@ def test_an_index_is_overwritten_only_on_demand(copy_index: Callable[[], Path]) 
     assert built.search("kite", k=5)[0].text == "A marmot whistles."
     assert not (path / "vectors.npy").exists()
     assert leftovers(path.parent) == []
+
+
+def test_an_index_behind_a_link_can_be_built_again(copy_index: Callable[[], Path]) -> None:
+    link = copy_index().with_name("link")
+    link.symlink_to("copy")
+    for text in ("one whistle", "two whistles"):
+        assert build_index([text], link, overwrite=True, progress=False).passages[0].text == text
+    assert ColBERTIndex(link.with_name("copy")).passages[0].text == "two whistles"
+    assert link.is_symlink()
 
 
 def test_what_others_keep_in_an_index_survives_its_replacement(copy_index: Callable[[], Path]) -> None:
@@ -277,32 +299,16 @@ assert found
 """
 
 
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """An index built in a folder and by a user with names that stand out, and what it printed."""
-    folder = tmp_path_factory.mktemp("zanzigrub")
+def test_a_build_connects_to_nothing_prints_nothing_and_does_not_tell_who_made_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("zanzigrub")  # folder and user have names that stand out
     (folder / "corpus.tsv").write_text("1\tA marmot whistles.\n2\tThe burrow is dry.\n", encoding="utf-8")
-    user = {"USER": "quibblefen", "LOGNAME": "quibblefen", "USERNAME": "quibblefen"}
-    done = subprocess.run(
-        [sys.executable, "-c", _TRACED_BUILD],
-        cwd=folder,
-        env={**os.environ, **user},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder / "traced", done.stdout
-
-
-def test_building_and_searching_connect_to_nothing_and_print_nothing(traced: tuple[Path, str]) -> None:
-    assert traced[1] == ""
-
-
-def test_an_index_does_not_tell_who_built_it_and_where(traced: tuple[Path, str]) -> None:
+    environment = {**os.environ, **dict.fromkeys(("USER", "LOGNAME", "USERNAME"), "quibblefen")}
+    assert subprocess.check_output([sys.executable, "-c", _TRACED_BUILD], cwd=folder, env=environment) == b""
     secrets = [b"zanzigrub", b"quibblefen", os.fsencode(Path.home()), os.fsencode(checkpoint_home())]
     host = os.uname().nodename
     secrets.append(host.encode() if len(host) > 6 else f'"{host}"'.encode())  # a short one may stand in any file
-    for name, content in contents(traced[0]).items():
+    for name, content in contents(folder / "traced").items():
         for secret in secrets:
             assert secret not in content, name

@@ -65,8 +65,10 @@ def test_a_line_separator_of_unicode_does_not_end_a_jsonl_line(write: Write) -> 
             [("1", "", 'The "best" tea, he said'), ("2", "", '"unclosed')],
         ),
         ("\ufeffid\ttext\n1\tGreen.\n", [("1", "", "Green.")]),
+        ("\nid\ttext\n1\tGreen.\n", [("1", "", "Green.")]),
+        ("1\t" + "word " * 40_000, [("1", "", "word " * 40_000)]),
     ],
-    ids=["two columns", "ragged", "header", "header in another order", "no id column", "quotes", "BOM"],
+    ids=["two columns", "ragged", "header", "other order", "no id", "quotes", "BOM", "blank line first", "long field"],
 )
 def test_tsv(write: Write, content: str, expected: list[tuple[str, str, str]]) -> None:
     found = read_corpus(write("corpus.tsv", content))
@@ -115,6 +117,9 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
         ("c.jsonl", '{"id": 1, "text": 5}\n', r"c\.jsonl:1: no text"),
         ("c.jsonl", "{}\n", r"c\.jsonl:1: no text; keys are none"),
         ("c.jsonl", '{"id": "x", "text": " \\n\\t"}\n', r"c\.jsonl:1: passage 'x' has an empty text"),
+        ("c.jsonl", '{"text": "a"}\n{"text": "x \\ud800 y"}\n', r"c\.jsonl:2: passage '1' holds half a character"),
+        ("c.jsonl", '{"text": "a"}\n{"id": ' + "1" * 5000 + ', "text": "x"}\n', r"c\.jsonl:2: not a JSON object"),
+        ("c.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", r"c\.jsonl:2: not a JSON object"),
         ("c.jsonl", "", r"c\.jsonl holds no passage"),
         ("c.jsonl", "\n \n", r"c\.jsonl holds no passage"),
         ("c.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', r"c\.jsonl is not UTF-8 text"),

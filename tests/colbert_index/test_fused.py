@@ -21,31 +21,22 @@ class Ranking:
         return [self.search(query, k) for query in queries]
 
 
-def scores(passages: Sequence[Passage]) -> dict[str, float]:
-    return {passage.pid: passage.score for passage in passages}
-
-
-def test_the_formula_by_hand() -> None:
-    fused = FusedRetriever([Ranking({"q": "abc"}), Ranking({"q": "cd"})])
-    found = fused.search("q")
-    assert [passage.pid for passage in found] == ["c", "a", "b", "d"]
-    assert scores(found) == pytest.approx({"c": 1 / 63 + 1 / 61, "a": 1 / 61, "b": 1 / 62, "d": 1 / 62})
-
-
-def test_a_small_constant_favours_the_first_ranks() -> None:
-    rankings = [Ranking({"q": "xab"}), Ranking({"q": "yab"})]
-    small = FusedRetriever(rankings, constant=0.1).search("q")
-    assert [passage.pid for passage in small] == ["a", "x", "y", "b"]
-    assert scores(small) == pytest.approx({"a": 2 / 2.1, "x": 1 / 1.1, "y": 1 / 1.1, "b": 2 / 3.1})
-    large = FusedRetriever(rankings).search("q")
-    assert [passage.pid for passage in large] == ["a", "b", "x", "y"]
-
-
-def test_equal_scores_keep_the_order_of_the_first_retriever() -> None:
-    found = FusedRetriever([Ranking({"q": "ab"}), Ranking({"q": "ba"}), Ranking({"q": ""})]).search("q")
-    assert [passage.pid for passage in found] == ["a", "b"]
-    found = FusedRetriever([Ranking({"q": "a"}), Ranking({"q": "b"})]).search("q")
-    assert [passage.pid for passage in found] == ["a", "b"]
+@pytest.mark.parametrize(
+    ("rankings", "options", "expected"),
+    [
+        (["abc", "cd"], {}, {"c": 1 / 63 + 1 / 61, "a": 1 / 61, "b": 1 / 62, "d": 1 / 62}),
+        (["xab", "yab"], {"constant": 0.1}, {"a": 2 / 2.1, "x": 1 / 1.1, "y": 1 / 1.1, "b": 2 / 3.1}),
+        (["xab", "yab"], {}, {"a": 2 / 62, "b": 2 / 63, "x": 1 / 61, "y": 1 / 61}),
+        (["ab", "ba", ""], {}, {"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 1 / 62}),
+        (["a", "b"], {}, {"a": 1 / 61, "b": 1 / 61}),
+        (["cab"], {}, {"c": 1 / 61, "a": 1 / 62, "b": 1 / 63}),
+    ],
+    ids=["formula", "small constant favours first ranks", "large", "ties", "ties of different passages", "one"],
+)
+def test_the_formula_by_hand(rankings: list[str], options: dict[str, float], expected: dict[str, float]) -> None:
+    found = FusedRetriever([Ranking({"q": ranking}) for ranking in rankings], **options).search("q")
+    assert [passage.pid for passage in found] == list(expected)  # equal scores keep the order of the first retriever
+    assert [passage.score for passage in found] == pytest.approx(list(expected.values()))
 
 
 def test_the_passage_is_that_of_the_first_retriever_that_finds_it() -> None:
@@ -66,10 +57,6 @@ def test_search_many_is_many_searches() -> None:
     assert found == [fused.search(query, k=2) for query in queries]
     assert [[passage.pid for passage in row] for row in found] == [["a", "b"], ["c"], ["d"], []]
     assert fused.search_many([]) == []
-
-
-def test_one_retriever_keeps_its_order() -> None:
-    assert [passage.pid for passage in FusedRetriever([Ranking({"q": "cab"})]).search("q")] == ["c", "a", "b"]
 
 
 def test_faulty_arguments() -> None:

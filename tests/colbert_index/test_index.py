@@ -129,15 +129,13 @@ def test_vectors_are_given_out_for_their_encoder_only(index: ColBERTIndex) -> No
     assert index.vectors("another-encoder") is None
 
 
-def test_an_index_is_a_retriever(index: ColBERTIndex) -> None:
+def test_an_index_is_a_retriever_that_deep_copies_share(index: ColBERTIndex) -> None:
     assert isinstance(index, Retriever)
     assert isinstance(index.bm25, Retriever)
     assert not isinstance("text", Retriever)
-
-
-def test_a_deep_copy_is_the_handle_itself(index: ColBERTIndex) -> None:
-    nested = {"retriever": [index]}
-    assert copy.deepcopy(nested)["retriever"][0] is index
+    nested = copy.deepcopy({"retriever": [index, index.bm25]})
+    assert nested["retriever"][0] is index
+    assert nested["retriever"][1] is index.bm25
 
 
 def test_a_pickle_opens_the_same_index(index: ColBERTIndex) -> None:
@@ -152,20 +150,37 @@ def test_a_pickle_opens_the_same_index(index: ColBERTIndex) -> None:
     assert again.search("old blue ice", k=4) == index.search("old blue ice", k=4)
 
 
-def test_a_pickle_of_an_index_that_has_changed_is_refused(copy_index: Callable[[], Path]) -> None:
+def test_a_pickle_of_an_index_that_has_changed_or_is_gone_is_refused(copy_index: Callable[[], Path]) -> None:
     path = copy_index()
     pickled = pickle.dumps(ColBERTIndex(path))
     rebuilt = build_index(["A marmot whistles."], path, overwrite=True, progress=False)
     with pytest.raises(IndexFaultError, match=f"has changed: its fingerprint is {rebuilt.fingerprint}"):
         pickle.loads(pickled)
-
-
-def test_a_pickle_of_an_index_that_is_gone_is_refused(copy_index: Callable[[], Path]) -> None:
-    path = copy_index()
-    pickled = pickle.dumps(ColBERTIndex(path))
     path.rename(path.with_name("elsewhere"))
     with pytest.raises(IndexFaultError, match="There is no index at"):
         pickle.loads(pickled)
+
+
+def test_a_handle_not_yet_used_says_that_the_index_changed(
+    copy_index: Callable[[], Path], passages: list[Passage]
+) -> None:
+    old = ColBERTIndex(copy_index())
+    changed = [passages[0].model_copy(update={"text": "A marmot whistles."}), *passages[1:]]
+    build_index(changed, old.path, overwrite=True, progress=False)
+    with pytest.raises(IndexFaultError, match="has changed since it was opened"):
+        old.search("marmot whistle", k=40)
+
+
+def test_a_relative_path_outlives_a_change_of_folder(
+    copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copy_index()
+    monkeypatch.chdir(path.parent)
+    index = ColBERTIndex(Path("copy"))
+    pickled = pickle.dumps(index)
+    monkeypatch.chdir("/")
+    assert index.search("kite", k=1)
+    assert pickle.loads(pickled).fingerprint == index.fingerprint
 
 
 def test_eight_threads_find_what_one_finds(index: ColBERTIndex) -> None:
@@ -190,8 +205,7 @@ def test_eight_threads_find_what_one_finds(index: ColBERTIndex) -> None:
     ],
 )
 def test_an_import_loads_no_model_library(package: str, heavy: set[str]) -> None:
-    code = f"import sys, {package}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert package in loaded
+    code = f"import sys, polyqa.{package}; print(*sys.modules)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert f"polyqa.{package}" in loaded
     assert loaded & heavy == set()

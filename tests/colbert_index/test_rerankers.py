@@ -30,46 +30,22 @@ class Lengths:
         return np.array([[len(passage.text) for passage in passages] for _ in queries], dtype=np.float32)
 
 
-@pytest.fixture
-def texts() -> list[Passage]:
-    words = ["aa", "c", "bbb", "dd", "e", "fff"]
-    return [Passage(pid=str(n), text=word, score=1.0) for n, word in enumerate(words)]
-
-
-def test_rerank_orders_by_score_and_ties_keep_their_order(texts: list[Passage]) -> None:
-    found = rerank(Lengths(), "q", texts, k=6)
-    assert [passage.text for passage in found] == ["bbb", "fff", "aa", "dd", "c", "e"]
-    assert [passage.score for passage in found] == [3, 3, 2, 2, 1, 1]
+@pytest.mark.parametrize("k", [3, 6, 100])
+def test_rerank_orders_by_score_cuts_and_keeps_the_order_of_ties(k: int) -> None:
+    texts = [Passage(pid=word, text=word, score=1.0) for word in ("aa", "c", "bbb", "dd", "e", "fff")]
+    found = [(passage.text, passage.score) for passage in rerank(Lengths(), "q", texts, k=k)]
+    assert found == [("bbb", 3), ("fff", 3), ("aa", 2), ("dd", 2), ("c", 1), ("e", 1)][:k]
     assert all(passage.score == 1.0 for passage in texts)
+    assert rerank(Lengths(), "q", [], k=k) == []
 
 
-def test_rerank_cuts_at_k(texts: list[Passage]) -> None:
-    assert [passage.text for passage in rerank(Lengths(), "q", texts, k=3)] == ["bbb", "fff", "aa"]
-    assert len(rerank(Lengths(), "q", texts, k=100)) == 6
-    assert rerank(Lengths(), "q", [], k=3) == []
-
-
-def test_the_bi_encoder_puts_the_answer_first(encoder: Encoder, passages: list[Passage]) -> None:
+def test_the_bi_encoders_scores_are_cosines_of_the_indexed_texts(encoder: Encoder, passages: list[Passage]) -> None:
     reranker = BiEncoderReranker(encoder)
     assert isinstance(reranker, Reranker)
     best = [rerank(reranker, query, passages, k=1)[0].pid for query in QUERIES]
     assert best == ["ice-blue", "dough-acid", "violin-post"]
-
-
-def test_the_bi_encoders_scores_are_cosines_of_the_indexed_texts(encoder: Encoder, passages: list[Passage]) -> None:
-    scores = BiEncoderReranker(encoder).score(QUERIES, passages)
-    assert scores.shape == (3, 40)
     texts = [passage.indexed_text for passage in passages]
-    np.testing.assert_allclose(scores, encoder.similarity(QUERIES, texts), atol=1e-6)
-
-
-def test_stored_vectors_agree_with_computed_ones(
-    index: ColBERTIndex, encoder: Encoder, passages: list[Passage]
-) -> None:
-    stored, computed = BiEncoderReranker(encoder, index), BiEncoderReranker(encoder)
-    assert stored.index is index
-    chosen = [passages[n] for n in (39, 0, 17, 17, 5)]
-    np.testing.assert_allclose(stored.score(QUERIES, chosen), computed.score(QUERIES, chosen), atol=2e-2)
+    np.testing.assert_allclose(reranker.score(QUERIES, passages), encoder.similarity(QUERIES, texts), atol=1e-6)
 
 
 def test_stored_vectors_are_read_and_not_computed(
@@ -81,15 +57,16 @@ def test_stored_vectors_are_read_and_not_computed(
     np.testing.assert_allclose(scores, encoder.encode(QUERIES)[:, :40], atol=1e-6)
 
 
-def test_passages_that_the_index_does_not_hold_are_computed(
+def test_stored_vectors_agree_with_computed_ones_also_beside_passages_that_the_index_does_not_hold(
     index: ColBERTIndex, encoder: Encoder, passages: list[Passage]
 ) -> None:
     changed = passages[0].model_copy(update={"text": "A marmot whistles."})
     foreign = Passage(pid="marmot", text="The burrow of the marmot is dry.")
-    mixed = [foreign, passages[7], changed, passages[30]]
     stored, computed = BiEncoderReranker(encoder, index), BiEncoderReranker(encoder)
-    queries = ["marmot", "burrow", "sea water"]
-    np.testing.assert_allclose(stored.score(queries, mixed), computed.score(queries, mixed), atol=2e-2)
+    assert stored.index is index
+    queries = [*QUERIES, "marmot", "burrow", "sea water"]
+    for chosen in ([passages[n] for n in (39, 0, 17, 17, 5)], [foreign, passages[7], changed, passages[30]]):
+        np.testing.assert_allclose(stored.score(queries, chosen), computed.score(queries, chosen), atol=2e-2)
 
 
 def test_vectors_of_another_encoder_are_not_used(index: ColBERTIndex, passages: list[Passage]) -> None:

@@ -1,5 +1,7 @@
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,13 +25,9 @@ def test_a_name_that_is_no_folder_name_is_refused(name: str) -> None:
         index_path(name)
 
 
-@pytest.mark.parametrize("path", ["./here", "sub/folder", "/abs/olute", "../up"])
-def test_a_text_with_a_slash_is_a_path(path: str) -> None:
+@pytest.mark.parametrize("path", ["./here", "sub/folder", "/abs/olute", "../up", Path("bare name")])
+def test_a_text_with_a_slash_and_a_path_object_are_paths(path: str | Path) -> None:
     assert index_path(path) == Path(path)
-
-
-def test_a_path_object_is_a_path_even_without_a_slash() -> None:
-    assert index_path(Path("bare name")) == Path("bare name")
 
 
 def test_the_tilde_stands_for_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +59,16 @@ def test_names_are_those_of_whole_indexes(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "indexes" / "foreign").mkdir()
     (tmp_path / "indexes" / "file").touch()
     assert index_names() == ["kite", "tea"]
+
+
+_HASH = "from polyqa.colbert_index.checkpoint import *; print(checkpoint_hash(str(embedded_checkpoint())))"
+
+
+def test_the_checkpoint_is_the_same_with_any_number_of_threads(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _HASH]
+    settings = ({"OMP_NUM_THREADS": n, "POLYQA_HOME": str(tmp_path / n)} for n in ("1", "2"))
+    hashes = {subprocess.check_output(command, env={**os.environ, **own}, text=True) for own in settings}
+    assert len(hashes) == 1
 
 
 def test_an_empty_home_is_filled_by_the_first_build(

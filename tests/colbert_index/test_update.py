@@ -93,6 +93,22 @@ def test_a_handle_in_use_serves_the_old_content(copy_index: Callable[[], Path]) 
     assert ColBERTIndex(old.path).fingerprint == new.fingerprint != old.fingerprint
 
 
+@pytest.mark.parametrize("second", ["add", "remove"])
+@pytest.mark.parametrize("first", ["add", "remove"])
+def test_a_handle_that_is_out_of_date_cannot_change_the_index(
+    copy_index: Callable[[], Path], first: str, second: str
+) -> None:
+    changes = {
+        "add": lambda index, n: add_passages(index, [(MARMOT, ALPHORN)[n]]),
+        "remove": lambda index, n: remove_passages(index, [("ice-blue", "tea-salt")[n]]),
+    }
+    old = ColBERTIndex(copy_index())
+    new = changes[first](old, 0)
+    with pytest.raises(PolyqaError, match="changed"):
+        changes[second](old, 1)
+    assert check_index(old.path).fingerprint == new.fingerprint
+
+
 def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:
     index = build_index(["Green tea is steamed.", "Black tea is rolled."], tmp_path / "tea", progress=False)
     index = add_passages(index, [MARMOT])

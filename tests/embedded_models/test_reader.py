@@ -1,5 +1,6 @@
 import copy
 import itertools
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -111,6 +112,7 @@ def test_small_windows_find_what_a_large_one_finds() -> None:
 def test_keep_gives_other_places(reader: Reader) -> None:
     spans = reader.read([BOATS], keep=4)[0].spans
     assert 1 < len(spans) <= 4
+    assert len(reader.read([BOATS], keep=3)[0].spans) == 3
     assert spans[:1] == reader.read([BOATS])[0].spans
     places = sorted((span.start, span.end) for span in spans)
     assert all(left[1] <= right[0] for left, right in itertools.pairwise(places))
@@ -137,3 +139,22 @@ def test_eight_threads_read_what_one_reads() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: shared.read([PAIRS[n % 5]])[0], range(20)))
     assert_same(found, expected * 4)
+
+
+@pytest.mark.parametrize("words", [253, 300, 600])
+def test_a_long_question_is_read(reader: Reader, words: int) -> None:
+    context = "The red kite flew over the barn. " * 100
+    reading = reader.read([("what " * words, context)])[0]
+    assert reading.null_score != 0
+
+
+def test_pairs_are_told_apart_by_their_parts() -> None:
+    pairs = [("Who owns it\x1fThe kite", "is red."), ("Who owns it", "The kite\x1fis red.")]
+    together = Reader().read(pairs)
+    assert together == [Reader().read([pair])[0] for pair in pairs]
+
+
+def test_a_reader_can_be_pickled() -> None:
+    loaded = pickle.loads(pickle.dumps(Reader(stride=64, memory=7)))
+    assert (loaded.name, loaded.stride) == ("polyqa-minilm-reader", 64)
+    assert loaded.read([("What is red?", "The kite is red.")])[0].spans
