@@ -1,10 +1,6 @@
 """Runs a program over questions: every question is written down as it ends, a killed run goes on."""
 
-import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.identity import changes
 from polyqa.metrics.gold import Question
+from polyqa.question_db.journal import appending_lines, work_through
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 from .progress import display
@@ -26,7 +23,7 @@ from .runs import (
     SETTINGS,
     Run,
     RunSettings,
-    append,
+    line_of,
     read_records,
     read_settings,
     rewrite_in_order,
@@ -142,39 +139,17 @@ def _run(
 
     When it is stopped, the questions that are being answered are still answered and kept.
     """
-    stop = threading.Event()
     fresh: list[Record] = []
 
-    def one(question: Question) -> Record | None:
-        return None if stop.is_set() else answer(question)
-
-    def keep(ended: Iterable[Future[Record | None]]) -> None:
-        for future in ended:
-            record = future.result()
-            if record is None or record.id in done:
-                continue
-            append(file, record)
+    def keep(record: Record) -> None:
+        if record.id not in done:
+            append(line_of(record))
             done[record.id] = record
             fresh.append(record)
             show(record)
 
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    pool = ThreadPoolExecutor(threads)
-    every: list[Future[Record | None]] = []
-    try:
-        for question in questions:
-            # Each gets a copy of this context: callbacks that the caller set with `dspy.context`.
-            every.append(pool.submit(copy_context().run, one, question))
-        pending = set(every)
-        while pending:
-            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-            keep(ended)
-            _give_up_early(fresh)
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-        keep(future for future in every if not future.cancelled() and future.exception() is None)
-        os.close(file)
+    with appending_lines(path) as append:
+        work_through(questions, answer, keep, threads=threads, check=lambda: _give_up_early(fresh))
 
 
 def _give_up_early(records: Sequence[Record]) -> None:

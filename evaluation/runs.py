@@ -6,7 +6,6 @@ runs/<name>/summary.json        the corpus values, when all questions are done
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import to_jsonable_python
 
 from polyqa.evaluation.statistics import Estimate, estimate
+from polyqa.question_db.journal import whole_lines
 from polyqa.signatures import PolyqaError
 
 from .columns import COLUMNS
@@ -102,15 +102,8 @@ def read_records(path: Path, *, repair: bool = False) -> list[Record]:
     PolyqaError
         With the number of the line that is no record.
     """
-    if not path.exists():
-        return []
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if repair and len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
     records: dict[str, Record] = {}
-    for number, line in enumerate(whole.splitlines(), 1):
+    for number, line in enumerate(whole_lines(path, repair=repair), 1):
         try:
             record = Record.model_validate_json(line)
             records[record.id] = record
@@ -185,10 +178,3 @@ def line_of(record: Record) -> str:
     """Return a record as a line; half a character (a reply may be cut inside an emoji) becomes a ``?``."""
     line = json.dumps(record.model_dump(), ensure_ascii=False)
     return line.encode("utf-8", errors="replace").decode() + "\n"
-
-
-def append(file: int, record: Record) -> None:
-    """Append a record in one write, so that a kill leaves whole lines and at most one broken one."""
-    data = line_of(record).encode()
-    while data:
-        data = data[os.write(file, data) :]

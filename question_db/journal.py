@@ -82,13 +82,13 @@ def whole_lines(path: Path, *, repair: bool = True) -> list[bytes]:
 
 @contextmanager
 def appending_lines(path: Path) -> Iterator[Callable[[str], None]]:
-    """Give a function that adds a line; a kill leaves whole lines and at most one broken one."""
+    """Give a function that adds a line, given with its end; a kill leaves whole lines and at most one broken one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Unbuffered: a line is in the file when the function returns.
     with path.open("ab", buffering=0) as file:
 
         def append(line: str) -> None:
-            data = f"{line}\n".encode()
+            data = line.encode()
             while data:
                 data = data[file.write(data) :]
 
@@ -130,7 +130,7 @@ def appending(path: Path, settings: dict[str, Any]) -> Iterator[Callable[[dict[s
     with appending_lines(path) as add:
 
         def append(line: dict[str, Any]) -> None:
-            add(json.dumps(line, ensure_ascii=False))
+            add(json.dumps(line, ensure_ascii=False) + "\n")
 
         if path.stat().st_size == 0:
             append({_SETTINGS: settings})

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from polyqa.evaluation.runs import (
     PREDICTIONS,
     SETTINGS,
     SUMMARY,
-    append,
     line_of,
     open_run,
     read_records,
@@ -22,6 +20,7 @@ from polyqa.evaluation.runs import (
     write_atomically,
     write_summary,
 )
+from polyqa.question_db.journal import appending_lines
 from polyqa.signatures import Passage, PolyqaError
 
 RECORDS = [record("a", {"str_em": 0.5}), record("ü", answer="Grün\u2028, \x85 or\rblue\n"), record("c", error=FAILURE)]
@@ -109,10 +108,9 @@ def test_whatever_a_program_says_becomes_one_line_that_can_be_read(
 def test_a_long_record_is_appended_whole(tmp_path: Path) -> None:
     path = tmp_path / PREDICTIONS
     long = record("long", answer="blue " * 500_000)
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    for one in (record("a"), long, record("b")):
-        append(file, one)
-    os.close(file)
+    with appending_lines(path) as append:
+        for one in (record("a"), long, record("b")):
+            append(line_of(one))
     assert [one.id for one in read_records(path)] == ["a", "long", "b"]
     assert read_records(path)[1].answer == long.answer
 

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import dspy
@@ -79,58 +80,50 @@ def test_handles_are_shared_and_pickled_by_path(database: QuestionDatabase) -> N
     assert again.search("When was it built?", 3) == database.search("When was it built?", 3)
 
 
-def test_a_missing_database_says_how_to_build_one(tmp_path: Path) -> None:
+def test_what_is_no_database_or_of_something_else_is_refused(
+    database: QuestionDatabase, index: ColBERTIndex, tmp_path: Path
+) -> None:
     with pytest.raises(PolyqaError, match=r"no database of questions at .*polyqa questions build"):
         QuestionDatabase(tmp_path / "none")
-
-
-def test_another_encoder_is_refused(database: QuestionDatabase) -> None:
     with pytest.raises(PolyqaError, match="encoded by all-MiniLM-L6-v2, not by another/encoder"):
         QuestionDatabase(database.path, encoder=Encoder("another/encoder"))
-
-
-def test_another_index_is_refused(database: QuestionDatabase, index: ColBERTIndex) -> None:
     with pytest.raises(PolyqaError, match="made from other passages than the index forty holds now"):
         QuestionDatabase(database.path, index=index)
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 2}', "\x00"])
-def test_a_damaged_manifest_is_named(copy_database: Path, text: str) -> None:
-    (copy_database / MANIFEST).write_text(text)
-    with pytest.raises(PolyqaError, match=r"questions\.json is damaged or of another version"):
-        QuestionDatabase(copy_database)
+def manifest_with(**changes: object) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest["counts"]["questions"] += changes.pop("more", 0)
+        (folder / MANIFEST).write_text(json.dumps({**manifest, **changes}))
+
+    return change
 
 
-def test_a_table_that_does_not_fit_the_manifest_is_damaged(copy_database: Path, encoder: Encoder) -> None:
-    manifest = json.loads((copy_database / MANIFEST).read_text())
-    manifest["counts"]["questions"] += 1
-    (copy_database / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(PolyqaError, match=r"is damaged or of another version, build it again .* its manifest says"):
-        QuestionDatabase(copy_database, encoder=encoder).search("When?")
+def each_table_file(damage: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda folder: [damage(path) for path in (folder / "questions.lance" / "data").iterdir()]
 
 
-def test_changed_questions_are_found_by_the_check(copy_database: Path) -> None:
-    manifest = json.loads((copy_database / MANIFEST).read_text())
-    (copy_database / MANIFEST).write_text(json.dumps({**manifest, "digest": "0" * 16}))
-    with pytest.raises(PolyqaError, match="not those that were written"):
-        QuestionDatabase(copy_database).check()
-
-
-@pytest.mark.parametrize("how", ["truncated", "overwritten", "gone"])
-def test_damaged_table_files_are_named(copy_database: Path, encoder: Encoder, how: str) -> None:
-    for path in (copy_database / "questions.lance" / "data").iterdir():
-        if how == "gone":
-            path.unlink()
-        else:
-            path.write_bytes(path.read_bytes()[:50] if how == "truncated" else os.urandom(5000))
-    with pytest.raises(PolyqaError, match="is damaged or of another version, build it again"):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        *((lambda folder, text=text: (folder / MANIFEST).write_text(text), MANIFEST) for text in ("", "{}", "\x00")),
+        (manifest_with(format=2), rf"{MANIFEST} is damaged or of another version, build it again"),
+        (manifest_with(more=1), "its manifest says"),
+        (manifest_with(digest="0" * 16), "not those that were written"),
+        (lambda folder: (folder / "questions.lance").rename(folder / "elsewhere"), "its table is missing"),
+        (each_table_file(Path.unlink), "is damaged"),
+        (each_table_file(lambda path: path.write_bytes(path.read_bytes()[:50])), "is damaged"),
+        (each_table_file(lambda path: path.write_bytes(os.urandom(5000))), "is damaged"),
+    ],
+)
+def test_what_is_damaged_is_named(
+    copy_database: Path, encoder: Encoder, damage: Callable[[Path], object], message: str
+) -> None:
+    damage(copy_database)
+    with pytest.raises(PolyqaError, match=message) as caught:
         QuestionDatabase(copy_database, encoder=encoder).check()
-
-
-def test_a_database_without_its_table_is_damaged(copy_database: Path) -> None:
-    (copy_database / "questions.lance").rename(copy_database / "elsewhere")
-    with pytest.raises(PolyqaError, match="its table is missing"):
-        QuestionDatabase(copy_database)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_build_is_killed_and_goes_on(
@@ -175,7 +168,7 @@ def test_a_database_is_not_replaced_unasked(
     assert len(content(copy_database)) == len(generation.questions)
 
 
-def test_questions_stay_when_their_index_is_built_anew_from_the_same_corpus(
+def test_questions_stay_when_their_index_is_built_again_from_the_same_corpus(
     corpus: list[Passage], database: QuestionDatabase, encoder: Encoder, tmp_path: Path
 ) -> None:
     place = tmp_path / "index"
