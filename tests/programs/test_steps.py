@@ -103,13 +103,19 @@ def test_the_trace_does_not_grow_beyond_its_limit(run: Run, predict: dspy.Predic
 
 
 @both
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_no_more_calls_are_under_way_than_the_limit(run: Run, predict: dspy.Predict, limit: int) -> None:
-    engine = ScriptedEngine(Answers(), latency=0.1)
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_as_many_calls_are_under_way_as_the_limit_says(run: Run, predict: dspy.Predict, limit: int) -> None:
+    barrier = threading.Barrier(limit, timeout=WAIT)
+
+    def together(prompt: Prompt) -> dict[str, object]:
+        barrier.wait()  # nobody goes on before so many are there
+        return {"answer": f"answer to {prompt.inputs['question']}"}
+
+    engine = ScriptedEngine(together)
     with dspy.context(lm=scripted_lm(engine), trace=[]):
-        replies = run(all_of(predict), calls_at_once=limit)
-        assert traced() == QUESTIONS
-    assert replies == [f"answer to {question}" for question in QUESTIONS]
+        replies = run(all_of(predict, QUESTIONS[:4]), calls_at_once=limit)
+        assert traced() == QUESTIONS[:4]
+    assert replies == [f"answer to {question}" for question in QUESTIONS[:4]]
     assert engine.most_at_once == limit
 
 
@@ -187,14 +193,14 @@ class Asking(Program):
 )
 def test_a_program_is_its_steps_and_knows_the_usage_of_all_its_calls(call: Run) -> None:
     program = Asking(calls_at_once=3)
-    engine = ScriptedEngine(Answers(), latency=0.05)
+    engine = ScriptedEngine(Answers())
     with dspy.context(lm=scripted_lm(engine), track_usage=True):
         result = call(program)
         with dspy.track_usage() as tracker:
             call(program)
     assert result.answer.startswith("answer to question 0 answer to question 1")
     assert result.answer.endswith("answer to and?")
-    assert engine.most_at_once == 3
+    assert engine.most_at_once <= 3
     assert len(engine.seen) == 12
     for used in (result.get_lm_usage(), tracker.get_total_tokens()):
         ((_, usage),) = used.items()
