@@ -16,7 +16,6 @@ from polyqa.signatures import (
     WriteLongFormAnswer,
 )
 from polyqa.signatures.lenient import parse_ambiguity_types
-from polyqa.signatures.lookup import find_by_fields
 
 from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens
@@ -183,9 +182,11 @@ def step_feedback(
 ) -> list[str]:
     """Return what one call of a predictor missed; nothing for a call of another kind.
 
-    What a call should have done is known by the fields of its signature (`signatures.lookup.find_by_fields`): a
-    program with signatures of its own, but with the fields of polyqa's, gets feedback, too.
+    What a call should have done is known by what it says: the last output field of one of polyqa's signatures. So a
+    program with signatures of its own gets feedback, too, if it names what it says alike.
     """
     told = [name for name in signature.output_fields if name in outputs]  # a reply may lack some
-    tell = find_by_fields(_STEPS, signature.input_fields, told)
-    return tell(question, inputs, outputs) if tell else []
+    fields = {*signature.input_fields, *told}
+    alike = [one for one in _STEPS if list(one.output_fields)[-1] in told]
+    nearest = max(alike, key=lambda one: len(fields & one.fields.keys()), default=None)
+    return _STEPS[nearest](question, inputs, outputs) if nearest else []

@@ -244,7 +244,8 @@ def test_a_step_of_another_kind_is_passed_over(titanic: Question, signature: typ
         (dspy.Signature("passages, question -> interpretations: list"), True),
         (dspy.Signature("question, passages, hint -> thought, interpretations: list"), True),
         (dspy.ChainOfThought(ExtractInterpretations).predict.signature, True),
-        (dspy.Signature("question -> interpretations: list"), False),
+        (dspy.Signature("question -> interpretations: list"), True),
+        (dspy.Signature("question, passages -> readings: list"), False),
     ],
 )
 def test_signatures_of_a_users_own_with_the_same_fields_get_feedback(
