@@ -65,11 +65,13 @@ def read_questions(files: Iterable[Path], held_out: Iterable[Path] = ()) -> list
 def _asked(question: Question) -> list[Asked]:
     readings = [reading for annotation in question.annotations for reading in annotation]
     long = next(iter(question.long_answers), "")
-    groups = tuple(dict.fromkeys(reading.short_answers for reading in readings))
+    others = dict.fromkeys(reading.short_answers for reading in readings[len(question.readings) :])
+    groups = [reading.short_answers for reading in question.readings]
+    groups += [group for group in others if group not in groups]
     # An annotator who found one reading answers the question as it was asked.
     own = [Asked(question.id, one.question, (one.short_answers,), long) for one in readings]
     return [
-        Asked(question.id, question.question, groups, long),
+        Asked(question.id, question.question, tuple(groups), long),
         *(one for one in own if one.question != question.question),
     ]
 

@@ -211,13 +211,22 @@ def test_a_checkpoint_is_trained_and_a_killed_run_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = files(tmp_path)
-    schedule = Schedule(epochs=3, peak=1e-4, bfloat16=False)
 
     def train_once(out: str) -> dict[str, object]:
-        return run(data, Setup(frozen_layers=5, batch_size=2), schedule, tmp_path / out, save_every=1)
+        train_colbert.main(
+            tmp_path / out, data.corpus, data.questions, data.held_out, data.paragraphs,
+            corpus_vectors=data.corpus_vectors, frozen_layers=5, batch_size=2, tune_items=1,
+            epochs=3, rate=1e-4, save_every=1, bfloat16=False,
+        )  # fmt: skip
+        return json.loads((tmp_path / out / "report.json").read_text())
 
     report = train_once("whole")
     assert report["queries"] == {"paragraphs": 4, "questions": 5}  # one shares its words with a held-out question
+    assert {path.name for path in (tmp_path / "whole" / "shipped").iterdir()} == {
+        COMPACT_FILE,
+        "README.md",
+        "curve.svg",
+    }
     assert set(report) == {"schedule", "settings", "queries", "before", "after", "after_int8"}
     done: list[int] = []
 

@@ -11,7 +11,7 @@ from polyqa.metrics.answer_match import has_answer
 from polyqa.signatures import PolyqaError
 from polyqa.training.negatives import KINDS, Context, NegativeMiner
 from polyqa.training.questions import Asked, drawn, read_pairs, read_questions, without_held_out, without_repeats
-from polyqa.training.reader_data import app, best_place, over_long_answers, over_sentences
+from polyqa.training.reader_data import app, best_place, over_sentences
 from polyqa.training.squad import Example, read_squad, split_by_article, write_squad
 from polyqa.training.unanswerable import alternatives, twist, twisted_examples
 
@@ -149,18 +149,24 @@ def test_unanswerable_questions_come_from_answerable_ones_and_are_not_asked_alre
     assert twisted_examples(TWISTABLE, 0.0, 3) == []
 
 
+def made_by(command: str, folder: Path, **options: str) -> tuple[list[Example], str]:
+    """Return the file that a command makes, whose files lie in a folder, and what it prints."""
+    files = [f"--{name.replace('_', '-')}={folder / value}" for name, value in options.items() if "." in value]
+    others = [f"--{name}={value}" for name, value in options.items() if "." not in value]
+    result = CliRunner().invoke(app, [command, *files, *others, f"--out={folder / 'made.json'}"])
+    assert result.exit_code == 0, result.output
+    return read_squad(folder / "made.json"), result.output
+
+
 def test_a_file_of_unanswerable_questions(tmp_path: Path) -> None:
     write_squad(TWISTABLE, tmp_path / "own.json")
-    options = ["--questions", str(tmp_path / "own.json"), "--out", str(tmp_path / "made.json")]
-    result = CliRunner().invoke(app, ["unanswerable", *options, "--share", "1", "--copies", "2"])
-    assert result.exit_code == 0, result.output
-    made = read_squad(tmp_path / "made.json")
+    made, told = made_by("unanswerable", tmp_path, questions="own.json", share="1", copies="2")
     people = [one for one in made if "-again-" in one.id]
     assert {one.question for one in people} == {"Who was the first owner of the kettle?"}
     assert len({one.id for one in people}) == 2
     assert len(made) > 2
     assert not any(one.answers for one in made)
-    assert f"{len(made) - 2} changed questions and 2 copies" in result.output
+    assert f"{len(made) - 2} changed questions and 2 copies" in told
 
 
 def test_a_name_is_replaced_by_one_of_as_many_words() -> None:
@@ -239,13 +245,13 @@ def test_items_that_share_a_question_or_an_id_with_held_out_ones_are_dropped() -
 
 def test_readings_over_the_long_answer(tmp_path: Path) -> None:
     (tmp_path / "asqa.jsonl").write_text(json.dumps(ASQA_LINE) + "\n", encoding="utf-8")
-    examples = over_long_answers(read_questions([tmp_path / "asqa.jsonl"]))
+    (tmp_path / "ambignq.json").write_text(json.dumps(AMBIGNQ), encoding="utf-8")
+    examples, told = made_by("long-answers", tmp_path, questions="asqa.jsonl", held_out="ambignq.json")
     assert [(e.question, e.texts) for e in examples] == [
         ("When did the first boat sink?", ("1911",)),
         ("When did the second boat sink?", ("1924",)),
     ]
-    write_squad(examples, tmp_path / "long.json")  # the offsets are right
-    assert len(read_squad(tmp_path / "long.json")) == 2
+    assert "2 questions over long answers" in told
 
 
 def test_sentence_pairs_stand_among_others(tmp_path: Path) -> None:
@@ -259,5 +265,10 @@ def test_sentence_pairs_stand_among_others(tmp_path: Path) -> None:
     assert pairs[1][1] in examples[0].context
     write_squad(examples, tmp_path / "pairs.json")
     assert len(read_squad(tmp_path / "pairs.json")) == 2
+    lines = [json.dumps({"question": question, "passage": text}) + "\n" for question, text in pairs]
+    (tmp_path / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
+    marked, told = made_by("pairs", tmp_path, pairs="pairs.jsonl", share="1")
+    assert {text for one in marked for text in one.texts} == {"1987", "Orla", "shed"}
+    assert "3 of 3 pairs" in told
     assert drawn(examples, 1, seed=3) == drawn(examples, 1, seed=3)
     assert drawn(examples, None, seed=0) == examples
