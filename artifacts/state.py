@@ -147,7 +147,7 @@ def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> Saved
         ) from error
     fields = predictor.signature.fields
     if len(own.signature.fields) != len(fields):
-        raise PolyqaError(f"{where}: the signature of {name} has changed since it was saved; compile it anew.")
+        raise PolyqaError(f"{where}: the signature of {name} has changed since it was saved; compile it again.")
     for demo in own.demos:
         if strange := sorted(demo.keys() - fields.keys() - {"augmented"}):
             raise PolyqaError(f"{where}: a demo of {name} has a field {strange[0]!r:.80} that its signature lacks.")
