@@ -40,17 +40,29 @@ def f1_answer(predictions: Sequence[str], annotations: Sequence[Sequence[Sequenc
     return max(_set_f1(predictions, answers) for answers in annotations)
 
 
-def _set_f1(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> float:
-    if not predictions or not answers:
-        return 0.0
-    free = [{normalize_answer(alias) for alias in aliases} for aliases in answers]
-    matched = 0
+def matches(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> list[int | None]:
+    """Return for each predicted answer the place of the gold answer that it takes, or ``None``.
+
+    Each takes the first that is free and one of whose aliases it equals after normalisation.
+
+    Parameters
+    ----------
+    predictions
+        Short answers.
+    answers
+        One list of aliases per gold answer.
+    """
+    free = {place: {normalize_answer(alias) for alias in aliases} for place, aliases in enumerate(answers)}
+    found: list[int | None] = []
     for prediction in predictions:
         wanted = normalize_answer(prediction)
-        at = next((index for index, aliases in enumerate(free) if wanted in aliases), None)
-        if at is not None:
-            matched += 1
-            del free[at]
+        found.append(next((place for place, aliases in free.items() if wanted in aliases), None))
+        free.pop(-1 if found[-1] is None else found[-1], None)
+    return found
+
+
+def _set_f1(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> float:
+    matched = sum(place is not None for place in matches(predictions, answers))
     if not matched:
         return 0.0
     precision, recall = matched / len(predictions), matched / len(answers)

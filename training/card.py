@@ -85,6 +85,36 @@ def colbert_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> s
     return "\n".join([*lines, *_making(report, command)]) + "\n"
 
 
+def writer_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> str:
+    """Return the card of a writer of questions from the report of its training and the folder that it filled."""
+    start = Path(report["settings"]["init"]).name or "the sentence encoder"
+    kinds = {"alone": "of a passage alone", "readings": "readings, in the user's words"}
+    rows = [
+        (
+            kinds[kind],
+            str(found["n"]),
+            f"{found['token_f1']:.1f}",
+            f"{found['edit_f1']:.1f}" if "edit_f1" in found else "–",
+            f"{found['questions_per_second']:.0f}",
+        )
+        for kind, found in report["measured"].items()
+    ]
+    lines = [
+        "# Writer of questions",
+        "",
+        f"An encoder-decoder with a copy mechanism that starts from {start}, made by `polyqa.training.train_writer`: "
+        f"matrices in int8 with a scale per row, {_megabytes(out / 'shipped' / COMPACT_FILE)} MB. It writes the question "
+        "that a passage answers with a given answer, alone or in the words of a user's question.",
+        "",
+        *_table(("questions", "token F1", "F1 of the edits", "questions a second"), rows),
+        "",
+        "The questions are of articles and ambiguous questions that were not trained on; F1 is against what a person "
+        f"wrote. Trained on {report['lessons']:,} questions.",
+        "",
+    ]
+    return "\n".join([*lines, *_making(report, command)]) + "\n"
+
+
 _READER_COLUMNS = {
     "answerable_em": "answerable EM",
     "answerable_f1": "answerable F1",

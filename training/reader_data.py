@@ -1,10 +1,10 @@
 """Makes more training data for the reader: ``python -m polyqa.training.reader_data --help``.
 
-Three ways, all with files of SQuAD 2.0's format as the result. ``long-answers``: the readings of an
+Four ways, all with files of SQuAD 2.0's format as the result. ``long-answers``: the readings of an
 ambiguous question over the long answer that people wrote to it, which holds the answers of the other
 readings too. ``pairs``: questions with the sentence that answers them but without a marked answer; a
 reader marks it, and what it is unsure of is left out. ``unanswerable``: answerable questions that a rule
-changed so that their paragraph does not answer them.
+changed so that their paragraph does not answer them. ``paragraphs``: larger question sets, kept one record a line.
 """
 
 import random
@@ -21,8 +21,9 @@ from polyqa.metrics.text import sentence_at
 
 from . import commands
 from .mining import stems
+from .paragraphs import read_paragraphs
 from .questions import Asked, drawn, read_pairs, read_questions
-from .squad import Example, read_squad, write_squad
+from .squad import Example, read_squad, split_by_article, write_squad
 from .unanswerable import repeated, twisted_examples
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
@@ -147,6 +148,45 @@ def unanswerable(
     again = list(repeated(found, copies))
     write_squad([*made, *again], out)
     typer.echo(f"{len(made)} changed questions and {len(again)} copies of people's → {out}")
+
+
+@app.command("paragraphs")
+def paragraphs(
+    files: Annotated[list[Path], typer.Option("--paragraphs", help="JSONL, gzipped or not; repeat for more.")],
+    out: commands.SquadOut,
+    least_confidence: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Leave out answers that a machine marked less surely.")
+    ] = 0.6,
+    translated: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of questions taken as they came back from a translation.")
+    ] = 0.75,
+    answerable: Annotated[int | None, typer.Option(help="At most so many questions with an answer, drawn.")] = None,
+    seed: commands.Seed = 0,
+) -> None:
+    """Paragraphs with questions, one record a line, as one file."""
+    found = [
+        example
+        for path in files
+        for example in read_paragraphs(path, least_confidence=least_confidence, translated=translated, seed=seed)
+    ]
+    kept = set(drawn([place for place, example in enumerate(found) if example.answers], answerable, seed))
+    examples = [example for place, example in enumerate(found) if place in kept or not example.answers]
+    write_squad(examples, out)
+    typer.echo(f"{len(kept)} questions with an answer, {len(examples) - len(kept)} without → {out}")
+
+
+@app.command("held-out")
+def held_out_articles(
+    questions: Annotated[list[Path], typer.Option("--questions", help="SQuAD 2.0 training file; repeat for more.")],
+    out: commands.SquadOut,
+    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the questions, by article.")] = 0.04,
+    seed: commands.Seed = 0,
+) -> None:
+    """Whole articles for `train_reader --calibrate`, which trains on none of them."""
+    found = [example for path in questions for example in read_squad(path)]
+    _, held = split_by_article(found, share, seed)
+    write_squad(held, out)
+    typer.echo(f"{len(held)} of {len(found)} questions → {out}")
 
 
 if __name__ == "__main__":

@@ -107,14 +107,15 @@ def _qa(example: Example) -> dict[str, Any]:
 
 
 def split_by_article(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """Return (training, held-out) examples, without an article in both.
+    """Return (training, held-out) examples, without an article in both; one title is one article in all files.
 
     Only articles that have questions without an answer are drawn, large ones more often, until
     ``share`` of the questions is held out; an article that would more than double it is passed over.
     """
-    sizes = Counter(example.article for example in examples)
+    subjects = [subject(example) for example in examples]
+    sizes = Counter(subjects)
     chance = random.Random(seed)
-    candidates = sorted({example.article for example in examples if not example.answers})
+    candidates = sorted({own for own, example in zip(subjects, examples, strict=True) if not example.answers})
     candidates.sort(key=lambda name: -(chance.random() ** (1 / sizes[name])))
     wanted, count = share * len(examples), 0
     held: set[str] = set()
@@ -122,4 +123,10 @@ def split_by_article(examples: Sequence[Example], share: float, seed: int) -> tu
         if count < wanted and count + sizes[name] <= 2 * wanted:
             held.add(name)
             count += sizes[name]
-    return [e for e in examples if e.article not in held], [e for e in examples if e.article in held]
+    parted = list(zip(subjects, examples, strict=True))
+    return [e for own, e in parted if own not in held], [e for own, e in parted if own in held]
+
+
+def subject(example: Example) -> str:
+    """Return what says whether two examples are of one article: its title in whatever file, else the article."""
+    return example.title.replace("_", " ").strip().casefold() or example.article

@@ -27,7 +27,7 @@ from .features import Feature, bucketed, collate, make_features
 from .loop import Schedule, train
 from .negatives import Context, NegativeMiner
 from .scoring import best_threshold, crossed_score, score
-from .squad import Example, read_squad, split_by_article
+from .squad import Example, read_squad, split_by_article, subject
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Data:
     calibration
         Share of the training questions, by article, that the null threshold is chosen on and that is not
         trained on.
+    calibrate
+        File to choose it on instead; none of its articles, by title, is trained on.
     limit
         Only the first so many training questions (for a trial).
     """
@@ -52,6 +54,16 @@ class Data:
     corpus: Path | None = None
     calibration: float = 0.015
     limit: int | None = None
+    calibrate: Path | None = None
+
+    def parted(self, seed: int) -> tuple[list[Example], list[Example]]:
+        """Return (training, held-out) questions, without an article in both."""
+        every = [example for path in self.train for example in read_squad(path)]
+        if self.calibrate is None:
+            return split_by_article(every[: self.limit], self.calibration, seed)
+        held = read_squad(self.calibrate)
+        kept_out = {subject(example) for example in held}
+        return [example for example in every if subject(example) not in kept_out][: self.limit], held
 
 
 @dataclass(frozen=True)
@@ -131,8 +143,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
     import torch
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-    every = [example for path in data.train for example in read_squad(path)][: data.limit]
-    examples, held = split_by_article(every, data.calibration, schedule.seed)
+    examples, held = data.parted(schedule.seed)
     if not any(example.answers for example in examples):
         raise PolyqaError("No training question has an answer. Give a --train file with answerable questions.")
     evaluated = [example for path in data.evaluate for example in read_squad(path)]
@@ -232,6 +243,9 @@ def main(
     dropout: commands.Dropout = Setup.dropout,
     frozen_layers: commands.FrozenLayers = Setup.frozen_layers,
     calibration: commands.Calibration = Data.calibration,
+    calibrate: Annotated[
+        Path | None, typer.Option(help="File to choose the null threshold on; its articles are not trained on.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many training questions, for a trial.")] = None,
     threads: commands.Threads = None,
     save_every: commands.SaveEvery = 200,
@@ -240,7 +254,7 @@ def main(
 ) -> None:
     """Train a span reader with a null answer; the same command again goes on after a kill."""
     commands.use_threads(threads)
-    data = Data(train_files, eval_files or (), corpus, calibration, limit)
+    data = Data(train_files, eval_files or (), corpus, calibration, limit, calibrate)
     setup = Setup(init, dropout, frozen_layers, batch_size, max_length, stride, negatives, null_copies, titles)
     schedule = Schedule(epochs=epochs, peak=rate, warmup=warmup, seed=seed, bfloat16=bfloat16)
     report = run(data, setup, schedule, out, save_every=save_every)

@@ -1,0 +1,205 @@
+"""The writer: the question that a passage answers with a given answer, alone or in a user's words."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from polyqa.signatures import PolyqaError
+
+from .batching import by_padded_length
+from .compact import COMPACT_FILE, read_compact, write_compact
+from .loading import without_progress_bars
+from .memory import Memory, SharedModel
+from .minilm import minilm_path
+from .writing import LONGEST_SOURCE, Source, Task, as_text, read_tasks
+
+EMBEDDED_WRITER = "polyqa-minilm-writer"
+_WEIGHTS = Path(__file__).parent / "weights" / "writer"
+VOCABULARY_FILE = "vocabulary.json"
+_LENGTH_STEP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A written question, and the mean log-probability of its tokens (at most 0)."""
+
+    question: str
+    score: float
+
+
+class Writer(SharedModel):
+    """Writes questions, in batches, always the same for the same task.
+
+    Parameters
+    ----------
+    name
+        ``polyqa-minilm-writer`` (the default, shipped: no network) or a folder of `polyqa.training.train_writer`.
+    beams
+        How many beginnings of a question are followed at once.
+    batch_size
+        Tasks per forward pass.
+    memory
+        How many questions to keep.
+    """
+
+    def __init__(
+        self, name: str = EMBEDDED_WRITER, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000
+    ) -> None:
+        self.name = name
+        self.beams = beams
+        self.batch_size = batch_size
+        self._memory: Memory[Written] = Memory(memory)
+
+    @cached_property
+    def network(self) -> Any:
+        """The network, see `writer_network.WriterNetwork`."""
+        folder = _WEIGHTS if self.name == EMBEDDED_WRITER else Path(self.name)
+        return load_writer(folder)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the sentence encoder."""
+        return source_tokenizer()
+
+    def write(self, tasks: Sequence[Task]) -> list[Written]:
+        """Write a question for each task.
+
+        Returns
+        -------
+        list of Written
+            In the order of ``tasks``.
+        """
+        return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
+
+    def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
+        """Return how likely each question is for its task: the mean log-probability of its tokens."""
+        import torch
+
+        from .writer_network import LONGEST
+
+        start, end = (self.tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+        asked = [
+            one.ids[: LONGEST - 2] for one in self.tokenizer.encode_batch(list(questions), add_special_tokens=False)
+        ]
+        sources = read_tasks(tasks, self.tokenizer)
+        found = [0.0] * len(tasks)
+        for batch, length in self._batches(sources):
+            longest = max(len(asked[index]) for index in batch) + 2
+            tokens = torch.zeros((len(batch), longest), dtype=torch.long)
+            for row, index in enumerate(batch):
+                own = [start, *asked[index], end]
+                tokens[row, : len(own)] = torch.tensor(own)
+            with torch.inference_mode():
+                values = self.network.likelihood(
+                    tokens, self.network.read(*padded([sources[i] for i in batch], length))
+                )
+            for row, index in enumerate(batch):
+                size = len(asked[index]) + 1
+                found[index] = float(values[row, :size].mean())
+        return found
+
+    def _write_fresh(self, tasks: Sequence[Task]) -> list[Written]:
+        import torch
+
+        from .writer_network import beam_search
+
+        sources = read_tasks(tasks, self.tokenizer)
+        start, end = (self.tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+        found = [Written("", 0.0)] * len(tasks)
+        for batch, length in self._batches(sources):
+            with torch.inference_mode():
+                read = self.network.read(*padded([sources[index] for index in batch], length))
+                written = beam_search(self.network, read, beams=self.beams, start=start, end=end)
+            for index, (tokens, score) in zip(batch, written, strict=True):
+                found[index] = Written(as_text(tokens, sources[index], self.tokenizer), score)
+        return found
+
+    def _batches(self, sources: Sequence[Source]) -> Any:
+        lengths = [len(source.ids) for source in sources]
+        return by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=LONGEST_SOURCE)
+
+
+def source_tokenizer() -> Any:
+    """Return the sentence encoder's tokenizer, which neither cuts nor pads."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(minilm_path() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def padded(sources: Sequence[Source], length: int) -> tuple[Any, Any, Any]:
+    """Return ids, types and mask of sources, each of shape (sources, length)."""
+    import torch
+
+    ids, types, mask = (torch.zeros((len(sources), length), dtype=torch.long) for _ in range(3))
+    for row, source in enumerate(sources):
+        size = len(source.ids)
+        ids[row, :size] = torch.tensor(source.ids)
+        types[row, :size] = torch.tensor(source.types)
+        mask[row, :size] = 1
+    return ids, types, mask
+
+
+def new_network(vocabulary: Any) -> Any:
+    """Return a network that starts from the sentence encoder."""
+    import torch
+    from transformers import BertModel
+
+    from .writer_network import WriterNetwork
+
+    with without_progress_bars():
+        encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32, add_pooling_layer=False)
+    network = WriterNetwork(encoder, vocabulary)
+    network.start_from_encoder()
+    return network
+
+
+def load_writer(folder: Path) -> Any:
+    """Load a network that `save_writer` wrote.
+
+    Raises
+    ------
+    PolyqaError
+        If the folder holds none.
+    """
+    import torch
+
+    if not (folder / COMPACT_FILE).is_file() or not (folder / VOCABULARY_FILE).is_file():
+        raise PolyqaError(
+            f"{folder} holds no writer. Give a folder that polyqa.training.train_writer wrote (shipped/)."
+        )
+    weights = read_compact(folder / COMPACT_FILE)
+    network = new_network(torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))))
+    own = {_renamed(name, "bert.", "encoder."): weight for name, weight in weights.items()}
+    # What is not there is as the sentence encoder has it.
+    missing, unknown = network.load_state_dict(own, strict=False)
+    lost = [name for name in missing if not name.startswith("encoder.") and name != "vocabulary"]
+    if lost or unknown:
+        raise PolyqaError(f"{folder} holds another network than the writer's ({', '.join([*lost, *unknown][:3])}).")
+    return network.eval()
+
+
+def save_writer(network: Any, folder: Path) -> None:
+    """Write a network's weights as int8 (see `compact`) and its vocabulary."""
+    weights = {
+        _renamed(name, "encoder.", "bert."): weight
+        for name, weight in network.state_dict().items()
+        if name != "vocabulary"
+    }
+    write_compact(weights, folder / COMPACT_FILE)
+    (folder / VOCABULARY_FILE).write_text(json.dumps(network.vocabulary.tolist()) + "\n", encoding="utf-8")
+
+
+def _renamed(name: str, old: str, new: str) -> str:
+    return new + name.removeprefix(old) if name.startswith(old) else name
+
+
+def _key(task: Task) -> bytes:
+    text = f"{task.start} {task.end} {len(task.question)} {len(task.title)} {task.question}{task.title}{task.context}"
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()

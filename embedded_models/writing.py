@@ -1,0 +1,178 @@
+"""What a writer reads, as tokens, and how its word pieces become text again.
+
+The encoder knows no case. What a question shares with its source is written as it stands there; so names keep their
+capitals and marks.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST_SOURCE = 96
+"""Tokens of a source: question, title, and the passage around the answer."""
+_LONGEST_QUESTION = 40
+_BEGIN, _END = "[unused1]", "[unused2]"
+_LOWER = frozenset((
+    "a", "an", "and", "as", "at", "but", "by", "for", "from", "he", "her", "his", "if", "in", "into", "is", "it", "its", "of", "on",
+    "or", "she", "that", "the", "their", "there", "these", "they", "this", "those", "to", "was", "were", "when", "where",
+    "which", "who", "with", "after", "before", "during", "since", "while", "although", "what", "how", "why", "are",
+))  # fmt: skip
+_TIGHT = re.compile(r"\s+([,.;:!?)’'”]|n['’]t\b)|([(“])\s+")
+_QUOTED = re.compile(r'" ([^"]*) "')
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question to write.
+
+    Attributes
+    ----------
+    context
+        The passage.
+    start, end
+        Where the answer stands in it, in characters.
+    title
+        The passage's title, or ``""``.
+    question
+        The user's question, whose meaning this answer settles; ``""`` for a question made of the passage alone.
+    """
+
+    context: str
+    start: int
+    end: int
+    title: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A task as the network sees it.
+
+    Attributes
+    ----------
+    ids, types
+        Tokens, and 0 for those of the user's question, 1 for those of the passage.
+    surface
+        For every token the text that it stands for; ``""`` for special tokens.
+    glued
+        Whether a token stands right behind the one before it.
+    """
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+    surface: tuple[str, ...]
+    glued: tuple[bool, ...]
+
+
+def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
+    """Turn tasks into tokens: ``[CLS] question [SEP] title : … [unused1] answer [unused2] … [SEP]``.
+
+    Parameters
+    ----------
+    tokenizer
+        A tokenizer of the package `tokenizers`, without truncation and padding.
+    """
+    parts = [
+        tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        for texts in (
+            [task.question for task in tasks],
+            [task.title for task in tasks],
+            [task.context for task in tasks],
+        )
+    ]
+    return [_source(*own, tokenizer) for own in zip(tasks, *parts, strict=True)]
+
+
+def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any) -> Source:
+    ids, types, surface, glued = [tokenizer.token_to_id("[CLS]")], [0], [""], [False]
+
+    def add(encoding: Any, text: str, begin: int, end: int, kind: int) -> None:
+        for place in range(begin, end):
+            first, last = encoding.offsets[place]
+            ids.append(encoding.ids[place])
+            types.append(kind)
+            surface.append(text[first:last])
+            glued.append(place > begin and encoding.offsets[place - 1][1] == first)
+
+    def mark(token: str, kind: int) -> None:
+        ids.append(tokenizer.token_to_id(token))
+        types.append(kind)
+        surface.append("")
+        glued.append(False)
+
+    add(question, task.question, 0, min(len(question.ids), _LONGEST_QUESTION), 0)
+    mark("[SEP]", 0)
+    add(title, task.title, 0, min(len(title.ids), 16), 1)
+    mark("[SEP]", 1)
+    touched = [n for n, (first, last) in enumerate(context.offsets) if first < task.end and last > task.start]
+    begin, end = (touched[0], touched[-1] + 1) if touched else (0, 0)
+    end = min(end, begin + 32)
+    room = LONGEST_SOURCE - len(ids) - 3 - (end - begin)
+    before = min(begin, max(room - min(len(context.ids) - end, room // 2), room // 2))
+    after = min(len(context.ids) - end, room - before)
+    add(context, task.context, begin - before, begin, 1)
+    mark(_BEGIN, 1)
+    add(context, task.context, begin, end, 1)
+    mark(_END, 1)
+    add(context, task.context, end, end + after, 1)
+    mark("[SEP]", 1)
+    return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued))
+
+
+def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
+    """Return written tokens as a question.
+
+    The longest runs of tokens that stand in the source are written as they stand there, the others in lower case.
+    """
+    places: dict[int, list[int]] = {}
+    for place, token in enumerate(source.ids):
+        if source.surface[place]:
+            places.setdefault(token, []).append(place)
+    text = ""
+    at = 0
+    while at < len(tokens):
+        first, length = _longest_run(tokens, at, source, places)
+        piece = tokenizer.id_to_token(tokens[at]) or ""
+        if length:
+            shown = _shown(source, first, length)
+            tight = piece.startswith("##") and bool(text)
+        else:
+            length, tight, shown = 1, piece.startswith("##"), piece.removeprefix("##")
+        text += shown if tight or not text else f" {shown}"
+        at += length
+    text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
+    text = _QUOTED.sub(r'"\1"', text)
+    text = text.rstrip(" ?.") + "?" if text else ""
+    return text[:1].upper() + text[1:]
+
+
+def _longest_run(tokens: Sequence[int], at: int, source: Source, places: dict[int, list[int]]) -> tuple[int, int]:
+    best = (0, 0)
+    for place in places.get(tokens[at], ()):
+        length = 0
+        while (
+            at + length < len(tokens)
+            and place + length < len(source.ids)
+            and source.surface[place + length]
+            and source.ids[place + length] == tokens[at + length]
+        ):
+            length += 1
+        # Of equal runs the one with capitals: a name in the title, not a word of the text.
+        if (length, _capitals(source, place, length)) > (best[1], _capitals(source, *best)):
+            best = (place, length)
+    return best
+
+
+def _capitals(source: Source, place: int, length: int) -> int:
+    return sum(text[:1].isupper() for text in source.surface[place : place + length])
+
+
+def _shown(source: Source, first: int, length: int) -> str:
+    parts = []
+    for place in range(first, first + length):
+        own = source.surface[place]
+        if place == first and own.lower() in _LOWER:
+            own = own.lower()
+        parts.append(own if source.glued[place] or place == first else f" {own}")
+    return "".join(parts)

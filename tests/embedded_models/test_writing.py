@@ -1,0 +1,67 @@
+from polyqa.embedded_models.writer import source_tokenizer
+from polyqa.embedded_models.writing import LONGEST_SOURCE, Task, as_text, read_tasks
+
+TOKENIZER = source_tokenizer()
+TEXT = (
+    "The SS Marrow was a coastal steamer. The ship was launched at St. Piet's yard on 4 May 1911 by Orla O'Venn, and it "
+    "sank in 1923."
+)
+
+
+def task(answer: str, text: str = TEXT, **more: str) -> Task:
+    start = text.index(answer)
+    return Task(text, start, start + len(answer), **more)
+
+
+def tokens(text: str) -> list[int]:
+    ids: list[int] = TOKENIZER.encode(text, add_special_tokens=False).ids
+    return ids
+
+
+def test_a_source_marks_the_answer_and_parts_question_and_passage() -> None:
+    (source,) = read_tasks([task("4 May 1911", title="Marrow (ship)", question="When did Marrow come out?")], TOKENIZER)
+    pieces = [TOKENIZER.id_to_token(token) for token in source.ids]
+    begin, end = pieces.index("[unused1]"), pieces.index("[unused2]")
+    assert [source.surface[place] for place in range(begin + 1, end)] == ["4", "May", "1911"]
+    assert pieces[0] == "[CLS]"
+    assert pieces[-1] == "[SEP]"
+    first = pieces.index("[SEP]")
+    assert set(source.types[: first + 1]) == {0}
+    assert set(source.types[first + 1 :]) == {1}
+    assert pieces[1:first] == ["when", "did", "marrow", "come", "out", "?"]
+
+
+def test_a_long_passage_is_cut_around_its_answer() -> None:
+    text = "Nothing is told here. " * 40 + TEXT + " Nothing is told there." * 40
+    (source,) = read_tasks([task("4 May 1911", text, title="Marrow")], TOKENIZER)
+    shown = " ".join(source.surface)
+    assert len(source.ids) == LONGEST_SOURCE
+    assert "4 May 1911" in shown
+    assert "launched" in shown
+    assert "sank in 1923" in shown
+
+
+def test_an_answer_at_either_end_uses_the_whole_room() -> None:
+    text = "Anna came first. " + "Nothing is told here. " * 60 + "Paul came last."
+    for answer in ("Anna", "Paul"):
+        (source,) = read_tasks([task(answer, text)], TOKENIZER)
+        assert len(source.ids) == LONGEST_SOURCE
+        assert answer in source.surface
+
+
+def test_what_is_copied_keeps_its_capitals_and_marks() -> None:
+    (source,) = read_tasks([task("4 May 1911", title="Marrow (ship)")], TOKENIZER)
+    for wanted in (
+        "When was the ship Marrow launched by Orla O'Venn?",
+        "Who was at St. Piet's yard?",
+        "What sank in 1923?",
+        "When was the SS Marrow launched?",
+    ):
+        assert as_text(tokens(wanted), source, TOKENIZER) == wanted
+
+
+def test_what_is_not_in_the_source_is_written_plainly() -> None:
+    (source,) = read_tasks([task("1923")], TOKENIZER)
+    assert as_text(tokens("when did it founder"), source, TOKENIZER) == "When did it founder?"
+    assert as_text(tokens('what is called " unsinkability " ?'), source, TOKENIZER) == 'What is called "unsinkability"?'
+    assert as_text([], source, TOKENIZER) == ""
