@@ -3,9 +3,9 @@
 python -m polyqa.benchmarks.readings RUN [RUN …] --questions SOURCE [--worst N]
 
 RUN is a folder of `polyqa evaluate` on these questions. A shown reading is right if its answer equals, after
-normalisation, an alias of a gold reading that no other takes; precision and recall are over all readings of the run, not
-means over questions. Of several annotators the one counts whose readings agree best. The worst questions are printed with
-what was shown and what was missed: a score alone does not say what a user sees.
+normalisation, an alias of a gold reading that no other takes; precision and recall are over all readings of the
+run, not means over questions. Of several annotators the one counts whose readings agree best. The worst questions
+are printed with what was shown and what was missed: a score alone does not say what a user sees.
 """
 
 from collections.abc import Mapping, Sequence

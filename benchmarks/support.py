@@ -3,8 +3,8 @@
 python -m polyqa.benchmarks.support --questions SOURCE --index NAME [--questions SOURCE --index NAME] [--limit N]
 
 Give training questions only. A question's five best passages are read, as RAC shows them, and five farther ones,
-which programs see that read every passage alone. The label of a span is whether it has a token F1 of at least 0.6
-with a gold answer of the question. Printed are the weights for `polyqa.engines.extractive.evidence`, and how well they
+which programs see that read every passage alone. The label of a span is whether the answer made of it is a gold answer
+of the question. Printed are the weights for `polyqa.engines.extractive.evidence`, and how well they
 tell answers from other spans where they were not fitted (five folds by question).
 """
 
@@ -21,15 +21,14 @@ from rich.progress import track
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, rerank
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.gold import Question
-from polyqa.metrics.token_f1 import token_f1
 from polyqa.signatures import PolyqaError
 
 _PASSAGES = 5
 _FARTHER = (6, 9, 13, 18, 24)  # places from 0
 _CANDIDATES = 200
 _SPANS = 3
-_RIGHT = 0.6
 _FOLDS = 5
 
 
@@ -74,12 +73,12 @@ def collect(questions: Sequence[Question], index: ColBERTIndex, encoder: Encoder
     for number, (question, candidates) in enumerate(asked, start):
         ranking = rerank(reranker, question.question, candidates, _CANDIDATES)
         farther = [ranking[place] for place in _FARTHER if place < len(ranking)]
-        gold = [alias for reading in question.readings for alias in reading.short_answers]
+        gold = [alias for group in question.annotations for reading in group for alias in reading.short_answers]
         for passages, ranked in ((ranking[:_PASSAGES], True), (farther, False)):
             shown = [PromptPassage(n, p.title, " ".join(p.text.split())) for n, p in enumerate(passages, 1)]
             for evidence in gather(question.question, shown, models, keep=_SPANS, ranked=ranked):
                 features.append(evidence.features)
-                right.append(token_f1(evidence.span.text, gold) >= _RIGHT)
+                right.append(bool(exact_match(evidence.answer, gold)))
                 owners.append(number)
     return Sample(np.array(features, dtype=np.float64), np.array(right), np.array(owners, dtype=np.int64))
 

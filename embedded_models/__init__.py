@@ -1,4 +1,5 @@
-"""The small neural models that run in this process: sentence encoder, span reader, ColBERT checkpoint.
+"""The small neural models that run in this process: sentence encoder, span reader, writer, ColBERT
+checkpoint.
 
 Importing this package loads no model; a model is read when it is first used.
 """
@@ -6,5 +7,18 @@ Importing this package loads no model; a model is read when it is first used.
 from .encoder import EMBEDDED_ENCODER, Encoder
 from .reader import EMBEDDED_READER, Reader, SpanReader, reader_name
 from .spans import Reading, Span
+from .writer import Writer
+from .writing import Task
 
-__all__ = ["EMBEDDED_ENCODER", "EMBEDDED_READER", "Encoder", "Reader", "Reading", "Span", "SpanReader", "reader_name"]
+__all__ = [
+    "EMBEDDED_ENCODER",
+    "EMBEDDED_READER",
+    "Encoder",
+    "Reader",
+    "Reading",
+    "Span",
+    "SpanReader",
+    "Task",
+    "Writer",
+    "reader_name",
+]

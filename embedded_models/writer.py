@@ -17,8 +17,6 @@ from .memory import Memory, SharedModel
 from .minilm import minilm_path
 from .writing import LONGEST_SOURCE, Source, Task, as_text, read_tasks
 
-EMBEDDED_WRITER = "polyqa-minilm-writer"
-_WEIGHTS = Path(__file__).parent / "weights" / "writer"
 VOCABULARY_FILE = "vocabulary.json"
 _LENGTH_STEP = 32
 
@@ -37,7 +35,7 @@ class Writer(SharedModel):
     Parameters
     ----------
     name
-        ``polyqa-minilm-writer`` (the default, shipped: no network) or a folder of `polyqa.training.train_writer`.
+        A folder that `polyqa.training.train_writer` wrote (``shipped``).
     beams
         How many beginnings of a question are followed at once.
     batch_size
@@ -46,9 +44,7 @@ class Writer(SharedModel):
         How many questions to keep.
     """
 
-    def __init__(
-        self, name: str = EMBEDDED_WRITER, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000
-    ) -> None:
+    def __init__(self, name: str, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000) -> None:
         self.name = name
         self.beams = beams
         self.batch_size = batch_size
@@ -57,8 +53,7 @@ class Writer(SharedModel):
     @cached_property
     def network(self) -> Any:
         """The network, see `writer_network.WriterNetwork`."""
-        folder = _WEIGHTS if self.name == EMBEDDED_WRITER else Path(self.name)
-        return load_writer(folder)
+        return load_writer(Path(self.name))
 
     @cached_property
     def tokenizer(self) -> Any:

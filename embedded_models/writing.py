@@ -14,9 +14,10 @@ LONGEST_SOURCE = 96
 _LONGEST_QUESTION = 40
 _BEGIN, _END = "[unused1]", "[unused2]"
 _LOWER = frozenset((
-    "a", "an", "and", "as", "at", "but", "by", "for", "from", "he", "her", "his", "if", "in", "into", "is", "it", "its", "of", "on",
-    "or", "she", "that", "the", "their", "there", "these", "they", "this", "those", "to", "was", "were", "when", "where",
-    "which", "who", "with", "after", "before", "during", "since", "while", "although", "what", "how", "why", "are",
+    "a", "an", "and", "as", "at", "but", "by", "for", "from", "he", "her", "his", "if", "in", "into", "is",
+    "it", "its", "of", "on", "or", "she", "that", "the", "their", "there", "these", "they", "this", "those",
+    "to", "was", "were", "when", "where", "which", "who", "with", "after", "before", "during", "since", "while",
+    "although", "what", "how", "why", "are",
 ))  # fmt: skip
 _TIGHT = re.compile(r"\s+([,.;:!?)’'”]|n['’]t\b)|([(“])\s+")
 _QUOTED = re.compile(r'" ([^"]*) "')
@@ -73,15 +74,11 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
     tokenizer
         A tokenizer of the package `tokenizers`, without truncation and padding.
     """
-    parts = [
-        tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        for texts in (
-            [task.question for task in tasks],
-            [task.title for task in tasks],
-            [task.context for task in tasks],
-        )
-    ]
-    return [_source(*own, tokenizer) for own in zip(tasks, *parts, strict=True)]
+    questions, titles, contexts = (
+        tokenizer.encode_batch([getattr(task, name) for task in tasks], add_special_tokens=False)
+        for name in ("question", "title", "context")
+    )
+    return [_source(*own, tokenizer) for own in zip(tasks, questions, titles, contexts, strict=True)]
 
 
 def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any) -> Source:

@@ -1,7 +1,7 @@
 """The router: one answer where there is one, every reading where there are several."""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import dspy
 
@@ -24,12 +24,15 @@ class Auto(DIVA):
     Two calls go out at once: the ambiguity is typed (DIVA's first step), and one answer is located in the K
     passages nearest to the question, which also tells whether these passages give another. A question
     with one answer goes the short way: the located answer, told from its passage; three calls in all.
-    Every other question goes DIVA's way, with what the router knows: readings that agree on one answer
-    are one reading, the located answer's reading comes first, and where DIVA would fall back on the
-    language model's memory because no pseudo-interpretation is answered, the located answer is told.
+    Every other question goes DIVA's way, with what the router knows: the passages nearest to the question come
+    first, and of those that the pseudo-interpretations add half as many more; what is verified is not the
+    guesses but the readings that were found, each in the passage that it cites, and only those that hold are
+    told; readings that agree on one answer are one reading, the located answer's reading comes first, and where
+    DIVA would fall back on the language model's memory because nothing is verified, the located answer is told.
 
-    Its prediction has DIVA's fields (``pseudo_interpretations`` and ``verdicts`` are empty after the
-    short way, where ``coverage`` is that of the one question), ``universe`` (after the long way: all passages that
+    Its prediction has DIVA's fields (``verdicts`` has one bool for each reading that was found, and ``coverage``
+    says how many of these hold; both it and ``pseudo_interpretations`` are empty after the short way, where
+    ``coverage`` is that of the one question), ``universe`` (after the long way: all passages that
     were read), ``ambiguous`` (whether more than one answer was
     given) and ``answers`` (the distinct short answers, the likeliest first: the short form for SituatedQA
     or NQ).
@@ -67,20 +70,39 @@ class Auto(DIVA):
             answer = yield from write_answer(self.write, question, found, near)
             return self._told(typed, [], near, [], answer, found)
         pseudo = yield from self.infer_from(question, typed)
-        passages = diversified = yield from work(self.diversify, question, pseudo)
-        verdicts = yield from self.verify_all(pseudo, passages)
-        if self._useful(verdicts):
+        diversified = yield from work(self.diversify, question, pseudo)
+        known = {passage.pid for passage in near}
+        passages = [*near, *[new for new in diversified if new.pid not in known][: self.passages // 2]]
+        readings: list[Interpretation] = []
+        if passages:
             extracted = yield from ask(self.extract, passages=render_passages(passages), question=question)
-            readings = self._distinct(cite(extracted.interpretations, passages), found)
-        else:
-            readings, passages = found, near
+            cited = cite(extracted.interpretations, passages)
+            readings = self._distinct(cited, found)[: self.max_interpretations]
+        verdicts = yield from self.verify_readings(readings, passages)
+        held = [reading for reading, holds in zip(readings, verdicts, strict=True) if holds]
+        readings = held if self._useful(verdicts) else found
         if readings:
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer = (yield from ask(self.recall, question=question)).answer
-        prediction = self._told(typed, pseudo, passages, verdicts, answer, readings)
+        prediction = self._told(typed, pseudo, passages, verdicts or [False], answer, readings)
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
+
+    def verify_readings(self, readings: Sequence[Interpretation], passages: Sequence[Passage]) -> Steps[list[bool]]:
+        """Return for each reading whether the passage that it cites answers it; all passages where it cites none."""
+        by_pid = {passage.pid: passage for passage in passages}
+        calls: list[tuple[dspy.Module, dict[str, Any]]] = []
+        for reading in readings:
+            cited = by_pid.get(reading.pid or "")
+            calls.append(
+                (
+                    self.verify,
+                    {"passages": render_passages([cited] if cited else passages), "question": reading.question},
+                )
+            )
+        replies = yield from ask_all(calls)
+        return [reply.answerable == "Yes" for reply in replies]
 
     def _plain(self, typed: dspy.Prediction, located: dspy.Prediction) -> bool:
         one_meaning = AmbiguityType.NONE in typed.ambiguity_types

@@ -103,8 +103,8 @@ def writer_card(report: dict[str, Any], out: Path, command: Sequence[str]) -> st
         "# Writer of questions",
         "",
         f"An encoder-decoder with a copy mechanism that starts from {start}, made by `polyqa.training.train_writer`: "
-        f"matrices in int8 with a scale per row, {_megabytes(out / 'shipped' / COMPACT_FILE)} MB. It writes the question "
-        "that a passage answers with a given answer, alone or in the words of a user's question.",
+        f"matrices in int8 with a scale per row, {_megabytes(out / 'shipped' / COMPACT_FILE)} MB. It writes the "
+        "question that a passage answers with a given answer, alone or in the words of a user's question.",
         "",
         *_table(("questions", "token F1", "F1 of the edits", "questions a second"), rows),
         "",

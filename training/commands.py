@@ -16,6 +16,9 @@ from .loop import LOG
 
 BatchSize = Annotated[int, typer.Option(min=1, help="Windows of the reader, or queries of ColBERT, per step.")]
 BFloat16 = Annotated[bool, typer.Option(help="Multiply in bfloat16.")]
+Calibrate = Annotated[
+    Path | None, typer.Option(help="SQuAD 2.0 file to choose the null threshold on; its articles are not trained on.")
+]
 Calibration = Annotated[float, typer.Option(help="Share of the questions that the null threshold is chosen on.")]
 Dropout = Annotated[float, typer.Option(help="Share of hidden features that is dropped.")]
 Epochs = Annotated[int, typer.Option(help="Passes over the data.")]

@@ -49,6 +49,7 @@ def main(
     ] = None,
     eval_files: commands.EvalFiles = None,
     calibration: commands.Calibration = Data.calibration,
+    calibrate: commands.Calibrate = None,
     seed: commands.Seed = 0,
 ) -> None:
     """Average two readers, write and measure the result.
@@ -62,7 +63,7 @@ def main(
     models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
     every = [example for path in train_files or () for example in read_squad(path)]
     evaluated = [example for path in eval_files or () for example in read_squad(path)]
-    _, held = split_by_article(every, calibration, seed)
+    held = read_squad(calibrate) if calibrate else split_by_article(every, calibration, seed)[1]
     settings = {"first": Path(first).name, "second": Path(second).name, "share": share}
     tokenizer = AutoTokenizer.from_pretrained(second)
     report = {"settings": settings} | write_and_measure(models[1], tokenizer, out, held, evaluated)

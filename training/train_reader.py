@@ -243,9 +243,7 @@ def main(
     dropout: commands.Dropout = Setup.dropout,
     frozen_layers: commands.FrozenLayers = Setup.frozen_layers,
     calibration: commands.Calibration = Data.calibration,
-    calibrate: Annotated[
-        Path | None, typer.Option(help="File to choose the null threshold on; its articles are not trained on.")
-    ] = None,
+    calibrate: commands.Calibrate = None,
     limit: Annotated[int | None, typer.Option(help="Only so many training questions, for a trial.")] = None,
     threads: commands.Threads = None,
     save_every: commands.SaveEvery = 200,

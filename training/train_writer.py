@@ -1,8 +1,8 @@
 """Trains the writer of questions: ``python -m polyqa.training.train_writer --help``.
 
-It learns two things at once: the question that a passage answers with a given answer (from files of SQuAD's format), and
-the reading of an ambiguous question that it settles, in that question's words (from ASQA, AmbigNQ and the like). A run
-that is killed goes on where it was when the same command is given again.
+It learns two things at once: the question that a passage answers with a given answer (from files of SQuAD's format),
+and the reading of an ambiguous question that it settles, in that question's words (from ASQA and the like). A run that
+is killed goes on where it was when the same command is given again.
 """
 
 import random
@@ -175,7 +175,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
         network.cuda()
     identity = [asdict(setup) | {"init": str(setup.init)}, [[asdict(one.task), one.question] for one in training]]
     train(network, batches, loss, schedule, out, identity=identity, save_every=save_every)
-    report = {"schedule": asdict(schedule), "settings": asdict(setup) | {"init": str(setup.init or "")}}
+    report: dict[str, Any] = {"schedule": asdict(schedule), "settings": asdict(setup) | {"init": str(setup.init or "")}}
     with whole_folder(out / "shipped") as work:
         save_writer(network.cpu(), work)
     report |= {"lessons": len(training), "measured": measured(Writer(str(out / "shipped")), held)}

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from polyqa.metrics.text import words
+from polyqa.metrics.text import content_words, words
 
 AnswerKind = Literal["time", "number", "person", "place", "other"]
 
@@ -15,7 +15,7 @@ _ASKED = re.compile(
     r"|(?P<person>who(?:m|se)?)"
     r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
 )
-_TIME_WORD = re.compile(r"\b(?:century|today|now|present|spring|summer|autumn|fall|winter)\b", re.I)
+_TIME_WORD = re.compile(r"\b(?:century|today|now|present)\b", re.I)
 _NUMBER_WORD = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
     r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|"
@@ -41,3 +41,13 @@ def fits_kind(answer: str, kind: AnswerKind) -> bool:
         word = _TIME_WORD if kind == "time" else _NUMBER_WORD
         return bool(re.search(r"\d", answer) or word.search(answer))
     return kind == "other" or any(word[:1].isupper() for word in words(answer))
+
+
+def names_and_figures(question: str) -> frozenset[str]:
+    """Return the content words of a question that are written with a capital, first word apart, or hold a digit.
+
+    >>> sorted(names_and_figures("When was Linus Pauling given the 1962 Nobel Prize?"))
+    ['1962', 'linus', 'nobel', 'pauling', 'prize']
+    """
+    marked = [word for word in words(question)[1:] if word[:1].isupper() or any(map(str.isdigit, word))]
+    return frozenset(content_words(" ".join(marked)))

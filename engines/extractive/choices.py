@@ -32,9 +32,9 @@ def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
     for evidence in telling(prompt.question, found):
         if len(chosen) == count or evidence.support < WORTH_TELLING * found[0].support:
             break
-        known = any(same_answer(evidence.span.text, other) for other in chosen.values())
+        known = any(same_answer(evidence.answer, other) for other in chosen.values())
         if not known and evidence.passage.number not in chosen:
-            chosen[evidence.passage.number] = evidence.span.text
+            chosen[evidence.passage.number] = evidence.answer
     others = [passage.number for passage in passages if passage.number not in chosen]
     return {"selected": [*chosen, *others][:count]}
 

@@ -33,7 +33,7 @@ def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
     refinements = parse_interpretations(prompt.inputs.get("refinements", ""))
     if not refinements:
         return answer_closed_book(prompt, models)
-    told = [] if len(refinements) == 1 else [opening_of(prompt.question, refinements)]
+    told = [] if len(refinements) == 1 else [opening_of(refinements, [])]
     return {"answer": " ".join([*told, *(statement(one) for one in refinements)])}
 
 

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-from polyqa.embedded_models import Encoder, Reader, Span
+from polyqa.embedded_models import Encoder, Reader, Span, Writer
 from polyqa.metrics.text import content_words, holds, normalize_words, sentence_at
 
-from .answer_kinds import answer_kind, fits_kind
+from .answer_kinds import answer_kind, fits_kind, names_and_figures
+from .answers import whole_answer
 from .prompt import PromptPassage
 
 SPANS = 3
@@ -19,10 +21,14 @@ WORTH_TELLING = 0.35
 
 @dataclass(frozen=True)
 class Models:
-    """The sentence encoder and the span reader; both load on first use and remember what they saw."""
+    """The sentence encoder, the span reader, and a writer of questions if there is one.
+
+    They load on first use and remember what they saw.
+    """
 
     encoder: Encoder
     reader: Reader
+    writer: Writer | None = None
 
 
 class Features(NamedTuple):
@@ -31,39 +37,46 @@ class Features(NamedTuple):
     Attributes
     ----------
     score
-        The reader's best span, sum of two logits.
+        The reader's score of the span, sum of two logits.
     null
         The reader's score of there being no answer, sum of two logits.
+    beside
+        Whether a better span of the passage stands in the same sentence: most often a part of the same fact.
     similarity
         Cosine of question and passage.
+    sentence
+        Cosine of question and the span's sentence, with the title before it.
     fit
         Whether the span is of the kind that is asked for.
     words
         Share of the question's content words in the title or the span's sentence.
+    named
+        Share of the question's names and figures in the title or the passage; 1 if it has none.
     title
         Share of the title's content words in the question.
     rank
         Place of the passage in the prompt, from 0; 2 where the order means nothing.
     length
-        Words of the span, up to 12.
+        Words of the answer, up to 12.
     """
 
     score: float
     null: float
+    beside: float
     similarity: float
+    sentence: float
     fit: float
     words: float
+    named: float
     title: float
     rank: float
     length: float
 
 
 # Logistic regression over the answers to ASQA's and homonyms' training questions, as `python -m
-# polyqa.benchmarks.support` makes it (label: token F1 of at least 0.6 with a gold answer).
+# polyqa.benchmarks.support` makes it (label: the answer is one of the gold answers).
 BIAS = -2.84
-WEIGHTS = Features(
-    score=0.25, null=-0.165, similarity=2.062, fit=0.366, words=0.613, title=0.552, rank=-0.289, length=-0.157
-)
+WEIGHTS = Features(*[0.0] * 11)
 _USUAL_RANK = 2.0
 _LONGEST = 12
 
@@ -76,6 +89,8 @@ class Evidence:
     ----------
     passage, span
         Where the answer stands; offsets are into the passage's text.
+    answer
+        The span made a whole answer, see `answers.whole_answer`.
     support
         How sure it is that this is an answer to the question, in (0, 1).
     features
@@ -84,13 +99,9 @@ class Evidence:
 
     passage: PromptPassage
     span: Span
+    answer: str
     support: float
     features: Features
-
-    @property
-    def answer(self) -> str:
-        """The span without marks around it."""
-        return self.span.text.strip(" .,;:")
 
 
 def gather(
@@ -114,25 +125,34 @@ def gather(
         return []
     readings = models.reader.read([(question, passage.text) for passage in passages], keep=keep)
     shown = [f"{passage.title} {passage.text}".strip() for passage in passages]
-    similarities = models.encoder.similarity([question], shown)[0]
+    stated = [
+        [f"{passage.title}: {sentence_at(passage.text, span.start).text}" for span in reading.spans]
+        for passage, reading in zip(passages, readings, strict=True)
+    ]
+    texts = list(dict.fromkeys([*shown, *chain.from_iterable(stated)]))
+    near = dict(zip(texts, models.encoder.similarity([question], texts)[0], strict=True))
     kind = answer_kind(question)
-    asked = set(content_words(question))
+    asked, named = set(content_words(question)), names_and_figures(question)
     found = []
-    for rank, (passage, reading, similarity) in enumerate(zip(passages, readings, similarities, strict=True)):
+    for rank, (passage, reading, told) in enumerate(zip(passages, readings, stated, strict=True)):
+        known = set(content_words(shown[rank]))
         title = set(content_words(passage.title))
-        for span in reading.spans:
-            near = title | set(content_words(sentence_at(passage.text, span.start).text))
+        for span, sentence in zip(reading.spans, told, strict=True):
+            answer = whole_answer(question, passage.text, span)
             features = Features(
                 score=span.score,
                 null=reading.null_score,
-                similarity=float(similarity),
-                fit=float(fits_kind(span.text, kind)),
-                words=len(asked & near) / max(1, len(asked)),
+                beside=float(span is not reading.spans[0] and sentence == told[0]),
+                similarity=float(near[shown[rank]]),
+                sentence=float(near[sentence]),
+                fit=float(fits_kind(answer, kind)),
+                words=len(asked & set(content_words(sentence))) / max(1, len(asked)),
+                named=len(named & known) / len(named) if named else 1.0,
                 title=len(asked & title) / max(1, len(title)),
                 rank=rank if ranked else _USUAL_RANK,
-                length=min(_LONGEST, len(span.text.split())),
+                length=min(_LONGEST, len(answer.split())),
             )
-            found.append(Evidence(passage, span, _support(features), features))
+            found.append(Evidence(passage, span, answer, _support(features), features))
     return sorted(found, key=lambda evidence: -evidence.support)
 
 
@@ -160,13 +180,13 @@ def says_something(answer: str, question: str) -> bool:
 def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
     """Return the evidence whose answers are of the kind that is asked for and say something."""
     kind = answer_kind(question)
-    return [one for one in found if fits_kind(one.span.text, kind) and says_something(one.span.text, question)]
+    return [one for one in found if fits_kind(one.answer, kind) and says_something(one.answer, question)]
 
 
 def distinct(found: Iterable[Evidence]) -> list[Evidence]:
     """Return the first evidence of each answer."""
     kept: list[Evidence] = []
     for one in found:
-        if not any(same_answer(one.span.text, other.span.text) for other in kept):
+        if not any(same_answer(one.answer, other.answer) for other in kept):
             kept.append(one)
     return kept

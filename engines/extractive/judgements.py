@@ -50,5 +50,5 @@ def verify_against_root(prompt: Prompt, models: Models) -> dict[str, object]:
     if not found or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
         return {"fitting": "No"}
     least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support)
-    fitting = any(one.support >= least and same_answer(one.span.text, candidate) for one in found)
+    fitting = any(one.support >= least and same_answer(one.answer, candidate) for one in found)
     return {"fitting": "Yes" if fitting else "No"}

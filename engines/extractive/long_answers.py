@@ -24,15 +24,16 @@ _HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
 _EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
 _REPEATS = 10  # words
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answer``.
 
     For each reading the sentence of its passage that holds the answer and is nearest to the reading
-    is taken; a leading pronoun is replaced by the passage's title. An opening says that the question
-    has several readings, and more sentences of the same passages fill up to the usual length: 75 words,
-    or the mean length of the demos' answers where n of them differ from that by more than chance would
+    is taken; a leading pronoun is replaced by the passage's title. An opening says what the answer
+    depends on where there are several readings, and more sentences of the same passages fill up to the usual length:
+    75 words, or the mean length of the demos' answers where n of them differ from that by more than chance would
     have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five.
     """
     question, passages = prompt.question, [tidy(passage) for passage in prompt.passages()]
@@ -45,7 +46,8 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
             chosen.append((where, text))
     if not readings:
         return {"answer": _nothing_found(question, passages)}
-    opening = [] if len(readings) == 1 else [opening_of(question, readings)]
+    cited = [passage for passage, _ in chosen if passage is not None]
+    opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
     body = [text for _, text in chosen]
     filled = _fill(question, opening, chosen, passages, budget, models)
     return {
@@ -118,9 +120,33 @@ def _end(text: str) -> str:
     return text if re.search(r"[.!?][\"”’')\]]*$", text) else f"{text}."
 
 
-def opening_of(question: str, readings: Sequence[Interpretation]) -> str:
-    """Return the sentence that says how many readings a question has."""
-    return f"“{question.strip().rstrip('?')}” can mean {len(readings)} things."
+def opening_of(readings: Sequence[Interpretation], cited: Sequence[PromptPassage]) -> str:
+    """Return the sentence that says what the answer depends on.
+
+    Namesakes are told by what their titles add to the name, other passages by their titles; where all readings cite
+    one passage, or one is not to be found in any, only how many there are is said.
+
+    Parameters
+    ----------
+    cited
+        The passages that the readings cite.
+    """
+    titles = list(dict.fromkeys(passage.title for passage in cited if passage.title))
+    if len(titles) < 2 or len(titles) < len(readings):
+        count = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else str(len(readings))
+        return f"The question can be read in {count} ways."
+    names, qualifiers = zip(*map(split_title, titles), strict=True)
+    if len(set(names)) == 1 and all(qualifiers):
+        return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
+    return f"The answer depends on what is meant: {_listed(titles)}."
+
+
+def _with_article(qualifier: str) -> str:
+    return f"the {qualifier}" if qualifier.split()[-1].islower() else qualifier
+
+
+def _listed(items: Sequence[str]) -> str:
+    return " or ".join([", ".join(items[:-1]), items[-1]])
 
 
 def _fill(

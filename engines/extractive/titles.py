@@ -11,6 +11,7 @@ _IS_A = re.compile(
     r"\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,4}?([a-z]+)(?= (?:of|on|in|that|which|near|over|with|across)\b|[.,])"
 )
 _PARTS = r"(?:[a-z-]+ ){0,2}[a-z]+"
+_POSSESSIVE = re.compile(r"['’]s?$")
 _WORK = re.compile(r"(construction|work|building|tunnelling)", re.I)
 
 
@@ -93,7 +94,8 @@ def settle(question: str, title: str) -> str | None:
     ``When did Titanic come out?`` with ``Titanic (1953 film)`` becomes ``When did the 1953 film
     Titanic come out?``; where that would not read well the qualifier follows the name in brackets. If
     the title has no qualifier, its whole name takes the place of the words that the question shares
-    with it.
+    with it. Where these are only a part of a name in the question (the *Lake Placid* Olympics), no more than the year
+    that the title begins with is put before it.
 
     Returns
     -------
@@ -113,8 +115,21 @@ def settle(question: str, title: str) -> str | None:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, content_words(name))) - known:
         return None
-    possessive = re.search(r"['’]s?$", body[last])
+    larger = _larger_name(body, first, last)
+    if larger is not None:
+        year = re.match(r"\d{4}\b", name)
+        return " ".join([*body[:larger], year[0], *body[larger:]]) + "?" if year and year[0] not in known else None
+    possessive = _POSSESSIVE.search(body[last])
     return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
+
+
+def _larger_name(body: list[str], first: int, last: int) -> int | None:
+    """Return where the name begins of which a mention is only a part; ``None`` if it is a whole one."""
+    start = first
+    while start > 1 and body[start - 1][:1].isupper() and not _POSSESSIVE.search(body[start - 1]):
+        start -= 1
+    goes_on = last + 1 < len(body) and body[last][:1].isupper() and body[last + 1][:1].isupper()
+    return start if start < first or (goes_on and not _POSSESSIVE.search(body[last])) else None
 
 
 def _bare(word: str) -> str:
@@ -152,7 +167,7 @@ def _qualified(body: list[str], first: int, last: int, qualifier: str) -> list[s
         start = first - 2 if before[-2:-1] in (["the"], ["a"]) else first - 1
         return [*body[:start], f"the {qualifier}", mention, *body[last + 1 :]]
     plain = before[-1:] and before[-1] in STOPWORDS and before[-1] not in ("the", "a", "an")
-    if plain and qualifier.split()[-1][:1].islower() and not re.search(r"['’]s?$", body[last]):
+    if plain and qualifier.split()[-1][:1].islower() and not _POSSESSIVE.search(body[last]):
         noun = qualifier if re.match(r"(?:the|a|an)\b", qualifier, re.I) else f"the {qualifier}"
         return [*body[:first], noun, mention, *body[last + 1 :]]
     return [*body[:first], f"{mention} ({qualifier})", *body[last + 1 :]]

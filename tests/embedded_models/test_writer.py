@@ -1,3 +1,4 @@
+import itertools
 import math
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def test_likelihood_is_what_decoding_step_by_step_says(writer: Writer) -> None:
     with torch.inference_mode():
         read = writer.network.read(*padded([source], len(source.ids)))
         past = None
-        for now, following in zip(tokens, tokens[1:], strict=False):
+        for now, following in itertools.pairwise(tokens):
             words, past = writer.network.decode(torch.tensor([[now]]), read, past)
             total += math.log(float(words.spread(writer.network, read)[0, following]) + 1e-7)
     (found,) = writer.likelihood(TASKS[:1], ["When was the Marrow launched?"])

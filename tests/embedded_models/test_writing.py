@@ -3,8 +3,8 @@ from polyqa.embedded_models.writing import LONGEST_SOURCE, Task, as_text, read_t
 
 TOKENIZER = source_tokenizer()
 TEXT = (
-    "The SS Marrow was a coastal steamer. The ship was launched at St. Piet's yard on 4 May 1911 by Orla O'Venn, and it "
-    "sank in 1923."
+    "The SS Marrow was a coastal steamer. The ship was launched at St. Piet's yard on 4 May 1911 by Orla O'Venn, and "
+    "it sank in 1923."
 )
 
 

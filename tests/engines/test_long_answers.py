@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solaris import PASSAGES, extract, predict
 
-from polyqa.engines.extractive.long_answers import tidy
+from polyqa.engines.extractive.long_answers import opening_of, tidy
 from polyqa.engines.extractive.prompt import PromptPassage
 from polyqa.signatures import Interpretation, WriteLongFormAnswer
 
@@ -95,3 +95,22 @@ def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
     if "==" not in text:
         assert [c for c in kept if c in "Ab"] == [c for c in text if c in "Ab"]
     assert "  " not in kept
+
+
+@pytest.mark.parametrize(
+    ("titles", "count", "opening"),
+    [
+        (("Marrow (1953 film)", "Marrow (ship)"), 2, "Marrow can mean the 1953 film or the ship."),
+        (
+            ("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"),
+            3,
+            "Marrow can mean the 1953 film, NASA or the ship.",
+        ),
+        (("Marrow Cup", "Marrow (ship)"), 2, "The answer depends on what is meant: Marrow Cup or Marrow (ship)."),
+        (("Marrow (ship)",), 2, "The question can be read in two ways."),
+        ((), 7, "The question can be read in 7 ways."),
+    ],
+)
+def test_the_opening_says_what_the_answer_depends_on(titles: tuple[str, ...], count: int, opening: str) -> None:
+    cited = [PromptPassage(number, title, "") for number, title in enumerate(titles, 1)]
+    assert opening_of([Interpretation(question="Which?", answer="that")] * count, cited) == opening

@@ -45,6 +45,11 @@ def test_common_words(question: str, title: str, expected: list[str]) -> None:
         ("When did Batman's wife die?", "Batman Forever", "When did Batman Forever's wife die?"),
         ("Who won the Masters?", "Masters Tournament", "Who won the Masters Tournament?"),
         (
+            "Who won the hockey at the Lake Placid Olympics?",
+            "1932 Winter Olympics",
+            "Who won the hockey at the 1932 Lake Placid Olympics?",
+        ),
+        (
             "How many people live in Springfield?",
             "Springfield, Illinois",
             "How many people live in Springfield, Illinois?",
@@ -64,6 +69,8 @@ def test_settle(question: str, title: str, expected: str) -> None:
         ("When did it come out?", "It (film)"),
         ("When did the film come out?", "(film)"),
         ("", "Titanic"),
+        ("When did the English Civil War end?", "Irish Civil War"),
+        ("Who got the Nobel Peace Prize?", "Nobel Prize in Chemistry"),
         ("When did Titanic come out?", ""),
     ],
 )

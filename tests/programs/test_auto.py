@@ -33,7 +33,9 @@ class Script:
         }
 
     def __call__(self, prompt: Prompt) -> dict[str, object]:
-        return {name: self.replies[name] for name in prompt.output_fields}
+        return {
+            name: reply(prompt) if callable(reply := self.replies[name]) else reply for name in prompt.output_fields
+        }
 
 
 def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) -> tuple[dspy.Prediction, ScriptedEngine]:
@@ -88,11 +90,37 @@ def test_the_located_answer_stands_in_for_memory(parts: Parts) -> None:
     result, engine = ask(parts, Script(answerable="No"))
     assert result.coverage is Coverage.USELESS
     assert result.answers == ["April 1953"]
-    assert engine.asked("interpretations") == []
-    (verified,) = {prompt.inputs["passages"] for prompt in engine.asked("answerable")}
+    assert result.verdicts == [False, False]
+    verified = [one for prompt in engine.asked("answerable") for one in parse_passages(prompt.inputs["passages"])]
     texts = [passage.text for passage in result.universe]
-    assert all(passage.text in texts for passage in (*result.passages, *parse_passages(verified)))
+    assert all(passage.text in texts for passage in (*result.passages, *verified))
     assert [prompt.input_fields for prompt in engine.asked("answer")] == [("passages", "question", "interpretations")]
+
+
+def test_only_readings_that_their_own_passage_answers_are_told(parts: Parts) -> None:
+    shown = [passage.pid for passage in ask(parts, Script(), "never")[0].passages]
+    film, musical = (shown.index(pid) + 1 for pid in ("titanic-film-1953", "titanic-musical"))
+    script = Script(
+        interpretations=[{**MUSICAL, "pid": str(musical)}, {**FILM, "pid": str(film)}],
+        answerable=lambda prompt: "No" if "musical" in prompt.question else "Yes",
+    )
+    result, engine = ask(parts, script, "never")
+    assert [one.answer for one in result.interpretations] == ["April 1953"]
+    assert result.verdicts == [True, False]
+    assert result.coverage is Coverage.PARTIAL_USEFUL
+    titles = {prompt.question: parse_passages(prompt.inputs["passages"]) for prompt in engine.asked("answerable")}
+    assert [[one.title for one in titles[reading["question"]]] for reading in (FILM, MUSICAL)] == [
+        ["Titanic (1953 film)"],
+        ["Titanic (musical)"],
+    ]
+
+
+def test_what_is_near_to_the_question_is_never_pushed_out(parts: Parts) -> None:
+    result, _ = ask(parts, Script(pseudo_interpretations=["Where is Perth?", "Who designed the hotel?"]), "never")
+    retriever, reranker = parts
+    near = Auto(retriever, reranker).retrieve(QUESTION)
+    assert [passage.pid for passage in result.passages[:5]] == [passage.pid for passage in near]
+    assert len(result.passages) == 7
 
 
 def test_without_any_answer_memory_is_asked(parts: Parts) -> None:

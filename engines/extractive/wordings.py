@@ -1,0 +1,118 @@
+"""How a reading is asked: the user's question with what tells its passage from the others."""
+
+import re
+from collections.abc import Sequence
+
+from polyqa.embedded_models import Reader, Task, Writer
+from polyqa.metrics.text import content_words, holds, normalize_words, sentence_at
+
+from .evidence import Evidence, Models, same_answer
+from .titles import settle
+
+_PHRASE = re.compile(
+    r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
+)
+_OPENS = re.compile(
+    r"(?:(?:in|on|at|for|to|from|by|of|with|during) )?(?:who|whom|whose|what|which|when|where|why|how|"
+    r"is|are|was|were|do|does|did|has|have|had|can|could|will|would|name)\b",
+    re.IGNORECASE,
+)
+_LONGEST = 30  # words
+_KEPT = 0.5
+_TWICE = re.compile(r"\b(\w+(?: \w+)*) \1\b", re.IGNORECASE)
+
+
+def phrase(question: str, chosen: Sequence[Evidence], models: Models) -> list[tuple[Evidence, str]]:
+    """Return evidence with the question that it answers; what nothing tells from a likelier reading is left out.
+
+    A lone reading keeps the question as it was asked.
+    """
+    if len(chosen) < 2:
+        return [(one, question) for one in chosen]
+    phrased: list[tuple[Evidence, str]] = []
+    taken: set[str] = set()
+    for evidence, candidates in zip(chosen, wordings(question, chosen, models), strict=True):
+        # As it was asked only the likeliest reading may be told; beside it others have to name their difference.
+        options = [*candidates, *([] if phrased else [question])]
+        new = next((text for text in options if normalize_words(text) not in taken), None)
+        if new is not None:
+            taken |= {normalize_words(question), normalize_words(new)}
+            phrased.append((evidence, new))
+    return phrased if len(phrased) > 1 else [(chosen[0], question)]
+
+
+def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:
+    """Return for each evidence the questions that it answers, the best first; none where nothing settles the question.
+
+    What a title adds to its name says best what is meant; where it adds nothing, the question is written by the
+    writer, if there is one and the reader, asked it, finds the same answer; last come times and places beside the
+    answer.
+    """
+    settled = [settle(question, one.passage.title) for one in chosen]
+    written = written_for(question, chosen, models.writer, models.reader) if models.writer else [None] * len(chosen)
+    made = []
+    for evidence, own, new in zip(chosen, settled, written, strict=True):
+        detailed = [_with_detail(own or question, detail) for detail in _details(evidence, question)]
+        made.append([text for text in (own, new, *detailed) if text])
+    return made
+
+
+def written_for(question: str, chosen: Sequence[Evidence], writer: Writer, reader: Reader) -> list[str | None]:
+    """Return for each evidence the question that the writer makes of the user's, if it is fit to be shown."""
+    tasks = [Task(one.passage.text, one.span.start, one.span.end, one.passage.title, question) for one in chosen]
+    written = [
+        one.question if is_fit(one.question, question, evidence.answer) else ""
+        for one, evidence in zip(writer.write(tasks), chosen, strict=True)
+    ]
+    read = reader.read(
+        [(text, evidence.passage.text if text else "") for text, evidence in zip(written, chosen, strict=True)]
+    )
+    return [
+        text if text and reading.spans and same_answer(reading.spans[0].text, evidence.answer) else None
+        for text, reading, evidence in zip(written, read, chosen, strict=True)
+    ]
+
+
+def is_fit(written: str, question: str, answer: str) -> bool:
+    """Return whether a written question may be shown for a user's: a question, its words kept and some added.
+
+    >>> is_fit("When did the film Titanic come out?", "When did Titanic come out?", "1953")
+    True
+    >>> is_fit("When did the 1953 film Titanic come out?", "When did Titanic come out?", "1953")
+    False
+    """
+    asked, made = set(content_words(question)), set(content_words(written))
+    return (
+        bool(_OPENS.match(written))
+        and len(written.split()) <= _LONGEST
+        and not holds(written, answer)
+        and not _TWICE.search(written)
+        and len(asked & made) >= _KEPT * len(asked)
+        and bool(made - asked)
+    )
+
+
+def readings_of(question: str, evidence: Evidence) -> list[str]:
+    """Return the question as the evidence's passage settles it, in several ways; none if nothing settles it."""
+    settled = settle(question, evidence.passage.title)
+    detailed = [_with_detail(settled or question, detail) for detail in _details(evidence, question)]
+    return [settled, *detailed] if settled else detailed
+
+
+def _details(evidence: Evidence, question: str) -> list[str]:
+    """Return phrases of the answer's sentence that say when, where or by whom, nearest first."""
+    sentence = sentence_at(evidence.passage.text, evidence.span.start)
+    at = evidence.span.start - sentence.start
+    asked = set(content_words(question))
+    found = []
+    for match in _PHRASE.finditer(sentence.text):
+        text = match[0]
+        overlaps = match.start() < at + len(evidence.span.text) and match.end() > at
+        if overlaps or holds(text, evidence.answer) or set(content_words(text)) <= asked:
+            continue
+        found.append((abs(match.start() - at), text))
+    return [text for _, text in sorted(found)]
+
+
+def _with_detail(question: str, detail: str) -> str:
+    return f"{question.rstrip(' ?')} {detail}?"

@@ -1,0 +1,86 @@
+"""How readings are asked. The solaris passages are namesakes; what the writer writes is checked before it is shown."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from polyqa.embedded_models import Encoder, Reader, Span, Task
+from polyqa.embedded_models.writer import Written
+from polyqa.engines.extractive.evidence import Evidence, Features, Models
+from polyqa.engines.extractive.prompt import PromptPassage
+from polyqa.engines.extractive.wordings import is_fit, phrase, written_for
+
+QUESTION = "When did Marrow come out?"
+FILM = PromptPassage(1, "Marrow (1953 film)", "Marrow is a film by Orla Venn. It was first shown on 4 May 1953.")
+SONG = PromptPassage(2, "Songs of Tarnville", "The song Marrow was released as a single on 9 June 1971 by Piet Holm.")
+
+
+class Scripted:
+    """A writer that writes what it is given."""
+
+    name = "scripted"
+
+    def __init__(self, *questions: str) -> None:
+        self.questions = questions
+
+    def write(self, tasks: list[Task]) -> list[Written]:
+        return [Written(question, -0.1) for question, _ in zip(self.questions, tasks, strict=True)]
+
+
+def evidence(passage: PromptPassage, answer: str) -> Evidence:
+    start = passage.text.index(answer)
+    span = Span(answer, start, start + len(answer), 1.0)
+    return Evidence(passage, span, answer, 0.5, Features(*[0.0] * len(Features._fields)))
+
+
+def models(*written: str) -> Models:
+    return dataclasses.replace(Models(Encoder(), Reader()), writer=Scripted(*written))  # type: ignore[arg-type]
+
+
+def writing(*written: str) -> tuple[Any, Reader]:
+    return Scripted(*written), Reader()
+
+
+FOUND = [evidence(FILM, "4 May 1953"), evidence(SONG, "9 June 1971")]
+
+
+def test_a_lone_reading_keeps_the_question() -> None:
+    assert phrase(QUESTION, FOUND[:1], models()) == [(FOUND[0], QUESTION)]
+    assert phrase(QUESTION, [], models()) == []
+
+
+def test_a_title_says_what_is_meant_else_the_writer_does() -> None:
+    told = phrase(QUESTION, FOUND, models("When did it?", "When did the song Marrow come out as a single?"))
+    assert [text for _, text in told] == [
+        "When did the 1953 film Marrow come out?",
+        "When did the song Marrow come out as a single?",
+    ]
+
+
+def test_what_nothing_tells_from_another_is_left_out() -> None:
+    twice = [FOUND[0], evidence(dataclasses.replace(FILM, number=3), "4 May 1953")]
+    assert phrase(QUESTION, twice, models("", "")) == [(FOUND[0], QUESTION)]
+
+
+def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
+    wrong = "Who released the song Marrow as a single?"
+    assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], *writing(wrong)) == [None]
+
+
+@pytest.mark.parametrize(
+    ("written", "fit"),
+    [
+        ("When did the song Marrow come out?", True),
+        ("In what year did the song Marrow come out?", True),
+        ("When did Marrow come out?", False),
+        ("When did the song Marrow come out on 9 June 1971?", False),
+        ("The song Marrow did come out when?", False),
+        ("When did the song the song Marrow come out?", False),
+        ("When did the ferry leave?", False),
+        ("When did the song Marrow come out" + " again" * 30 + "?", False),
+        ("", False),
+    ],
+)
+def test_what_is_fit_to_be_shown(written: str, fit: bool) -> None:
+    assert is_fit(written, QUESTION, "9 June 1971") is fit
