@@ -75,8 +75,20 @@ class Features(NamedTuple):
 
 # Logistic regression over the answers to ASQA's and homonyms' training questions, as `python -m
 # polyqa.benchmarks.support` makes it (label: the answer is one of the gold answers).
-BIAS = -2.84
-WEIGHTS = Features(*[0.0] * 11)
+BIAS = -5.78
+WEIGHTS = Features(
+    score=0.287,
+    null=-0.087,
+    beside=-0.276,
+    similarity=2.27,
+    sentence=2.045,
+    fit=0.797,
+    words=0.166,
+    named=0.735,
+    title=0.349,
+    rank=-0.191,
+    length=-0.338,
+)
 _USUAL_RANK = 2.0
 _LONGEST = 12
 

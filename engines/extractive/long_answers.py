@@ -14,7 +14,7 @@ from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .titles import stands_for_title
 
-_USUAL_LENGTH = 75  # words; ASQA's long answers have 65 on average
+_USUAL_LENGTH = 85  # words
 _SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words, as in ASQA
 _PRONOUN = re.compile(
     r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
@@ -33,7 +33,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     For each reading the sentence of its passage that holds the answer and is nearest to the reading
     is taken; a leading pronoun is replaced by the passage's title. An opening says what the answer
     depends on where there are several readings, and more sentences of the same passages fill up to the usual length:
-    75 words, or the mean length of the demos' answers where n of them differ from that by more than chance would
+    85 words, or the mean length of the demos' answers where n of them differ from that by more than chance would
     have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five.
     """
     question, passages = prompt.question, [tidy(passage) for passage in prompt.passages()]
@@ -49,7 +49,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     cited = [passage for passage, _ in chosen if passage is not None]
     opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
     body = [text for _, text in chosen]
-    filled = _fill(question, opening, chosen, passages, budget, models)
+    filled = _fill(question, opening, chosen, budget, models)
     return {
         "answer": " ".join([*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))])
     }
@@ -153,35 +153,42 @@ def _fill(
     question: str,
     opening: Sequence[str],
     chosen: Sequence[tuple[PromptPassage | None, str]],
-    passages: Sequence[PromptPassage],
     budget: float,
     models: Models,
 ) -> list[str]:
-    """Return the evidence with sentences of the same passages around it, up to the budget."""
+    """Return the evidence with more sentences, up to the budget.
+
+    These are of the cited passages, the nearest to the question first.
+    """
     length = sum(len(text.split()) for text in (*opening, *(text for _, text in chosen)))
     used = {normalize_words(text) for _, text in chosen}
     extras: dict[int, list[str]] = {}
     cited = {passage.number: passage for passage, _ in chosen if passage is not None}
-    options = [
-        (number, text)
-        for number, passage in cited.items()
-        for sentence in sentences(passage.text)
-        if not any(normalize_words(text := _self_contained(sentence, passage, named=False)) in told for told in used)
-    ]
-    if options:
-        near = models.encoder.similarity([question], [text for _, text in options])[0]
-        for index in sorted(range(len(options)), key=lambda i: -float(near[i])):
-            number, text = options[index]
-            fits = length + len(text.split()) <= budget
-            if fits or len(opening) + len(chosen) + sum(map(len, extras.values())) < 3:
-                extras.setdefault(number, []).append(text)
-                length += len(text.split())
+    for number, text in _nearest(question, list(cited.values()), models):
+        normal = normalize_words(text)
+        fits = length + len(text.split()) <= budget
+        wanted = fits or len(opening) + len(chosen) + sum(map(len, extras.values())) < 3
+        if wanted and not any(normal in told or told in normal for told in used):
+            extras.setdefault(number, []).append(text)
+            used.add(normal)
+            length += len(text.split())
     result: list[str] = []
     for passage, text in chosen:
         result.append(text)
         if passage is not None:
             result.extend(extras.pop(passage.number, []))
     return result
+
+
+def _nearest(question: str, passages: Sequence[PromptPassage], models: Models) -> list[tuple[int, str]]:
+    """Return all sentences of passages, the nearest to the question first, with their passages' numbers."""
+    options = [
+        (passage.number, _self_contained(sentence, passage, named=False))
+        for passage in passages
+        for sentence in sentences(passage.text)
+    ]
+    near = models.encoder.similarity([question], [text for _, text in options])[0]
+    return [options[place] for place in sorted(range(len(options)), key=lambda place: -float(near[place]))]
 
 
 def _pad(filled: list[str], body: list[str], readings: Sequence[Interpretation]) -> list[str]:

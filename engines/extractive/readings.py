@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from polyqa.signatures.lenient import is_null, parse_interpretations
 
 from .demos import best_cut, scored_demos
-from .evidence import WORTH_TELLING, Evidence, Models, distinct, gather, telling
+from .evidence import Evidence, Models, distinct, gather, telling
 from .prompt import Prompt, parse_passages
 from .wordings import phrase, readings_of
 
@@ -16,8 +16,10 @@ _LONGEST_ANSWER = 10  # words
 _ANSWERS = 0.2
 # Below this support nothing is told.
 _LEAST_SUPPORT = 0.05
-# Beside the best answer one is shown from this support on, and from this one on if its passage gave an answer before.
-_LEAST_BESIDE = 0.15
+# Beside the best answer one is shown from this share of its support and this support on, and from this one on if its
+# passage gave an answer before.
+_SHARE = 0.5
+_LEAST_BESIDE = 0.2
 _LEAST_AGAIN = 0.3
 # The matter is settled if the best answer has at least this share of the support of all.
 _SETTLED = 0.45
@@ -58,7 +60,7 @@ def supported(question: str, found: Sequence[Evidence]) -> list[Evidence]:
     chosen = told[:1]
     for one in told[1:]:
         again = any(one.passage.number == other.passage.number for other in chosen)
-        if one.support >= max(_LEAST_AGAIN if again else _LEAST_BESIDE, WORTH_TELLING * told[0].support):
+        if one.support >= max(_LEAST_AGAIN if again else _LEAST_BESIDE, _SHARE * told[0].support):
             chosen.append(one)
     return chosen[:_MOST]
 
