@@ -10,6 +10,8 @@ import polyqa
 
 _WITH_EXAMPLES = {
     "polyqa.embedded_models.batching",
+    "polyqa.engines.extractive.answer_kinds",
+    "polyqa.engines.extractive.wordings",
     "polyqa.training.unanswerable",
     "polyqa.metrics.agreement",
     "polyqa.metrics.alce",

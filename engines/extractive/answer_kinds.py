@@ -15,7 +15,7 @@ _ASKED = re.compile(
     r"|(?P<person>who(?:m|se)?)"
     r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
 )
-_TIME_WORD = re.compile(r"\b(?:century|today|now|present)\b", re.I)
+_TIME_WORD = re.compile(r"\b(?:century|today|now|present|spring|summer|autumn|fall|winter)\b", re.I)
 _NUMBER_WORD = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
     r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|"

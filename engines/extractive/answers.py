@@ -52,6 +52,8 @@ def _balanced(answer: str) -> str:
             answer = before if len(before) > len(after) else after
     if answer.count('"') % 2:
         answer = answer.replace('"', "")
+    if answer.endswith(("'", "’")) and not answer.startswith(("'", "‘")):
+        answer = answer[:-1]
     return answer.strip(_MARKS)
 
 

@@ -20,7 +20,7 @@ _LEAST_SUPPORT = 0.05
 # passage gave an answer before.
 _SHARE = 0.5
 _LEAST_BESIDE = 0.2
-_LEAST_AGAIN = 0.3
+_LEAST_AGAIN = 0.4
 # The matter is settled if the best answer has at least this share of the support of all.
 _SETTLED = 0.45
 

@@ -146,8 +146,8 @@ def _mention(body: list[str], name: str) -> tuple[int, int] | None:
         if inside and start is None:
             start = position
         elif not inside and start is not None:
-            run = stems[start:position]
-            weight = sum(stem not in STOPWORDS for stem in run)
+            # A name before a common word: "What song did she win Eurovision with" is about Eurovision.
+            weight = sum(2 + body[n][:1].isupper() for n in range(start, position) if stems[n] not in STOPWORDS)
             best = max(best, (weight, -start, position - 1))
             start = None
     weight, negative, last = best

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from polyqa.embedded_models import Reader, Task, Writer
 from polyqa.metrics.text import content_words, holds, normalize_words, sentence_at
 
+from .answer_kinds import answer_kind, years
 from .evidence import Evidence, Models, same_answer
 from .titles import settle
 
@@ -100,14 +101,18 @@ def readings_of(question: str, evidence: Evidence) -> list[str]:
 
 
 def _details(evidence: Evidence, question: str) -> list[str]:
-    """Return phrases of the answer's sentence that say when, where or by whom, nearest first."""
+    """Return phrases of the answer's sentence that say when, where or by whom, nearest first.
+
+    Where a time is asked for, none that tells one: "When did it open in 1996?"
+    """
     sentence = sentence_at(evidence.passage.text, evidence.span.start)
     at = evidence.span.start - sentence.start
     asked = set(content_words(question))
     found = []
     for match in _PHRASE.finditer(sentence.text):
         text = match[0]
-        overlaps = match.start() < at + len(evidence.span.text) and match.end() > at
+        tells_time = answer_kind(question) == "time" and bool(years(text))
+        overlaps = tells_time or (match.start() < at + len(evidence.span.text) and match.end() > at)
         if overlaps or holds(text, evidence.answer) or set(content_words(text)) <= asked:
             continue
         found.append((abs(match.start() - at), text))

@@ -42,7 +42,7 @@ def test_too_little_is_refused() -> None:
 def test_spans_of_the_shipped_training_questions(encoder: Encoder) -> None:
     questions = load_questions("homonyms/train", limit=8)
     sample = collect(questions, ColBERTIndex("homonyms"), encoder, Reader(precision="auto"), 100)
-    assert sample.features.shape == (len(sample.right), 8)
+    assert sample.features.shape == (len(sample.right), 11)
     assert set(sample.question) <= set(range(100, 108))
     assert 0.05 < sample.right.mean() < 0.9
-    assert (sample.features[:, 5] <= 1).all()
+    assert (sample.features[:, 5:9] <= 1).all()

@@ -56,6 +56,8 @@ def test_nothing_is_made_up(text: str, question: str) -> None:
         ("Where is he buried?", "a garden in Paris", "a garden in Paris"),
         ("What rocket launched it?", "Delta IV Heavy rocket", "Delta IV Heavy"),
         ("What rocket launched it?", "a rocket", "a rocket"),
+        ("What did she sing?", "Euphoria'", "Euphoria"),
+        ("What did she sing?", "'Euphoria'", "'Euphoria'"),
         ("In which colony was he born?", "the French colony of Saint-Piet", "Saint-Piet"),
         ("In which town was he born?", "the French colony of Saint-Piet", "the French colony of Saint-Piet"),
     ],

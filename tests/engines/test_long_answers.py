@@ -55,8 +55,9 @@ def test_the_long_answer_takes_its_length_from_demos() -> None:
 
 @pytest.mark.parametrize(("demos", "shortened"), [(1, False), (5, False), (16, True)])
 def test_demos_of_nearly_the_usual_length_change_nothing_unless_they_are_many(demos: int, shortened: bool) -> None:
-    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 60)] * demos
-    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. " + "It is a long film. " * 20]
+    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 70)] * demos
+    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. "]
+    passages[0] += " ".join(f"It is long film number {number}." for number in range(20))
     readings = [Interpretation(question="Who directed Solaris?", answer="Andrei Tarkovsky", pid="1")]
     bare, taught = compose(readings, passages), compose(readings, passages, demos=shown)
     assert (len(taught.split()) < len(bare.split())) == shortened

@@ -43,6 +43,11 @@ def test_common_words(question: str, title: str, expected: list[str]) -> None:
         ("Who is the capital of Georgia?", "Georgia (state)", "Who is the capital of the state Georgia?"),
         ("When did Batman come out?", "Batman Returns", "When did Batman Returns come out?"),
         ("When did Batman's wife die?", "Batman Forever", "When did Batman Forever's wife die?"),
+        (
+            "What song did she win Eurovision with?",
+            "Eurovision Song Contest 2012",
+            "What song did she win Eurovision Song Contest 2012 with?",
+        ),
         ("Who won the Masters?", "Masters Tournament", "Who won the Masters Tournament?"),
         (
             "Who won the hockey at the Lake Placid Olympics?",

@@ -18,7 +18,7 @@ from polyqa.question_db.journal import read_journal
 
 @pytest.mark.parametrize(
     ("name", "predictor", "label"),
-    [("crag", "grade", "grade"), ("toc", "verify", "fitting"), ("self-rag", "draft", "relevant")],
+    [("crag", "grade", "grade"), ("self-rag", "draft", "relevant")],
 )
 def test_each_label_of_a_run_gets_its_first_demo(
     name: str,

@@ -21,9 +21,12 @@ def exhausting(verdict: str) -> ScriptedEngine:
         "settled": "No",
         "short_answer": "1997",
         "source": "1",
-        "interpretations": "[]",
+        "interpretations": json.dumps(
+            [{"question": f"When did number {at} of it come out?", "answer": f"{at}"} for at in range(30)]
+        ),
         "refinements": "[]",
         "answer": "An answer.",
+        "fitting": verdict,
         "grade": "Ambiguous",
         "search_query": "Titanic",
         "relaxed_query": "Titanic",
@@ -55,6 +58,7 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
         made.append(len(engine.seen))
     if name == "toc":
         assert most is None  # a language model may find any number of readings, each of which is verified
+        assert max(made) > 10
     else:
         assert max(made) == most
 
