@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from polyqa.embedded_models import Reader, Task, Writer
-from polyqa.metrics.text import content_words, holds, normalize_words, sentence_at
+from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at
 
 from .answer_kinds import answer_kind, years
 from .evidence import Evidence, Models, same_answer
@@ -113,10 +113,21 @@ def _details(evidence: Evidence, question: str) -> list[str]:
         text = match[0]
         tells_time = answer_kind(question) == "time" and bool(years(text))
         overlaps = tells_time or (match.start() < at + len(evidence.span.text) and match.end() > at)
-        if overlaps or holds(text, evidence.answer) or set(content_words(text)) <= asked:
+        if (
+            overlaps
+            or _is_cut(sentence.text[match.end() :])
+            or holds(text, evidence.answer)
+            or set(content_words(text)) <= asked
+        ):
             continue
         found.append((abs(match.start() - at), text))
     return [text for _, text in sorted(found)]
+
+
+def _is_cut(after: str) -> bool:
+    """Return whether a phrase goes on: "in the French" of "in the French colony", "at Béal" of "at Béal na Bláth"."""
+    following = re.match(r"[ -]([a-z]+)", after)
+    return following is not None and following[1] not in STOPWORDS
 
 
 def _with_detail(question: str, detail: str) -> str:

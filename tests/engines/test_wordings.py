@@ -9,7 +9,7 @@ from polyqa.embedded_models import Encoder, Reader, Span, Task
 from polyqa.embedded_models.writer import Written
 from polyqa.engines.extractive.evidence import Evidence, Features, Models
 from polyqa.engines.extractive.prompt import PromptPassage
-from polyqa.engines.extractive.wordings import is_fit, phrase, written_for
+from polyqa.engines.extractive.wordings import is_fit, phrase, readings_of, written_for
 
 QUESTION = "When did Marrow come out?"
 FILM = PromptPassage(1, "Marrow (1953 film)", "Marrow is a film by Orla Venn. It was first shown on 4 May 1953.")
@@ -66,6 +66,24 @@ def test_what_nothing_tells_from_another_is_left_out() -> None:
 def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
     wrong = "Who released the song Marrow as a single?"
     assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], *writing(wrong)) == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "wordings"),
+    [
+        ("The ferry was sold in Tarnville by Orla Venn.", "Orla Venn", ["Who sold the ferry in Tarnville?"]),
+        ("The ferry was sold in the Tarnville colony by Orla Venn.", "Orla Venn", []),
+        ("The ferry was sold at Béal na Bláth by Orla Venn.", "Orla Venn", []),
+        ("The ferry was sold in 1911 by Orla Venn.", "Orla Venn", ["Who sold the ferry in 1911?"]),
+    ],
+)
+def test_a_detail_is_a_whole_phrase(text: str, answer: str, wordings: list[str]) -> None:
+    assert readings_of("Who sold the ferry?", evidence(PromptPassage(1, "", text), answer)) == wordings
+
+
+def test_a_time_tells_no_times_apart() -> None:
+    found = evidence(PromptPassage(1, "", "In Tarnville it left on 4 May 1911, and in 1923 in Marrow."), "4 May 1911")
+    assert readings_of("When did it leave?", found) == ["When did it leave in Marrow?"]
 
 
 @pytest.mark.parametrize(
