@@ -149,7 +149,8 @@ def new_network(vocabulary: Any) -> Any:
     from .writer_network import WriterNetwork
 
     with without_progress_bars():
-        encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32, add_pooling_layer=False)
+        encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32)
+    encoder.pooler = None
     network = WriterNetwork(encoder, vocabulary)
     network.start_from_encoder()
     return network
