@@ -1,5 +1,4 @@
-"""The small neural models that run in this process: sentence encoder, span reader, writer, ColBERT
-checkpoint.
+"""The small neural models that run in this process: encoder, span reader, writer, ColBERT checkpoint.
 
 Importing this package loads no model; a model is read when it is first used.
 """

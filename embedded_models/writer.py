@@ -15,7 +15,7 @@ from .compact import COMPACT_FILE, read_compact, write_compact
 from .loading import without_progress_bars
 from .memory import Memory, SharedModel
 from .minilm import minilm_path
-from .writing import LONGEST_SOURCE, Source, Task, as_text, read_tasks
+from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
 
 VOCABULARY_FILE = "vocabulary.json"
 _LENGTH_STEP = 32
@@ -74,27 +74,15 @@ class Writer(SharedModel):
         """Return how likely each question is for its task: the mean log-probability of its tokens."""
         import torch
 
-        from .writer_network import LONGEST
-
-        start, end = (self.tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
-        asked = [
-            one.ids[: LONGEST - 2] for one in self.tokenizer.encode_batch(list(questions), add_special_tokens=False)
-        ]
-        sources = read_tasks(tasks, self.tokenizer)
+        targets, sources = as_tokens(questions, self.tokenizer), read_tasks(tasks, self.tokenizer)
         found = [0.0] * len(tasks)
         for batch, length in self._batches(sources):
-            longest = max(len(asked[index]) for index in batch) + 2
-            tokens = torch.zeros((len(batch), longest), dtype=torch.long)
-            for row, index in enumerate(batch):
-                own = [start, *asked[index], end]
-                tokens[row, : len(own)] = torch.tensor(own)
+            own = [targets[index] for index in batch]
             with torch.inference_mode():
-                values = self.network.likelihood(
-                    tokens, self.network.read(*padded([sources[i] for i in batch], length))
-                )
+                read = self.network.read(*padded([sources[index] for index in batch], length))
+                values = self.network.likelihood(padded_rows(own, max(map(len, own))), read)
             for row, index in enumerate(batch):
-                size = len(asked[index]) + 1
-                found[index] = float(values[row, :size].mean())
+                found[index] = float(values[row, : len(own[row]) - 1].mean())
         return found
 
     def _write_fresh(self, tasks: Sequence[Task]) -> list[Written]:
@@ -103,7 +91,7 @@ class Writer(SharedModel):
         from .writer_network import beam_search
 
         sources = read_tasks(tasks, self.tokenizer)
-        start, end = (self.tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+        start, end = ends(self.tokenizer)
         found = [Written("", 0.0)] * len(tasks)
         for batch, length in self._batches(sources):
             with torch.inference_mode():
@@ -130,15 +118,18 @@ def source_tokenizer() -> Any:
 
 def padded(sources: Sequence[Source], length: int) -> tuple[Any, Any, Any]:
     """Return ids, types and mask of sources, each of shape (sources, length)."""
+    return (
+        padded_rows([source.ids for source in sources], length),
+        padded_rows([source.types for source in sources], length),
+        padded_rows([(1,) * len(source.ids) for source in sources], length),
+    )
+
+
+def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
+    """Return rows of numbers with zeros behind them, shape (rows, length)."""
     import torch
 
-    ids, types, mask = (torch.zeros((len(sources), length), dtype=torch.long) for _ in range(3))
-    for row, source in enumerate(sources):
-        size = len(source.ids)
-        ids[row, :size] = torch.tensor(source.ids)
-        types[row, :size] = torch.tensor(source.types)
-        mask[row, :size] = 1
-    return ids, types, mask
+    return torch.tensor([[*row, *(0,) * (length - len(row))] for row in rows])
 
 
 def new_network(vocabulary: Any) -> Any:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .writing import LONGEST_WRITTEN
+
 DECODER_LAYERS = (1, 3, 5)
 """Which of the encoder's layers the decoder's start from."""
-LONGEST = 40
-"""Word pieces of a written question, its end included."""
 
 
 class Attention(nn.Module):
@@ -82,7 +82,7 @@ class WriterNetwork(nn.Module):
         size = config.hidden_size
         self.encoder = encoder
         self.register_buffer("vocabulary", vocabulary)
-        self.positions = nn.Embedding(LONGEST, size)
+        self.positions = nn.Embedding(LONGEST_WRITTEN, size)
         self.enter = nn.LayerNorm(size, eps=1e-12)
         self.layers = nn.ModuleList(
             DecoderLayer(size, config.num_attention_heads, config.intermediate_size) for _ in DECODER_LAYERS
@@ -100,7 +100,7 @@ class WriterNetwork(nn.Module):
 
     def start_from_encoder(self) -> None:
         """Give the decoder the weights of the encoder's layers, its cross-attention those of their attention."""
-        self.positions.weight.data.copy_(self.encoder.embeddings.position_embeddings.weight[:LONGEST])
+        self.positions.weight.data.copy_(self.encoder.embeddings.position_embeddings.weight[:LONGEST_WRITTEN])
         self.enter.load_state_dict(self.encoder.embeddings.LayerNorm.state_dict())
         for layer, place in zip(self.layers, DECODER_LAYERS, strict=True):
             source = self.encoder.encoder.layer[place]
@@ -216,7 +216,7 @@ def beam_search(
     scores[:, 0] = 0.0
     done: list[tuple[list[int], float] | None] = [None] * count
     past: list[tuple[Tensor, Tensor]] | None = None
-    for length in range(1, LONGEST):
+    for length in range(1, LONGEST_WRITTEN):
         words, past = network.decode(tokens[:, -1:], wide, past)
         step = torch.log(words.spread(network, wide) + 1e-9)
         step = _without_repeats(step, tokens)

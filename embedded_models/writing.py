@@ -11,6 +11,8 @@ from typing import Any
 
 LONGEST_SOURCE = 96
 """Tokens of a source: question, title, and the passage around the answer."""
+LONGEST_WRITTEN = 40
+"""Word pieces of a written question, its end included."""
 _LONGEST_QUESTION = 40
 _BEGIN, _END = "[unused1]", "[unused2]"
 _LOWER = frozenset((
@@ -115,6 +117,18 @@ def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any)
     add(context, task.context, end, end + after, 1)
     mark("[SEP]", 1)
     return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued))
+
+
+def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]:
+    """Turn questions into what the network writes, from the classification token to the end."""
+    start, end = ends(tokenizer)
+    encoded = tokenizer.encode_batch(list(questions), add_special_tokens=False)
+    return [(start, *one.ids[: LONGEST_WRITTEN - 2], end) for one in encoded]
+
+
+def ends(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the tokens before and after a written question."""
+    return tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
 
 
 def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:

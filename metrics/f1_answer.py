@@ -56,8 +56,10 @@ def matches(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> lis
     found: list[int | None] = []
     for prediction in predictions:
         wanted = normalize_answer(prediction)
-        found.append(next((place for place, aliases in free.items() if wanted in aliases), None))
-        free.pop(-1 if found[-1] is None else found[-1], None)
+        taken = next((place for place, aliases in free.items() if wanted in aliases), None)
+        found.append(taken)
+        if taken is not None:
+            del free[taken]
     return found
 
 

@@ -30,12 +30,11 @@ class Auto(DIVA):
     told; readings that agree on one answer are one reading, the located answer's reading comes first, and where
     DIVA would fall back on the language model's memory because nothing is verified, the located answer is told.
 
-    Its prediction has DIVA's fields (``verdicts`` has one bool for each reading that was found, and ``coverage``
-    says how many of these hold; both it and ``pseudo_interpretations`` are empty after the short way, where
-    ``coverage`` is that of the one question), ``universe`` (after the long way: all passages that
-    were read), ``ambiguous`` (whether more than one answer was
-    given) and ``answers`` (the distinct short answers, the likeliest first: the short form for SituatedQA
-    or NQ).
+    Its prediction has DIVA's fields (``verdicts`` has one bool for each reading that was found, one ``False`` if
+    none was, and ``coverage`` says how many of these hold; ``verdicts`` and ``pseudo_interpretations`` are empty
+    after the short way, where ``coverage`` is that of the one question), ``universe`` (after the long way: all
+    passages that were retrieved), ``ambiguous`` (whether more than one answer was given) and ``answers`` (the
+    distinct short answers, the likeliest first: the short form for SituatedQA or NQ).
 
     Parameters
     ----------

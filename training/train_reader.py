@@ -170,7 +170,8 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
         model.cuda()
     identity = [asdict(setup), [asdict(example) for example in examples], [asdict(context) for context in contexts]]
     train(model, batches, loss, schedule, out, identity=identity, save_every=save_every)
-    settings = asdict(setup) | {"calibration": data.calibration, "limit": data.limit}
+    held_out = data.calibrate.name if data.calibrate else data.calibration
+    settings = asdict(setup) | {"calibration": held_out, "limit": data.limit}
     report = {"schedule": asdict(schedule), "settings": settings}
     report |= write_and_measure(model, tokenizer, out, held, evaluated)
     commands.write_report(report, out)

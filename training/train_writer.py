@@ -16,9 +16,16 @@ from typing import Annotated, Any
 import typer
 
 from polyqa.colbert_index import read_corpus
-from polyqa.embedded_models.writer import Writer, load_writer, new_network, padded, save_writer, source_tokenizer
-from polyqa.embedded_models.writer_network import LONGEST
-from polyqa.embedded_models.writing import Source, read_tasks
+from polyqa.embedded_models.writer import (
+    Writer,
+    load_writer,
+    new_network,
+    padded,
+    padded_rows,
+    save_writer,
+    source_tokenizer,
+)
+from polyqa.embedded_models.writing import Source, as_tokens, ends, read_tasks
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.edit_f1 import question_edit_f1, question_tokens
 from polyqa.metrics.token_f1 import token_f1
@@ -112,10 +119,8 @@ def split_by_group(lessons: Sequence[Lesson], share: float, seed: int) -> tuple[
 
 def shown(lessons: Sequence[Lesson], tokenizer: Any) -> list[Shown]:
     """Turn lessons into tokens."""
-    start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    asked = tokenizer.encode_batch([lesson.question for lesson in lessons], add_special_tokens=False)
-    sources = read_tasks([lesson.task for lesson in lessons], tokenizer)
-    return [Shown(source, (start, *own.ids[: LONGEST - 2], end)) for source, own in zip(sources, asked, strict=True)]
+    targets = as_tokens([lesson.question for lesson in lessons], tokenizer)
+    return list(map(Shown, read_tasks([lesson.task for lesson in lessons], tokenizer), targets))
 
 
 def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: int = 200) -> dict[str, Any]:
@@ -143,7 +148,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
     tokenizer = source_tokenizer()
     known = shown(training, tokenizer)
     if setup.init is None:
-        ids = vocabulary_of([one.target for one in known], setup.words, (tokenizer.token_to_id("[SEP]"),))
+        ids = vocabulary_of([one.target for one in known], setup.words, ends(tokenizer)[1:])
         network = new_network(torch.tensor(ids))
     else:
         network = load_writer(setup.init)
@@ -161,9 +166,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
 
     def loss(batch: list[Shown]) -> Any:
         longest = -(-max(len(one.source.ids) for one in batch) // 32) * 32
-        targets = torch.zeros((len(batch), max(len(one.target) for one in batch)), dtype=torch.long)
-        for row, one in enumerate(batch):
-            targets[row, : len(one.target)] = torch.tensor(one.target)
+        targets = padded_rows([one.target for one in batch], max(len(one.target) for one in batch))
         inputs = [
             tensor.to(network.bias.device) for tensor in (*padded([one.source for one in batch], longest), targets)
         ]

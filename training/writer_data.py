@@ -8,7 +8,7 @@ from polyqa.metrics.gold import Question
 from polyqa.signatures import Passage
 
 from .reader_data import best_place
-from .squad import Example
+from .squad import Example, subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def alone(examples: Iterable[Example]) -> list[Lesson]:
         Lesson(
             Task(example.context, start, start + len(text), example.title.replace("_", " ")),
             example.question,
-            example.title or example.article,
+            subject(example),
         )
         for example in examples
         for start, text in example.answers[:1]
@@ -67,7 +67,7 @@ def readings_of(questions: Iterable[Question], passages: Mapping[str, Passage]) 
                 place = best_place(reading.question, reading.short_answers, text)
                 if place is not None and reading.question != asked.question:
                     task = Task(text, place[0], place[0] + len(place[1]), title, asked.question)
-                    found.append(Lesson(task, reading.question, asked.id))
+                    found.append(Lesson(task, reading.question, asked.question))
     return found
 
 

@@ -49,13 +49,8 @@ def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[
     writer, if there is one and the reader, asked it, finds the same answer; last come times and places beside the
     answer.
     """
-    settled = [settle(question, one.passage.title) for one in chosen]
     written = written_for(question, chosen, models.writer, models.reader) if models.writer else [None] * len(chosen)
-    made = []
-    for evidence, own, new in zip(chosen, settled, written, strict=True):
-        detailed = [_with_detail(own or question, detail) for detail in _details(evidence, question)]
-        made.append([text for text in (own, new, *detailed) if text])
-    return made
+    return [readings_of(question, one, new) for one, new in zip(chosen, written, strict=True)]
 
 
 def written_for(question: str, chosen: Sequence[Evidence], writer: Writer, reader: Reader) -> list[str | None]:
@@ -93,11 +88,11 @@ def is_fit(written: str, question: str, answer: str) -> bool:
     )
 
 
-def readings_of(question: str, evidence: Evidence) -> list[str]:
+def readings_of(question: str, evidence: Evidence, written: str | None = None) -> list[str]:
     """Return the question as the evidence's passage settles it, in several ways; none if nothing settles it."""
     settled = settle(question, evidence.passage.title)
     detailed = [_with_detail(settled or question, detail) for detail in _details(evidence, question)]
-    return [settled, *detailed] if settled else detailed
+    return [text for text in (settled, written, *detailed) if text]
 
 
 def _details(evidence: Evidence, question: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How readings are asked. The solaris passages are namesakes; what the writer writes is checked before it is shown."""
+"""How readings are asked. What the writer writes is checked before it is shown."""
 
 import dataclasses
 from typing import Any
@@ -35,7 +35,7 @@ def evidence(passage: PromptPassage, answer: str) -> Evidence:
 
 
 def models(*written: str) -> Models:
-    return dataclasses.replace(Models(Encoder(), Reader()), writer=Scripted(*written))  # type: ignore[arg-type]
+    return Models(Encoder(), Reader(), Scripted(*written))  # type: ignore[arg-type]
 
 
 def writing(*written: str) -> tuple[Any, Reader]:
