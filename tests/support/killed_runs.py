@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
+from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 from polyqa.embedded_models import Reader
 from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
@@ -25,6 +26,11 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import PREDICTIONS, RunSettings
 from polyqa.loading import load, warm_up
+
+# A progress bar's lock is a semaphore that forks share: a child killed while it draws would hold it for ever, and
+# every later child would wait. No process here draws into another's terminal.
+TqdmDefaultWriteLock.mp_lock = None
+tqdm.monitor_interval = 0  # and no thread of the parent holds the lock of threads at a fork
 
 
 def fork(work: Callable[[], object]) -> int:
