@@ -32,6 +32,7 @@ from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
 from polyqa.metrics.answer_match import Match
 from polyqa.metrics.gold import Question
 from polyqa.optimizers.readme import figure_text
+from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import Passage, PolyqaError
 
 from .results import Part, rounded, without_folders
@@ -115,10 +116,25 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
     return ranking
 
 
+def diversified_by_questions(
+    retriever: Retriever, reranker: Reranker, asked: QuestionRetriever, encoder: Encoder, questions: Sequence[Question]
+) -> Ranking:
+    """Return DIVA's passages for each question, with pseudo-interpretations from generated questions."""
+    from polyqa.programs import DIVA
+
+    program = DIVA(retriever, reranker, asked, encoder=encoder, pseudo="questions")
+    return [
+        program.diversify(one.question, program.similar_questions(one.question) or [one.question]) for one in questions
+    ]
+
+
 def run(
     index: ColBERTIndex, questions: Sequence[Question], match: Match, depth: int = 200
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of every stage, and milliseconds per question."""
+    """Return the scores of every stage, and milliseconds per question.
+
+    Where the index has a database of generated questions in its folder, DIVA's passages by these are a stage, too.
+    """
     encoder = Encoder()
     reranker = BiEncoderReranker(encoder, index)
     fused = FusedRetriever([index, index.bm25])
@@ -142,6 +158,12 @@ def run(
     reading = SpanReaderReranker(reranker, Reader(precision="auto", batch_size=32))
     stage("fused + rerank + reader", lambda: reranked(reading, questions, rankings["fused"]))
     stage("fused + DIVA (5 passages)", lambda: diversified(fused, reranker, encoder, questions))
+    if questions_path(index).is_dir():
+        made = QuestionRetriever(QuestionDatabase(questions_path(index), encoder=encoder, index=index), index)
+        stage(
+            "fused + DIVA by generated questions (5 passages)",
+            lambda: diversified_by_questions(fused, reranker, made, encoder, questions),
+        )
     return rows
 
 

@@ -22,6 +22,11 @@ def reader_path() -> Path:
     return _WEIGHTS / "reader"
 
 
+def writer_path() -> Path:
+    """Return the folder of the shipped writer."""
+    return _WEIGHTS / "writer"
+
+
 def colbert_weights_path() -> Path:
     """Return the file of what late interaction changed in the sentence encoder's weights, with its projection."""
     return _WEIGHTS / "colbert" / COMPACT_FILE

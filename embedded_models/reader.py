@@ -29,6 +29,13 @@ class SpanReader(Protocol):
     def name(self) -> str:
         """What the figures are labelled with: a path, a hub name, or the embedded reader's name."""
 
+    @property
+    def null_threshold(self) -> float:
+        """From which null score − best span score on this reader is best taken to say that there is no answer.
+
+        Published metrics use 0, the official rule's default; `Reading.answer` takes either.
+        """
+
     def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
         """Return the best spans and the null score of every (question, context) pair, in order."""
 
@@ -81,6 +88,11 @@ class Reader(SharedModel):
         with without_progress_bars():
             tokenizer = AutoTokenizer.from_pretrained(path)
         return tokenizer, load_model(AutoModelForQuestionAnswering, path, dtype=dtype).eval()
+
+    @property
+    def null_threshold(self) -> float:
+        """The null threshold of the model's configuration, which training chose on held-out articles; else 0."""
+        return float(getattr(self.parts[1].config, "null_threshold", 0.0))
 
     def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
         """Read every (question, context) pair.

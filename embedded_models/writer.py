@@ -11,12 +11,13 @@ from typing import Any
 from polyqa.signatures import PolyqaError
 
 from .batching import by_padded_length
-from .compact import COMPACT_FILE, read_compact, write_compact
+from .compact import COMPACT_FILE, read_compact, write_compact, writer_path
 from .loading import without_progress_bars
 from .memory import Memory, SharedModel
 from .minilm import minilm_path
 from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
 
+EMBEDDED_WRITER = "polyqa-minilm-writer"
 VOCABULARY_FILE = "vocabulary.json"
 _LENGTH_STEP = 32
 
@@ -35,25 +36,29 @@ class Writer(SharedModel):
     Parameters
     ----------
     name
-        A folder that `polyqa.training.train_writer` wrote (``shipped``).
+        ``polyqa-minilm-writer`` (the default, shipped), or a folder that `polyqa.training.train_writer` wrote
+        (``shipped``).
     beams
         How many beginnings of a question are followed at once.
     batch_size
         Tasks per forward pass.
     memory
-        How many questions to keep.
+        How many questions, and how many likelihoods, to keep.
     """
 
-    def __init__(self, name: str, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000) -> None:
+    def __init__(
+        self, name: str = EMBEDDED_WRITER, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000
+    ) -> None:
         self.name = name
         self.beams = beams
         self.batch_size = batch_size
         self._memory: Memory[Written] = Memory(memory)
+        self._likelihoods: Memory[float] = Memory(memory)
 
     @cached_property
     def network(self) -> Any:
         """The network, see `writer_network.WriterNetwork`."""
-        return load_writer(Path(self.name))
+        return load_writer(writer_path() if self.name == EMBEDDED_WRITER else Path(self.name))
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -71,11 +76,17 @@ class Writer(SharedModel):
         return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
 
     def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
-        """Return how likely each question is for its task: the mean log-probability of its tokens."""
+        """Return how likely each question is for its task: the mean log-probability of its tokens (at most 0)."""
+        pairs = list(zip(tasks, questions, strict=True))
+        keys = [_key(task) + question.encode(errors="surrogatepass") for task, question in pairs]
+        return self._likelihoods.get(keys, pairs, self._weigh_fresh)
+
+    def _weigh_fresh(self, pairs: Sequence[tuple[Task, str]]) -> list[float]:
         import torch
 
-        targets, sources = as_tokens(questions, self.tokenizer), read_tasks(tasks, self.tokenizer)
-        found = [0.0] * len(tasks)
+        sources = read_tasks([task for task, _ in pairs], self.tokenizer)
+        targets = as_tokens([question for _, question in pairs], self.tokenizer)
+        found = [0.0] * len(pairs)
         for batch, length in self._batches(sources):
             own = [targets[index] for index in batch]
             with torch.inference_mode():

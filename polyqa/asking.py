@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.recording import Call, Recorder, recording
+from polyqa.programs.citation import with_marks
 from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
 from .loading import DEFAULT_PROGRAM, load
@@ -58,11 +59,17 @@ class Result:
     seconds: float
     extra: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def cited_answer(self) -> str:
+        """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
+        return with_marks(self.answer, self.interpretations, self.passages)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
         return {
             "question": self.question,
             "answer": self.answer,
+            "cited_answer": self.cited_answer,
             "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
             "passages": [item.model_dump(mode="json") for item in self.passages],
             "coverage": self.coverage,

@@ -69,7 +69,8 @@ def load(
         ``reader`` (the embedded span reader has a say beside the encoder) or a cross-encoder by name or path; else
         the encoder reranks, for a compiled program what its card names.
     questions
-        Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
+        Folder of the database of questions, for ``sixpaq`` and ``pseudo="questions"``; by default ``questions`` in
+        the index's folder.
     strict
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
@@ -156,7 +157,7 @@ def _assemble(
     if needs_index(program):
         opened = open_index(index)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
-        if needs_questions(program):
+        if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
     try:

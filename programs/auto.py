@@ -7,6 +7,7 @@ import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.agreement import agree
+from polyqa.question_db import QuestionRetriever
 from polyqa.signatures import AmbiguityType, Interpretation, LocateAnswer, Passage, render_passages
 from polyqa.signatures.lenient import is_null
 
@@ -38,7 +39,7 @@ class Auto(DIVA):
 
     Parameters
     ----------
-    retriever, reranker, settings
+    retriever, reranker, asked, settings
         See `diva.DIVA`.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
@@ -47,9 +48,15 @@ class Auto(DIVA):
     """
 
     def __init__(
-        self, retriever: Retriever, reranker: Reranker, *, rule: Rule = "spread", **settings: Unpack[DIVASettings]
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        asked: QuestionRetriever | None = None,
+        *,
+        rule: Rule = "spread",
+        **settings: Unpack[DIVASettings],
     ) -> None:
-        super().__init__(retriever, reranker, **settings)
+        super().__init__(retriever, reranker, asked, **settings)
         if rule not in ("both", "typing", "spread", "never"):
             raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
         self.rule: Rule = rule

@@ -1,12 +1,13 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import dspy
 import numpy as np
 
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.question_db import QuestionRetriever
 from polyqa.signatures import (
     AnswerClosedBook,
     Coverage,
@@ -19,7 +20,11 @@ from polyqa.signatures import (
 )
 
 from .base import GroundedProgram, RetrievalSettings
+from .pseudo_interpretations import from_questions
 from .steps import Steps, ask, ask_all, work
+
+Pseudo = Literal["lm", "questions"]
+_SIMILAR = 20  # generated questions
 
 
 class DIVASettings(RetrievalSettings, total=False):
@@ -27,6 +32,7 @@ class DIVASettings(RetrievalSettings, total=False):
 
     max_interpretations: int
     useful_at: float
+    pseudo: Pseudo
 
 
 class DIVA(GroundedProgram):
@@ -47,21 +53,29 @@ class DIVA(GroundedProgram):
     ----------
     retriever, reranker, settings
         See `base.RetrievingProgram`; the reranker is both R of equation 4 and Enc of equation 5.
+    asked
+        A database of generated questions with its index; needed for ``pseudo="questions"``, together with the encoder.
     max_interpretations
         How many pseudo-interpretations are used at most; the paper sets no limit, its examples have
         two to six.
     useful_at
         From which share of answered pseudo-interpretations on the passages are used, in (0, 1]. The
         default 0 is the paper's rule: one is enough.
+    pseudo
+        Where pseudo-interpretations come from: the ``lm`` (the paper), or the generated ``questions`` nearest to the
+        asked one (`pseudo_interpretations.from_questions`), which saves a call. Where no question is near the asked one
+        is the only pseudo-interpretation.
     """
 
     def __init__(
         self,
         retriever: Retriever,
         reranker: Reranker,
+        asked: QuestionRetriever | None = None,
         *,
         max_interpretations: int = 10,
         useful_at: float = 0.0,
+        pseudo: Pseudo = "lm",
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
@@ -69,8 +83,14 @@ class DIVA(GroundedProgram):
             raise ValueError(f"max_interpretations must be at least 1, got {max_interpretations}")
         if not 0.0 <= useful_at <= 1.0:
             raise ValueError(f"useful_at must lie in [0, 1], got {useful_at}")
+        if pseudo not in ("lm", "questions"):
+            raise ValueError(f"pseudo is lm or questions, got {pseudo!r}")
+        if pseudo == "questions" and (asked is None or self.encoder is None):
+            raise ValueError("pseudo='questions' takes a database of generated questions and an encoder")
         self.max_interpretations = max_interpretations
         self.useful_at = useful_at
+        self.pseudo: Pseudo = pseudo
+        self.asked = asked
         self.classify = self.predictor(TypeAmbiguity)
         self.infer = self.predictor(InferPseudoInterpretations)
         self.verify = self.predictor(VerifyInterpretation)
@@ -98,9 +118,18 @@ class DIVA(GroundedProgram):
         return self._prediction(typed, pseudo, passages, verdicts, answer, interpretations)
 
     def infer_from(self, question: str, typed: dspy.Prediction) -> Steps[list[str]]:
-        """Return the pseudo-interpretations; a language model that infers none leaves the question as the only one."""
+        """Return the pseudo-interpretations; where there are none the question is the only one."""
+        if self.pseudo == "questions":
+            return (yield from work(self.similar_questions, question)) or [question]
         inferred = yield from ask(self.infer, question=question, reason=typed.reason)
         return list(inferred.pseudo_interpretations)[: self.max_interpretations] or [question]
+
+    def similar_questions(self, question: str) -> list[str]:
+        """Return the generated questions that stand for readings of a question, nearest first."""
+        assert self.asked is not None
+        assert self.encoder is not None
+        found = self.asked.database.search(question, _SIMILAR, ranking=self.asked.ranking)
+        return from_questions(found, self.encoder, most=self.max_interpretations)
 
     def verify_all(self, pseudo: Sequence[str], passages: Sequence[Passage]) -> Steps[list[bool]]:
         """Return for each pseudo-interpretation whether the passages answer it; no call is made without passages."""

@@ -63,6 +63,11 @@ class Entry:
     needs: frozenset[Need] = frozenset({"index"})
 
 
+def _spared(program: DIVA) -> int:
+    """Return how many calls DIVA spares where pseudo-interpretations come from generated questions."""
+    return 1 if program.pseudo == "questions" else 0
+
+
 _DIVA = "https://arxiv.org/abs/2409.02361"
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType(
@@ -74,7 +79,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "",
             "3, or 5 + I if ambiguous",
             "medium",
-            lambda program: 5 + program.max_interpretations,
+            lambda program: 5 + program.max_interpretations - _spared(program),
         ),
         "closed-book": Entry(
             ClosedBook,
@@ -149,7 +154,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "4 + I",
             "medium",
-            lambda program: 4 + program.max_interpretations,
+            lambda program: 4 + program.max_interpretations - _spared(program),
         ),
         "toc": Entry(
             TreeOfClarifications,
@@ -176,7 +181,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "4 + I × K",
             "high",
-            lambda program: 4 + program.max_interpretations * program.passages,
+            lambda program: 4 + program.max_interpretations * program.passages - _spared(program),
         ),
     }
 )
@@ -216,6 +221,6 @@ def needs_index(name: str) -> bool:
     return "index" in registered(name).needs
 
 
-def needs_questions(name: str) -> bool:
-    """Return whether a program, by name, reads a database of generated questions."""
-    return "questions" in registered(name).needs
+def needs_questions(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    """Return whether a program, by name and settings, reads a database of generated questions."""
+    return "questions" in registered(name).needs or settings.get("pseudo") == "questions"

@@ -62,12 +62,12 @@ def _steps(passage: Passage, reader: SpanReader) -> dict[str, Any]:
 def verified(pairs: Sequence[tuple[str, str]], context: str, reader: SpanReader) -> list[bool]:
     """Return, for each question with its answer, whether the reader gives that answer over the context (section 3.1.4).
 
-    A reader that holds "no answer" to be likelier than its best span (the official null rule) gives none.
+    A reader that holds "no answer" to be likelier than its best span, by its own null threshold, gives none.
     The paper wants answers equal after normalisation; here they must agree (`agree`), as
     a reader may cut a date or a title short.
     """
     readings = reader.read([(question, context) for question, _ in pairs])
-    found = [reading.answer() for reading in readings]
+    found = [reading.answer(reader.null_threshold) for reading in readings]
     return [bool(span) and agree(span, [answer]) for span, (_, answer) in zip(found, pairs, strict=True)]
 
 

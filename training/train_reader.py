@@ -5,6 +5,7 @@ draws new hard negatives (see `negatives`). A run that is killed goes on where i
 given again.
 """
 
+import json
 import random
 import time
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from polyqa.colbert_index import read_corpus
 from polyqa.embedded_models.encoder import EMBEDDED_ENCODER
 from polyqa.embedded_models.reader import Reader
 from polyqa.embedded_models.spans import Reading
+from polyqa.evaluation.runs import write_atomically
 from polyqa.signatures import PolyqaError
 
 from . import commands
@@ -210,6 +212,10 @@ def write_and_measure(
             else:
                 scores = score(evaluated, readings, threshold)
             report[key] = asdict(scores) | {"seconds_per_1000_pairs": seconds}
+    for folder in (out / "shipped", out / "model"):
+        configuration = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        configuration["null_threshold"] = report["null_threshold"]
+        write_atomically(folder / "config.json", json.dumps(configuration, indent=2) + "\n")
     return report
 
 

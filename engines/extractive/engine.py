@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
-from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, Writer
+from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
 from polyqa.signatures import (
     AnswerClosedBook,
     AnswerRefined,
@@ -85,16 +85,16 @@ class ExtractiveEngine:
 
     Parameters
     ----------
-    encoder, reader
+    encoder, reader, writer
         The models; the embedded ones if not given.
-    writer
-        Asks readings whose title does not tell them apart in better words than rules do; none by default.
     """
 
     def __init__(
         self, encoder: Encoder | None = None, reader: Reader | None = None, writer: Writer | None = None
     ) -> None:
-        self.models = Models(encoder or Encoder(), reader or Reader(precision="auto", memory=20_000), writer)
+        self.models = Models(
+            encoder or Encoder(), reader or Reader(precision="auto", memory=20_000), writer or Writer()
+        )
 
     def complete(self, request: Request) -> Response:
         """Return the reply to a rendered prompt, with its token usage.
@@ -149,8 +149,7 @@ class ExtractiveEngine:
     def dump_state(self) -> dict[str, str]:
         """Return the names of the models, which is all there is to save."""
         models = self.models
-        names = {"encoder": models.encoder.name, "reader": models.reader.name}
-        return names | ({"writer": models.writer.name} if models.writer else {})
+        return {"encoder": models.encoder.name, "reader": models.reader.name, "writer": models.writer.name}
 
     @classmethod
     def load_state(cls, state: dict[str, str]) -> "ExtractiveEngine":
@@ -158,7 +157,7 @@ class ExtractiveEngine:
         return cls(
             Encoder(state.get("encoder", EMBEDDED_ENCODER)),
             Reader(state.get("reader", EMBEDDED_READER), precision="auto", memory=20_000),
-            Writer(state["writer"]) if "writer" in state else None,
+            Writer(state.get("writer", EMBEDDED_WRITER)),
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":

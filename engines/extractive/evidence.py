@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -21,14 +21,14 @@ WORTH_TELLING = 0.35
 
 @dataclass(frozen=True)
 class Models:
-    """The sentence encoder, the span reader, and a writer of questions if there is one.
+    """The sentence encoder, the span reader and the writer of questions.
 
     They load on first use and remember what they saw.
     """
 
     encoder: Encoder
     reader: Reader
-    writer: Writer | None = None
+    writer: Writer = field(default_factory=Writer)
 
 
 class Features(NamedTuple):

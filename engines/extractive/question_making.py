@@ -1,16 +1,18 @@
 """Questions made from a passage (SIXPAQ): what may be asked for, a clause turned round, and the question revised."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from polyqa.embedded_models import Task, Writer, Written
 from polyqa.metrics.text import Sentence, content_words, holds, sentences, split_title
 
-from .answer_kinds import fits_kind
+from .answer_kinds import fits_kind, names_and_figures
 from .evidence import Models
 from .grammar import BASE_OF_PAST, DATE, PAST_OF_PARTICIPLE, Clause, candidate_spans, clauses
 from .prompt import Prompt, PromptPassage
 from .titles import named, stands_for_title, subject_for_question, topic_nouns
+from .wordings import well_formed
 
 _MOST = 8
 _NO_QUESTION = "None"
@@ -33,14 +35,22 @@ _ROLE_TOLD = re.compile(rf"(?:Its|The|the|its) {_ROLES}\b")
 _DONE_BY = re.compile(r"[A-Z][a-z]+ by ")
 # A name that a noun follows is a part of what is meant: "by the Acme glassworks".
 _NAME_ENDS = re.compile(r"\s*(?:$|[,.;:]|(?:and|as|at|before|for|from|in|near|of|on|to|under|until|who|whose|with)\b)")
+_POINTS = re.compile(
+    r"\b(?:it|its|this|these|those|he|him|his|she|her|they|them|their|here|above|the (?:passage|text|article))\b"
+)
 _PRONOUN = re.compile(r"\b(?:it|this)\b(?= (?:[a-z]+|\?)|\?)")
 
 
 def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answers``: at most eight spans, those to which a question leads first, else in the passage's order."""
+    """Fill ``answers``: at most eight spans.
+
+    Those come first that a rule makes a question for, then those for which the writer is surest of its question.
+    """
     passage = prompt.passages("passage")[0]
     found = candidate_spans(passage)
-    asked = [span for span in found if next(questions_for(passage, span), None)]
+    ruled = [span for span in found if next(questions_for(passage, span), None)]
+    written = written_questions(passage, [span for span in found if span not in ruled], models.writer)
+    asked = [*ruled, *sorted(written, key=lambda span: -written[span].score)]
     return {"answers": [*asked, *(span for span in found if span not in asked)][:_MOST]}
 
 
@@ -48,12 +58,33 @@ def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``question``: of the sentences that hold the answer, the first that a rule can turn round.
 
     The question has the fewest words that lead to the answer: who did it is left out when it is asked
-    when, and the other way round. ``None`` stands for no question.
+    when, and the other way round. Where no rule fits the writer writes it. ``None`` stands for no question.
     """
     passage = prompt.passages("passage")[0]
     answer = prompt.inputs.get("answer", "").strip()
-    made = next(questions_for(passage, answer), _NO_QUESTION) if answer and passage.text else _NO_QUESTION
-    return {"question": made}
+    if not answer or not passage.text:
+        return {"question": _NO_QUESTION}
+    made = next(questions_for(passage, answer), None)
+    if made is None and (written := written_questions(passage, [answer], models.writer)):
+        made = written[answer].question
+    return {"question": made or _NO_QUESTION}
+
+
+def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writer) -> dict[str, Written]:
+    """Return what the writer asks for spans of a passage, where that is well formed and names what it is about."""
+    places = {span: passage.text.find(span) for span in spans}
+    found = {span: Task(passage.text, at, at + len(span), passage.title) for span, at in places.items() if at >= 0}
+    written = dict(zip(found, writer.write(list(found.values())), strict=True))
+    return {span: one for span, one in written.items() if well_formed(one.question, span) and _named(one.question)}
+
+
+def _named(question: str) -> bool:
+    """Return whether a question has a name or a figure, and that before what points to something: "their", "him".
+
+    "It" may stand first where revision puts the title in its place.
+    """
+    points = _POINTS.search(_PRONOUN.sub("", question))
+    return bool(names_and_figures(question[: points.start()] if points else question))
 
 
 def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:

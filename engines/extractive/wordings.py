@@ -46,10 +46,10 @@ def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[
     """Return for each evidence the questions that it answers, the best first; none where nothing settles the question.
 
     What a title adds to its name says best what is meant; where it adds nothing, the question is written by the
-    writer, if there is one and the reader, asked it, finds the same answer; last come times and places beside the
+    writer, if the reader, asked it, finds the same answer; last come times and places beside the
     answer.
     """
-    written = written_for(question, chosen, models.writer, models.reader) if models.writer else [None] * len(chosen)
+    written = written_for(question, chosen, models.writer, models.reader)
     return [readings_of(question, one, new) for one, new in zip(chosen, written, strict=True)]
 
 
@@ -70,7 +70,7 @@ def written_for(question: str, chosen: Sequence[Evidence], writer: Writer, reade
 
 
 def is_fit(written: str, question: str, answer: str) -> bool:
-    """Return whether a written question may be shown for a user's: a question, its words kept and some added.
+    """Return whether a written question may be shown for a user's: well formed, its words kept and some added.
 
     >>> is_fit("When did the film Titanic come out?", "When did Titanic come out?", "1953")
     True
@@ -78,13 +78,20 @@ def is_fit(written: str, question: str, answer: str) -> bool:
     False
     """
     asked, made = set(content_words(question)), set(content_words(written))
+    return well_formed(written, answer) and len(asked & made) >= _KEPT * len(asked) and bool(made - asked)
+
+
+def well_formed(written: str, answer: str) -> bool:
+    """Return whether a text is a question of usual length, without stutter, that does not tell its answer.
+
+    >>> well_formed("Who built the bridge?", "1894"), well_formed("The bridge built by?", "1894")
+    (True, False)
+    """
     return (
         bool(_OPENS.match(written))
         and len(written.split()) <= _LONGEST
         and not holds(written, answer)
         and not _TWICE.search(written)
-        and len(asked & made) >= _KEPT * len(asked)
-        and bool(made - asked)
     )
 
 

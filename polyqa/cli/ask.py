@@ -55,7 +55,7 @@ def _show(result: "Result", with_prompts: bool) -> None:
         console.print(Rule())
     numbers = {passage.pid: number for number, passage in enumerate(result.passages, 1)}
     console.print()
-    console.print(Padding(escape(result.answer), (0, 2)))
+    console.print(Padding(escape(result.cited_answer), (0, 2)))
     if result.interpretations:
         readings = table("", "question", "answer", "source", right=("",), title="Readings")
         for number, reading in enumerate(result.interpretations, 1):

@@ -1,8 +1,10 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.programs.citation import cite
+from polyqa.programs.citation import cite, with_marks
 from polyqa.signatures import Interpretation, Passage
 
 PASSAGES = [
@@ -88,3 +90,34 @@ def test_the_order_of_the_interpretations_is_kept_and_the_given_ones_are_not_cha
 @given(st.text(max_size=20), st.none() | st.text(max_size=12))
 def test_a_citation_is_always_one_of_the_passages_or_none(answer: str, pid: str | None) -> None:
     assert cited(answer, pid) in {None, *(passage.pid for passage in PASSAGES)}
+
+
+READINGS = [
+    Interpretation(question="When did the 1953 film come out?", answer="April 16, 1953", pid="film-1953"),
+    Interpretation(question="When did the 1997 film come out?", answer="1997", pid="film-1997"),
+    Interpretation(question="When was the film about the ship made?", answer="1997", pid="ship"),
+    Interpretation(question="When was it made?", answer="1912", pid=None),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("It came out on April 16, 1953.", "It came out on April 16, 1953 [1]."),
+        ('He said "in 1997." It won.', 'He said "in 1997 [2]." It won.'),
+        ("It opened in 1997 and won 11 Oscars.", "It opened in 1997 and won 11 Oscars [2]."),
+        ("The 1997 film tells of the ship", "The 1997 film tells of the ship [3]"),
+        ("On April 16, 1953 and in 1997 it opened!\n\nWhy?", "On April 16, 1953 and in 1997 it opened [1][2]!\n\nWhy?"),
+        ("It opened in 1997 [9].", "It opened in 1997 [9]."),
+        ("It sank in 1912.", "It sank in 1912."),
+        ("", ""),
+    ],
+)
+def test_sentences_name_their_sources(answer: str, marked: str) -> None:
+    assert with_marks(answer, READINGS, PASSAGES) == marked
+
+
+@given(st.text(alphabet='ab1997. \n"?!', max_size=60))
+def test_marks_change_nothing_else(answer: str) -> None:
+    marked = with_marks(answer, READINGS, PASSAGES)
+    assert re.sub(r" (?:\[\d\])+", "", marked) == answer

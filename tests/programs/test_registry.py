@@ -6,6 +6,7 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.engines.extractive.prompt import Prompt
 from polyqa.programs.registry import REGISTRY, most_calls, registered
 from polyqa.signatures import PolyqaError
@@ -63,9 +64,10 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
         assert max(made) == most
 
 
-def test_settings_count() -> None:
+def test_settings_count(bridges: ColBERTIndex) -> None:
     assert most_calls(polyqa.load("diva", max_interpretations=3)) == 7
     assert most_calls(polyqa.load("dtv", max_interpretations=3, passages=4)) == 16
+    assert most_calls(polyqa.load("diva", index=bridges, max_interpretations=3, pseudo="questions")) == 6
     assert most_calls(dspy.Predict("question -> answer")) is None
 
 

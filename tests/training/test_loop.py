@@ -256,7 +256,9 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
     assert uncalibrated["null_threshold"] == best_threshold(evaluated, readings)
     assert uncalibrated["evaluation"]["overall_f1"] == crossed_score(evaluated, readings).overall_f1
     for folder in ("model", "shipped"):
-        assert Reader(str(out / folder)).read([("What colour is the boat?", "The boat is green.")])[0].spans
+        made = Reader(str(out / folder))
+        assert made.read([("What colour is the boat?", "The boat is green.")])[0].spans
+        assert made.null_threshold == report["null_threshold"]
     assert not list((out / "shipped").glob("model*"))
     weights = torch.nn.Module.state_dict(AutoModelForQuestionAnswering.from_pretrained(out / "model", dtype="auto"))
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
