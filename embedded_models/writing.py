@@ -60,12 +60,15 @@ class Source:
         For every token the text that it stands for; ``""`` for special tokens.
     glued
         Whether a token stands right behind the one before it.
+    opens
+        Whether a token opens a sentence of the passage: its capital says nothing.
     """
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
     surface: tuple[str, ...]
     glued: tuple[bool, ...]
+    opens: tuple[bool, ...]
 
 
 def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
@@ -84,7 +87,7 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
 
 
 def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any) -> Source:
-    ids, types, surface, glued = [tokenizer.token_to_id("[CLS]")], [0], [""], [False]
+    ids, types, surface, glued, opens = [tokenizer.token_to_id("[CLS]")], [0], [""], [False], [False]
 
     def add(encoding: Any, text: str, begin: int, end: int, kind: int) -> None:
         for place in range(begin, end):
@@ -93,12 +96,14 @@ def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any)
             types.append(kind)
             surface.append(text[first:last])
             glued.append(place > begin and encoding.offsets[place - 1][1] == first)
+            opens.append(text is task.context and (not place or text[encoding.offsets[place - 1][0]] in ".!?"))
 
     def mark(token: str, kind: int) -> None:
         ids.append(tokenizer.token_to_id(token))
         types.append(kind)
         surface.append("")
         glued.append(False)
+        opens.append(False)
 
     add(question, task.question, 0, min(len(question.ids), _LONGEST_QUESTION), 0)
     mark("[SEP]", 0)
@@ -116,7 +121,7 @@ def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any)
     mark(_END, 1)
     add(context, task.context, end, end + after, 1)
     mark("[SEP]", 1)
-    return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued))
+    return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued), tuple(opens))
 
 
 def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]:
@@ -176,14 +181,16 @@ def _longest_run(tokens: Sequence[int], at: int, source: Source, places: dict[in
 
 
 def _capitals(source: Source, place: int, length: int) -> int:
-    return sum(text[:1].isupper() for text in source.surface[place : place + length])
+    run = range(place, place + length)
+    return sum(source.surface[own][:1].isupper() and not source.opens[own] for own in run)
 
 
 def _shown(source: Source, first: int, length: int) -> str:
     parts = []
     for place in range(first, first + length):
         own = source.surface[place]
-        if place == first and own.lower() in _LOWER:
+        # A word alone whose capital is a sentence's is most often no name.
+        if place == first and (own.lower() in _LOWER or (length == 1 and source.opens[place])):
             own = own.lower()
         parts.append(own if source.glued[place] or place == first else f" {own}")
     return "".join(parts)

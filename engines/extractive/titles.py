@@ -2,7 +2,7 @@
 
 import re
 
-from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, sentences, split_title
+from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, sentences, split_title, words
 
 from .prompt import PromptPassage
 
@@ -111,16 +111,45 @@ def settle(question: str, title: str) -> str | None:
     if mention is None:
         return None
     first, last = mention
+    if qualifier and _contradicts(qualifier, question):
+        return None
     if qualifier and not set(map(_stem, content_words(qualifier))) <= known:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
-    if not set(map(_stem, content_words(name))) - known:
+    if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
         return None
     larger = _larger_name(body, first, last)
     if larger is not None:
         year = re.match(r"\d{4}\b", name)
         return " ".join([*body[:larger], year[0], *body[larger:]]) + "?" if year and year[0] not in known else None
     possessive = _POSSESSIVE.search(body[last])
+    if first and name.startswith("The ") and body[first - 1].lower() == "the":
+        first -= 1
     return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
+
+
+def _name_words(name: str) -> list[str]:
+    """Return the words that carry a name: "Pope John Paul I" has one more than "Pope John Paul"."""
+    return [word.lower() for word in words(name) if word.lower() not in STOPWORDS or word == "I"]
+
+
+def _contradicts(qualifier: str, question: str) -> bool:
+    """Return whether a question has the qualifier's words with another figure: "4th generation", "season 7"."""
+    own, asked = content_words(qualifier), content_words(question)
+    figures = {word for word in own if any(map(str.isdigit, word))}
+    kinds = set(own) - figures
+    others = {word for word in asked if any(map(str.isdigit, word))} - figures
+    return bool(figures and kinds and others) and kinds <= set(asked) and not figures & set(asked)
+
+
+def names(question: str, title: str) -> bool:
+    """Return whether what a question and a title share is written as a name in the question, with capitals.
+
+    >>> names("When did Titanic come out?", "Titanic (1953 film)"), names("where is the ritz?", "Ritz (Paris)")
+    (True, False)
+    """
+    body = question.rstrip(" ?").split()
+    mention = _mention(body, split_title(title)[0])
+    return mention is not None and any(body[place][:1].isupper() for place in range(mention[0], mention[1] + 1))
 
 
 def _larger_name(body: list[str], first: int, last: int) -> int | None:

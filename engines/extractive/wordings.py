@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 
 from polyqa.embedded_models import Reader, Task, Writer
-from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at
+from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at, split_title
 
 from .answer_kinds import answer_kind, years
 from .evidence import Evidence, Models, same_answer
-from .titles import settle
+from .titles import names, settle
 
 _PHRASE = re.compile(
     r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
@@ -19,8 +19,14 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 30  # words
-_KEPT = 0.5
-_TWICE = re.compile(r"\b(\w+(?: \w+)*) \1\b", re.IGNORECASE)
+_STEM = 4  # letters that an inflected word shares with its other forms
+_TWICE = re.compile(r"\b(\w+(?: \w+)*),? \1\b", re.IGNORECASE)
+_DETAILS = 3
+# Mean log-probabilities of the writer's tokens: below the first a wording is not shown, the second is what a title's
+# qualifier is worth, the third what a wording has to be better by that only joins words of the passage.
+_NATURAL = -1.0
+_QUALIFIED = 0.4
+_BESIDE = 0.3
 
 
 def phrase(question: str, chosen: Sequence[Evidence], models: Models) -> list[tuple[Evidence, str]]:
@@ -45,20 +51,42 @@ def phrase(question: str, chosen: Sequence[Evidence], models: Models) -> list[tu
 def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:
     """Return for each evidence the questions that it answers, the best first; none where nothing settles the question.
 
-    What a title adds to its name says best what is meant; where it adds nothing, the question is written by the
-    writer, if the reader, asked it, finds the same answer; last come times and places beside the
-    answer.
+    What a title adds to a name that the user wrote as one says best what is meant. Where there is none, or a likelier
+    reading has it already, the likeliest in the writer's eyes of all that is natural comes next: the title in the
+    user's words, what the writer itself writes, times and places beside the answer.
     """
+    named = [settle(question, one.passage.title) if names(question, one.passage.title) else None for one in chosen]
+    doubtful = [place for place, text in enumerate(named) if text is None or text in named[:place]]
+    natural = dict(zip(doubtful, _natural(question, [chosen[place] for place in doubtful], models), strict=True))
+    return [
+        list(dict.fromkeys([*([text] if text else []), *natural.get(place, [])])) for place, text in enumerate(named)
+    ]
+
+
+def _natural(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:
+    """Return for each evidence what the writer holds to be natural, the likeliest first."""
     written = written_for(question, chosen, models.writer, models.reader)
-    return [readings_of(question, one, new) for one, new in zip(chosen, written, strict=True)]
+    options: list[tuple[int, str, float]] = []
+    for place, (one, new) in enumerate(zip(chosen, written, strict=True)):
+        settled = settle(question, one.passage.title)
+        bonus = _QUALIFIED if split_title(one.passage.title)[1] else 0.0
+        options += [(place, settled, bonus)] if settled else []
+        options += [(place, new, 0.0)] if new else []
+        options += [(place, _with_detail(question, detail), -_BESIDE) for detail in _details(one, question)[:_DETAILS]]
+    tasks = [_task(question, chosen[place]) for place, _, _ in options]
+    likely = models.writer.likelihood(tasks, [text for _, text, _ in options])
+    found: list[list[tuple[float, str]]] = [[] for _ in chosen]
+    for (place, text, bonus), score in zip(options, likely, strict=True):
+        if score + bonus >= _NATURAL:
+            found[place].append((score + bonus, text))
+    return [[text for _, text in sorted(own, key=lambda pair: -pair[0])] for own in found]
 
 
 def written_for(question: str, chosen: Sequence[Evidence], writer: Writer, reader: Reader) -> list[str | None]:
     """Return for each evidence the question that the writer makes of the user's, if it is fit to be shown."""
-    tasks = [Task(one.passage.text, one.span.start, one.span.end, one.passage.title, question) for one in chosen]
     written = [
         one.question if is_fit(one.question, question, evidence.answer) else ""
-        for one, evidence in zip(writer.write(tasks), chosen, strict=True)
+        for one, evidence in zip(writer.write([_task(question, one) for one in chosen]), chosen, strict=True)
     ]
     read = reader.read(
         [(text, evidence.passage.text if text else "") for text, evidence in zip(written, chosen, strict=True)]
@@ -69,16 +97,26 @@ def written_for(question: str, chosen: Sequence[Evidence], writer: Writer, reade
     ]
 
 
+def _task(question: str, one: Evidence) -> Task:
+    return Task(one.passage.text, one.span.start, one.span.end, one.passage.title, question)
+
+
 def is_fit(written: str, question: str, answer: str) -> bool:
-    """Return whether a written question may be shown for a user's: well formed, its words kept and some added.
+    """Return whether a written question may be shown for a user's: well formed, all its words kept and some added.
+
+    A word may be inflected; one that gives way to another may be the predicate: "born" is no reading of "buried".
 
     >>> is_fit("When did the film Titanic come out?", "When did Titanic come out?", "1953")
     True
     >>> is_fit("When did the 1953 film Titanic come out?", "When did Titanic come out?", "1953")
     False
     """
-    asked, made = set(content_words(question)), set(content_words(written))
-    return well_formed(written, answer) and len(asked & made) >= _KEPT * len(asked) and bool(made - asked)
+    asked, made = _beginnings(question), _beginnings(written)
+    return well_formed(written, answer) and asked < made
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word[:_STEM] for word in content_words(text)}
 
 
 def well_formed(written: str, answer: str) -> bool:
@@ -95,11 +133,11 @@ def well_formed(written: str, answer: str) -> bool:
     )
 
 
-def readings_of(question: str, evidence: Evidence, written: str | None = None) -> list[str]:
-    """Return the question as the evidence's passage settles it, in several ways; none if nothing settles it."""
+def readings_of(question: str, evidence: Evidence) -> list[str]:
+    """Return the question as rules settle it by the evidence's passage, in several ways; none if nothing does."""
     settled = settle(question, evidence.passage.title)
     detailed = [_with_detail(settled or question, detail) for detail in _details(evidence, question)]
-    return [text for text in (settled, written, *detailed) if text]
+    return [text for text in (settled, *detailed) if text]
 
 
 def _details(evidence: Evidence, question: str) -> list[str]:

@@ -9,7 +9,7 @@ from polyqa.embedded_models import Encoder, Reader, Span, Task
 from polyqa.embedded_models.writer import Written
 from polyqa.engines.extractive.evidence import Evidence, Features, Models
 from polyqa.engines.extractive.prompt import PromptPassage
-from polyqa.engines.extractive.wordings import is_fit, phrase, readings_of, written_for
+from polyqa.engines.extractive.wordings import is_fit, phrase, readings_of, wordings, written_for
 
 QUESTION = "When did Marrow come out?"
 FILM = PromptPassage(1, "Marrow (1953 film)", "Marrow is a film by Orla Venn. It was first shown on 4 May 1953.")
@@ -17,7 +17,7 @@ SONG = PromptPassage(2, "Songs of Tarnville", "The song Marrow was released as a
 
 
 class Scripted:
-    """A writer that writes what it is given."""
+    """A writer that writes what it is given, and finds all natural but what has "Tarnville" in it."""
 
     name = "scripted"
 
@@ -26,6 +26,9 @@ class Scripted:
 
     def write(self, tasks: list[Task]) -> list[Written]:
         return [Written(question, -0.1) for question, _ in zip(self.questions, tasks, strict=True)]
+
+    def likelihood(self, tasks: list[Task], questions: list[str]) -> list[float]:
+        return [-3.0 if "Tarnville" in question else -0.1 for question, _ in zip(questions, tasks, strict=True)]
 
 
 def evidence(passage: PromptPassage, answer: str) -> Evidence:
@@ -51,7 +54,7 @@ def test_a_lone_reading_keeps_the_question() -> None:
 
 
 def test_a_title_says_what_is_meant_else_the_writer_does() -> None:
-    told = phrase(QUESTION, FOUND, models("When did it?", "When did the song Marrow come out as a single?"))
+    told = phrase(QUESTION, FOUND, models("When did the song Marrow come out as a single?"))
     assert [text for _, text in told] == [
         "When did the 1953 film Marrow come out?",
         "When did the song Marrow come out as a single?",
@@ -60,7 +63,26 @@ def test_a_title_says_what_is_meant_else_the_writer_does() -> None:
 
 def test_what_nothing_tells_from_another_is_left_out() -> None:
     twice = [FOUND[0], evidence(dataclasses.replace(FILM, number=3), "4 May 1953")]
-    assert phrase(QUESTION, twice, models("", "")) == [(FOUND[0], QUESTION)]
+    assert phrase(QUESTION, twice, models("")) == [(FOUND[0], QUESTION)]
+
+
+def test_what_the_writer_holds_to_be_unnatural_is_left_out() -> None:
+    text = "The ferry was sold in Tarnville by Orla Venn. It was sold in Marrow by Piet Holm."
+    ferry = PromptPassage(1, "Boats", text)
+    found = [evidence(ferry, "Orla Venn"), evidence(ferry, "Piet Holm")]
+    told = phrase("Who sold the ferry?", found, models("", ""))
+    assert [text for _, text in told] == ["Who sold the ferry?", "Who sold the ferry in Marrow?"]
+
+
+def test_of_natural_wordings_the_likeliest_is_taken() -> None:
+    class Choosy(Scripted):
+        def likelihood(self, tasks: list[Task], questions: list[str]) -> list[float]:
+            return [-0.9 if "song" in question else -0.2 for question in questions]
+
+    song = evidence(dataclasses.replace(SONG, text="It came out in Tarnville on 9 June 1971."), "9 June 1971")
+    made = Models(Encoder(), Reader(), Choosy("When did the song Marrow come out?"))  # type: ignore[arg-type]
+    ((best, *_),) = wordings("When did marrow come out?", [song], made)
+    assert best == "When did marrow come out in Tarnville?"
 
 
 def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
@@ -96,6 +118,8 @@ def test_a_time_tells_no_times_apart() -> None:
         ("The song Marrow did come out when?", False),
         ("When did the song the song Marrow come out?", False),
         ("When did the ferry leave?", False),
+        ("When did the song Marrow appear?", False),
+        ("When did the song Marrow, Marrow come out?", False),
         ("When did the song Marrow come out" + " again" * 30 + "?", False),
         ("", False),
     ],
