@@ -145,6 +145,12 @@ class WriterNetwork(nn.Module):
         written = torch.softmax(left @ self.words(self.vocabulary).T + self.bias, dim=-1)
         return Words(written * (1 - gate), copied * gate), after
 
+    def places(self) -> Tensor:
+        """Return for every word piece its place among those that can be written, -1 if it can only be copied."""
+        place = torch.full((int(self.words.num_embeddings),), -1, device=self.vocabulary.device)
+        place[self.vocabulary] = torch.arange(len(self.vocabulary), device=self.vocabulary.device)
+        return place
+
     def likelihood(self, tokens: Tensor, read: "Read") -> Tensor:
         """Return the logarithm of the probability of each token after the first, shape (batch, length − 1).
 
@@ -155,9 +161,7 @@ class WriterNetwork(nn.Module):
         """
         words, _ = self.decode(tokens[:, :-1], read)
         wanted = tokens[:, 1:]
-        place = torch.full((int(self.words.num_embeddings),), -1, device=tokens.device)
-        place[self.vocabulary] = torch.arange(len(self.vocabulary), device=tokens.device)
-        at = place[wanted]
+        at = self.places()[wanted]
         written = words.written.gather(-1, at.clamp(min=0).unsqueeze(-1)).squeeze(-1) * (at >= 0)
         same = wanted.unsqueeze(-1) == read.ids.unsqueeze(1)
         copied = (words.copied * same).sum(-1)
@@ -188,12 +192,30 @@ class Words:
     def __init__(self, written: Tensor, copied: Tensor) -> None:
         self.written, self.copied = written, copied
 
-    def spread(self, network: WriterNetwork, read: Read) -> Tensor:
-        """Return the probability of every word piece at the last position, shape (batch, word pieces)."""
-        batch = self.written.shape[0]
-        every = self.written.new_zeros(batch, network.words.num_embeddings)
-        every[:, network.vocabulary] = self.written[:, -1]
-        return every.scatter_add_(1, read.ids, self.copied[:, -1])
+
+class Slots:
+    """All that can come next, with its probability: the words that can be written, then the places of the source.
+
+    What can be written counts as written where it is copied, too; a word piece that can only be copied counts at the
+    first place that it stands at. These are a quarter as many as there are word pieces.
+
+    Attributes
+    ----------
+    names
+        The word piece of every slot, shape (batch, written words + length).
+    """
+
+    def __init__(self, network: WriterNetwork, ids: Tensor) -> None:
+        words = network.vocabulary
+        first = (ids.unsqueeze(2) == ids.unsqueeze(1)).int().argmax(dim=2) + len(words)
+        at = network.places()[ids]
+        self._at = torch.where(at >= 0, at, first)
+        self.names = torch.cat([words.expand(len(ids), -1), ids], dim=1)
+
+    def spread(self, words: Words) -> Tensor:
+        """Return the probability of every slot at the last position, shape (batch, slots)."""
+        empty = words.written.new_zeros(self._at.shape)
+        return torch.cat([words.written[:, -1], empty], dim=1).scatter_add_(1, self._at, words.copied[:, -1])
 
 
 def beam_search(
@@ -211,6 +233,7 @@ def beam_search(
     count = read.ids.shape[0]
     device = read.ids.device
     wide = read.repeated(beams)
+    slots = Slots(network, wide.ids)
     tokens = torch.full((count * beams, 1), start, device=device)
     scores = torch.full((count, beams), -torch.inf, device=device)
     scores[:, 0] = 0.0
@@ -218,11 +241,12 @@ def beam_search(
     past: list[tuple[Tensor, Tensor]] | None = None
     for length in range(1, LONGEST_WRITTEN):
         words, past = network.decode(tokens[:, -1:], wide, past)
-        step = torch.log(words.spread(network, wide) + 1e-9)
-        step = _without_repeats(step, tokens)
+        step = torch.log(slots.spread(words) + 1e-9)
+        step = _without_repeats(step, tokens, slots.names)
         total = scores.view(-1, 1) + step
         best, flat = total.view(count, -1).topk(2 * beams, dim=1)
-        came, chosen = flat // step.shape[1], flat % step.shape[1]
+        came = flat // step.shape[1]
+        chosen = slots.names.view(count, -1).gather(1, flat)
         ends = chosen == end
         for row in range(count):
             for place in torch.nonzero(ends[row, :beams]).flatten().tolist():
@@ -242,13 +266,14 @@ def beam_search(
     return [one or cut[row] for row, one in enumerate(done)]
 
 
-def _without_repeats(step: Tensor, tokens: Tensor) -> Tensor:
+def _without_repeats(step: Tensor, tokens: Tensor, names: Tensor) -> Tensor:
     """Bar a word piece that would make a run of three that is there already: small writers fall into loops."""
     if tokens.shape[1] < 4:
         return step
     last = tokens[:, -2:]
     for place in range(1, tokens.shape[1] - 2):
-        again = (tokens[:, place : place + 2] == last).all(dim=1)
-        rows = torch.nonzero(again).flatten()
-        step[rows, tokens[rows, place + 2]] = -1e9
+        rows = torch.nonzero((tokens[:, place : place + 2] == last).all(dim=1)).flatten()
+        if len(rows):
+            barred = names[rows] == tokens[rows, place + 2].unsqueeze(1)
+            step[rows] = step[rows].masked_fill(barred, -1e9)
     return step

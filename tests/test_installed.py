@@ -93,6 +93,8 @@ def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> Non
     wanted = (
         "compiled/rac-homonyms/program.json",
         "embedded_models/weights/reader/weights.int8.safetensors",
+        "embedded_models/weights/writer/vocabulary.json",
+        "embedded_models/weights/writer/weights.int8.safetensors",
         "evaluation/homonyms/corpus.jsonl",
         "evaluation/homonyms/train.json",
         "py.typed",

@@ -17,7 +17,18 @@ from .titles import stands_for_title
 _USUAL_LENGTH = 85  # words
 _SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words, as in ASQA
 _PRONOUN = re.compile(
-    r"^(?:It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
+    r"(?P<it>It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
+)
+_POSSESSIVE = re.compile(r"(?P<it>Its|His|Her|Their)(?= [a-z])")
+_OWNERS = {"its": "it", "his": "he", "her": "she", "their": "they"}
+_BEHIND = re.compile(
+    r"(?:There|In|On|At|By|From|After|Before|During|Until|For|Later|Then|Only)\b"
+    r"[^.;:]{0,60}?[ ,](?P<it>he|she|it|they) "
+)
+_POINTS = re.compile(r"\b(?:it|its|he|him|his|she|her|they|them|their)\b", re.IGNORECASE)
+_WORKS = re.compile(
+    r"films?|novel|book|play|poem|opera|musical|song|album|band|(?:mini)?series|game|painting|ship|spacecraft|planet|star|"
+    r"state|city|town|river|lake|island|mountain|coin|magazine|newspaper|ballet|sculpture"
 )
 _HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
 # What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped.
@@ -73,7 +84,7 @@ def tell(
     reading itself is stated, and there is no passage.
     """
     where, sentence = _evidence(reading, passages, models)
-    return where, _self_contained(sentence, where, named=named) if sentence else statement(reading)
+    return where, _self_contained(sentence, where, named=named, first=True) if sentence else statement(reading)
 
 
 def _evidence(
@@ -94,20 +105,51 @@ def _evidence(
     return None, None
 
 
-def _self_contained(sentence: Sentence, passage: PromptPassage | None, *, named: bool) -> str:
+def _self_contained(
+    sentence: Sentence, passage: PromptPassage | None, *, named: bool = False, first: bool = False
+) -> str:
+    """Return a sentence that says what it is about: the title takes the place of a pronoun, or stands before it.
+
+    ``named`` says whether it must tell its subject from namesakes, ``first`` whether nothing before it names it.
+    """
     text = sentence.text
     title = passage.title if passage else ""
     name, qualifier = split_title(title)
-    pronoun = _PRONOUN.match(text)
-    pronoun = pronoun if pronoun and passage and stands_for_title(pronoun[0], passage) else None
     full = title if named else name
-    if name and pronoun and not holds(text, name):
-        text = full + text[pronoun.end() :]
-    elif named and qualifier and name in text and not set(content_words(qualifier)) <= set(content_words(text)):
-        text = text.replace(name, title, 1)
-    elif name and named and not set(content_words(name)) & set(content_words(text)):
-        text = f"{title}: {text}"
+    if not name or passage is None:
+        return _end(text)
+    if not holds(text, name) and (subject := _with_subject(text, full, passage)):
+        return _end(subject)
+    if named and qualifier and name in text and not set(content_words(qualifier)) <= set(content_words(text)):
+        return _end(text.replace(name, title, 1))
+    dark = named or (first and _POINTS.search(text))
+    if dark and not set(content_words(name)) & set(content_words(text)):
+        return _end(f"{full}: {text}")
     return _end(text)
+
+
+def _with_subject(text: str, name: str, passage: PromptPassage) -> str:
+    """Put a name where a sentence has a pronoun that stands for it: first, or behind what is said of time and place.
+
+    ``He won`` and ``In 1912 he won`` become ``Ann Lee won`` and ``In 1912 Ann Lee won``, ``Its roof fell`` becomes
+    ``Old Hall's roof fell``. Where there is none the text is empty.
+    """
+    shown = _in_prose(name)
+    own = "" if "(" in shown else f"{shown}’" if shown.endswith("s") else f"{shown}’s"
+    for pattern, new in ((_PRONOUN, shown), (_POSSESSIVE, own), (_BEHIND, shown)):
+        found = pattern.match(text)
+        pronoun = _OWNERS.get(found["it"].lower(), found["it"]) if found else ""
+        if found and new and stands_for_title(pronoun, passage):
+            before = text[: found.start("it")]
+            return before + (new if before else new[:1].upper() + new[1:]) + text[found.end("it") :]
+    return ""
+
+
+def _in_prose(title: str) -> str:
+    """Return a title as a sentence names it: "the 1953 film Titanic" for *Titanic (1953 film)*."""
+    name, qualifier = split_title(title)
+    works = qualifier and _WORKS.fullmatch(qualifier.split()[-1]) and "," not in qualifier
+    return f"the {qualifier} {name}" if works else title
 
 
 def statement(reading: Interpretation) -> str:
@@ -142,7 +184,9 @@ def opening_of(readings: Sequence[Interpretation], cited: Sequence[PromptPassage
 
 
 def _with_article(qualifier: str) -> str:
-    return f"the {qualifier}" if qualifier.split()[-1].islower() else qualifier
+    kind, _, more = qualifier.partition(", ")
+    told = f"the {kind}" if kind.split()[-1].islower() else kind
+    return f"{told} ({more})" if more else told
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -183,7 +227,7 @@ def _fill(
 def _nearest(question: str, passages: Sequence[PromptPassage], models: Models) -> list[tuple[int, str]]:
     """Return all sentences of passages, the nearest to the question first, with their passages' numbers."""
     options = [
-        (passage.number, _self_contained(sentence, passage, named=False))
+        (passage.number, _self_contained(sentence, passage))
         for passage in passages
         for sentence in sentences(passage.text)
     ]

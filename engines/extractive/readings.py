@@ -19,8 +19,8 @@ _LEAST_SUPPORT = 0.05
 # Beside the best answer one is shown from this share of its support and this support on, and from this one on if its
 # passage gave an answer before.
 _SHARE = 0.5
-_LEAST_BESIDE = 0.2
-_LEAST_AGAIN = 0.4
+_LEAST_BESIDE = 0.1
+_LEAST_AGAIN = 0.2
 # The matter is settled if the best answer has at least this share of the support of all.
 _SETTLED = 0.45
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from polyqa.embedded_models.writer import Writer, load_writer, new_network, padded, save_writer, source_tokenizer
-from polyqa.embedded_models.writer_network import beam_search
+from polyqa.embedded_models.writer_network import Slots, beam_search
 from polyqa.embedded_models.writing import LONGEST_WRITTEN, Task, ends, read_tasks
 from polyqa.signatures import PolyqaError
 
@@ -37,9 +37,13 @@ def test_probabilities_of_what_comes_next_add_up_to_one(writer: Writer) -> None:
     with torch.inference_mode():
         read = writer.network.read(*padded(sources, max(len(source.ids) for source in sources)))
         words, _ = writer.network.decode(torch.full((len(TASKS), 1), 101), read)
-        every = words.spread(writer.network, read)
+        slots = Slots(writer.network, read.ids)
+        every = slots.spread(words)
     assert every.sum(dim=1).tolist() == pytest.approx([1.0] * len(TASKS), abs=1e-4)
     assert float(every.min()) >= 0
+    for names, chances in zip(slots.names.tolist(), every.tolist(), strict=True):
+        possible = [name for name, chance in zip(names, chances, strict=True) if chance > 0]
+        assert len(possible) == len(set(possible)), "a word piece has one slot"
 
 
 def test_likelihood_is_what_decoding_step_by_step_says(writer: Writer) -> None:
@@ -48,10 +52,11 @@ def test_likelihood_is_what_decoding_step_by_step_says(writer: Writer) -> None:
     total = 0.0
     with torch.inference_mode():
         read = writer.network.read(*padded([source], len(source.ids)))
+        slots = Slots(writer.network, read.ids)
         past = None
         for now, following in itertools.pairwise(tokens):
             words, past = writer.network.decode(torch.tensor([[now]]), read, past)
-            total += math.log(float(words.spread(writer.network, read)[0, following]) + 1e-7)
+            total += math.log(float(slots.spread(words)[slots.names == following].sum()) + 1e-7)
     (found,) = writer.likelihood(TASKS[:1], ["When was the Marrow launched?"])
     assert found == pytest.approx(total / (len(tokens) - 1), abs=1e-3)
 

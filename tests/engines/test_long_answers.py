@@ -39,7 +39,7 @@ def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> No
         Interpretation(question="Which film won most awards?", answer="most awards", pid="2"),
     ]
     answer = compose(readings, passages)
-    assert "Dune (1984 film): Its premiere" in answer
+    assert "The 1984 film Dune’s premiere was at" in answer
     assert "this Dune (2021 film) won" in answer
 
 
