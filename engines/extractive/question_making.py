@@ -16,6 +16,8 @@ from .wordings import well_formed
 
 _MOST = 8
 _NO_QUESTION = "None"
+# Mean log-probability of the writer's tokens: below it most questions are none that a person would ask.
+_SURE = -0.55
 _PLACED_VERBS = "born buried built cast crowned discovered erected filmed held launched made rebuilt"
 _PLACED = frozenset(_PLACED_VERBS.split())
 _PASSED_ON = frozenset({"sold", "given", "awarded", "leased", "transferred", "donated"})
@@ -71,11 +73,15 @@ def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
 
 
 def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writer) -> dict[str, Written]:
-    """Return what the writer asks for spans of a passage, where that is well formed and names what it is about."""
+    """Return what the writer asks for spans of a passage, where it is sure of a well-formed question about a name."""
     places = {span: passage.text.find(span) for span in spans}
     found = {span: Task(passage.text, at, at + len(span), passage.title) for span, at in places.items() if at >= 0}
     written = dict(zip(found, writer.write(list(found.values())), strict=True))
-    return {span: one for span, one in written.items() if well_formed(one.question, span) and _named(one.question)}
+    return {
+        span: one
+        for span, one in written.items()
+        if one.score >= _SURE and well_formed(one.question, span) and _named(one.question)
+    }
 
 
 def _named(question: str) -> bool:

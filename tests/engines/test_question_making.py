@@ -1,11 +1,15 @@
-"""How the embedded engine makes questions: by rule, or not at all."""
+"""How the embedded engine makes questions: by rule, else by the writer, or not at all."""
 
 from collections.abc import Iterator
 
 import dspy
 import pytest
+from scripted_writer import ScriptedWriter
 
-from polyqa.engines.extractive import embedded_lm
+from polyqa.embedded_models import Task, Writer
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.engines.extractive.prompt import PromptPassage
+from polyqa.engines.extractive.question_making import written_questions
 from polyqa.signatures import DetectAnswers, GenerateQuestion, ReviseQuestion
 
 TOWER = (
@@ -17,7 +21,8 @@ TOWER = (
 @pytest.fixture(autouse=True, params=["chat", "json"])
 def configured(request: pytest.FixtureRequest) -> Iterator[None]:
     adapter = dspy.ChatAdapter() if request.param == "chat" else dspy.JSONAdapter()
-    with dspy.context(lm=embedded_lm(), adapter=adapter):
+    rules_only = ExtractiveEngine(writer=ScriptedWriter())  # type: ignore[arg-type]
+    with dspy.context(lm=embedded_lm(rules_only), adapter=adapter):
         yield
 
 
@@ -125,3 +130,40 @@ def test_revision_names_the_subject_then_adds_the_qualifier_then_rests() -> None
 def test_revision_never_tells_the_answer() -> None:
     passage = "Cape Light (1803) | It was lit in 1803."
     assert revise("When was Cape Light lit?", "1803", passage) == "When was Cape Light lit?"
+
+
+def test_where_no_rule_fits_the_writer_writes() -> None:
+    engine = ExtractiveEngine(writer=ScriptedWriter(lambda task: "Whose bakery burned in Tarnville?"))  # type: ignore[arg-type]
+    text = "Flames from the bakery of Piet Holm ate half of Tarnville."
+    with dspy.context(lm=embedded_lm(engine)):
+        assert ask("Great Fire", text, "Piet Holm") == "Whose bakery burned in Tarnville?"
+        assert "Piet Holm" in dspy.Predict(DetectAnswers)(passage=f"Great Fire | {text}").answers
+    assert ask("Great Fire", text, "Piet Holm") == "None"
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("When was Old Pier opened?", True),
+        ("When was it opened?", False),
+        ("When was Old Pier lit by its owner?", True),
+        ("When did they leave Old Pier?", False),
+        ("When was the pier opened?", False),
+        ("Old Pier was opened when?", False),
+        ("When was Old Pier opened in 1902?", False),
+    ],
+)
+def test_written_questions_are_well_formed_and_stand_alone(question: str, kept: bool) -> None:
+    passage = PromptPassage(1, "Old Pier", "It was opened in 1902.")
+    found = written_questions(passage, ["1902", "1903"], ScriptedWriter(lambda task: question))  # type: ignore[arg-type]
+    assert list(found) == (["1902"] if kept else [])
+
+
+def test_the_embedded_writer_asks_for_what_it_is_given() -> None:
+    text = "The bridge was designed by the architect Horace Jones and was opened on 30 June 1894."
+    task = Task(text, text.index("Horace"), text.index("Jones") + 5, "Tower Bridge")
+    (made,) = Writer().write([task])
+    assert made.question.startswith("Who")
+    (likely,) = Writer().likelihood([task], ["Who designed the Tower Bridge?"])
+    (unlikely,) = Writer().likelihood([task], ["When was the Tower Bridge opened?"])
+    assert likely > unlikely

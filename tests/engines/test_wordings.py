@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any
 
 import pytest
+from scripted_writer import ScriptedWriter
 
-from polyqa.embedded_models import Encoder, Reader, Span, Task
-from polyqa.embedded_models.writer import Written
+from polyqa.embedded_models import Encoder, Reader, Span
 from polyqa.engines.extractive.evidence import Evidence, Features, Models
 from polyqa.engines.extractive.prompt import PromptPassage
 from polyqa.engines.extractive.wordings import is_fit, phrase, readings_of, wordings, written_for
@@ -16,33 +16,20 @@ FILM = PromptPassage(1, "Marrow (1953 film)", "Marrow is a film by Orla Venn. It
 SONG = PromptPassage(2, "Songs of Tarnville", "The song Marrow was released as a single on 9 June 1971 by Piet Holm.")
 
 
-class Scripted:
-    """A writer that writes what it is given, and finds all natural but what has "Tarnville" in it."""
-
-    name = "scripted"
-
-    def __init__(self, *questions: str) -> None:
-        self.questions = questions
-
-    def write(self, tasks: list[Task]) -> list[Written]:
-        return [Written(question, -0.1) for question, _ in zip(self.questions, tasks, strict=True)]
-
-    def likelihood(self, tasks: list[Task], questions: list[str]) -> list[float]:
-        return [-3.0 if "Tarnville" in question else -0.1 for question, _ in zip(questions, tasks, strict=True)]
-
-
 def evidence(passage: PromptPassage, answer: str) -> Evidence:
     start = passage.text.index(answer)
     span = Span(answer, start, start + len(answer), 1.0)
     return Evidence(passage, span, answer, 0.5, Features(*[0.0] * len(Features._fields)))
 
 
+def writer(*written: str) -> Any:
+    """A writer that writes what it is given, and finds all natural but what has "Tarnville" in it."""
+    questions = iter(written)
+    return ScriptedWriter(lambda task: next(questions), lambda task, text: -3.0 if "Tarnville" in text else -0.1)
+
+
 def models(*written: str) -> Models:
-    return Models(Encoder(), Reader(), Scripted(*written))  # type: ignore[arg-type]
-
-
-def writing(*written: str) -> tuple[Any, Reader]:
-    return Scripted(*written), Reader()
+    return Models(Encoder(), Reader(), writer(*written))
 
 
 FOUND = [evidence(FILM, "4 May 1953"), evidence(SONG, "9 June 1971")]
@@ -75,19 +62,18 @@ def test_what_the_writer_holds_to_be_unnatural_is_left_out() -> None:
 
 
 def test_of_natural_wordings_the_likeliest_is_taken() -> None:
-    class Choosy(Scripted):
-        def likelihood(self, tasks: list[Task], questions: list[str]) -> list[float]:
-            return [-0.9 if "song" in question else -0.2 for question in questions]
-
+    choosy: Any = ScriptedWriter(
+        lambda task: "When did the song Marrow come out?", lambda task, text: -0.9 if "song" in text else -0.2
+    )
     song = evidence(dataclasses.replace(SONG, text="It came out in Tarnville on 9 June 1971."), "9 June 1971")
-    made = Models(Encoder(), Reader(), Choosy("When did the song Marrow come out?"))  # type: ignore[arg-type]
+    made = Models(Encoder(), Reader(), choosy)
     ((best, *_),) = wordings("When did marrow come out?", [song], made)
     assert best == "When did marrow come out in Tarnville?"
 
 
 def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
     wrong = "Who released the song Marrow as a single?"
-    assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], *writing(wrong)) == [None]
+    assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], writer(wrong), Reader()) == [None]
 
 
 @pytest.mark.parametrize(
