@@ -8,6 +8,9 @@ from polyqa.question_db import FoundQuestion
 
 from .consolidation import consolidate
 
+_NEAR = 0.75
+"""A generated question is taken if it is at least this share as near as the nearest."""
+
 
 def from_questions(found: Sequence[FoundQuestion], encoder: Encoder, *, most: int) -> list[str]:
     """Return generated questions as the pseudo-interpretations of a question, nearest first.
@@ -28,6 +31,8 @@ def from_questions(found: Sequence[FoundQuestion], encoder: Encoder, *, most: in
     kept: list[FoundQuestion] = []
     told: list[str] = []
     for one in found:
+        if one.score < _NEAR * found[0].score:
+            break
         if not all(agree(answer, told) for answer in one.answers):
             kept.append(one)
             told.extend(one.answers)

@@ -5,16 +5,17 @@ import re
 from collections.abc import Sequence
 from statistics import mean
 
-from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
+from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentence_at, sentences, split_title
 from polyqa.signatures import Interpretation
 from polyqa.signatures.lenient import parse_interpretations
 
 from .demos import CHANCE
-from .evidence import Models
+from .evidence import Models, distinct, gather, telling
 from .prompt import Prompt, PromptPassage
 from .titles import stands_for_title
 
 _USUAL_LENGTH = 85  # words
+_WORTH_A_SENTENCE = 0.05  # support of an answer that is not told as a reading
 _SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words, as in ASQA
 _PRONOUN = re.compile(
     r"(?P<it>It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
@@ -60,7 +61,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     cited = [passage for passage, _ in chosen if passage is not None]
     opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
     body = [text for _, text in chosen]
-    filled = _fill(question, opening, chosen, budget, models)
+    filled = _fill(question, passages, opening, chosen, budget, models)
     return {
         "answer": " ".join([*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))])
     }
@@ -195,6 +196,7 @@ def _listed(items: Sequence[str]) -> str:
 
 def _fill(
     question: str,
+    passages: Sequence[PromptPassage],
     opening: Sequence[str],
     chosen: Sequence[tuple[PromptPassage | None, str]],
     budget: float,
@@ -202,13 +204,16 @@ def _fill(
 ) -> list[str]:
     """Return the evidence with more sentences, up to the budget.
 
-    These are of the cited passages, the nearest to the question first.
+    First come those of any passage that hold another answer, the best supported first: what is not sure enough to be
+    told as a reading may still be what was asked for. Then those of the cited passages, the nearest to the question
+    first.
     """
     length = sum(len(text.split()) for text in (*opening, *(text for _, text in chosen)))
     used = {normalize_words(text) for _, text in chosen}
     extras: dict[int, list[str]] = {}
     cited = {passage.number: passage for passage, _ in chosen if passage is not None}
-    for number, text in _nearest(question, list(cited.values()), models):
+    beside = _beside(question, passages, [text for _, text in chosen], models)
+    for number, text in [*beside, *_nearest(question, list(cited.values()), models)]:
         normal = normalize_words(text)
         fits = length + len(text.split()) <= budget
         wanted = fits or len(opening) + len(chosen) + sum(map(len, extras.values())) < 3
@@ -221,7 +226,22 @@ def _fill(
         result.append(text)
         if passage is not None:
             result.extend(extras.pop(passage.number, []))
-    return result
+    return [*result, *(text for own in extras.values() for text in own)]
+
+
+def _beside(
+    question: str, passages: Sequence[PromptPassage], told: Sequence[str], models: Models
+) -> list[tuple[int, str]]:
+    """Return the sentences with answers that are not told, the best supported first, with their passages' numbers."""
+    found = [
+        one
+        for one in distinct(telling(question, gather(question, passages, models)))
+        if one.support >= _WORTH_A_SENTENCE and not any(holds(text, one.answer) for text in told)
+    ]
+    return [
+        (one.passage.number, _self_contained(sentence_at(one.passage.text, one.span.start), one.passage, named=True))
+        for one in found
+    ]
 
 
 def _nearest(question: str, passages: Sequence[PromptPassage], models: Models) -> list[tuple[int, str]]:

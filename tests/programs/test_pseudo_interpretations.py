@@ -16,7 +16,7 @@ QUESTION = "When was Tower Bridge opened?"
 
 def found(*pairs: tuple[str, str]) -> list[FoundQuestion]:
     return [
-        FoundQuestion(question=question, answers=(answer,), pids=(f"p{place}",), number=place, score=1 - place / 10)
+        FoundQuestion(question=question, answers=(answer,), pids=(f"p{place}",), number=place, score=1 - place / 20)
         for place, (question, answer) in enumerate(pairs)
     ]
 
@@ -39,13 +39,21 @@ def test_of_like_questions_one_is_kept(encoder: Encoder) -> None:
     assert len(from_questions(found(*alike, other), encoder, most=10)) == 2
 
 
+def test_a_question_that_is_far_off_is_no_reading(encoder: Encoder) -> None:
+    near, *others = found(("When was the bridge opened?", "1894"), ("Who is Ada Brown?", "an engineer"))
+    far = [one.model_copy(update={"score": 0.5}) for one in others]
+    assert from_questions([near, *far], encoder, most=10) == [near.question]
+
+
 def test_no_question_gives_none(encoder: Encoder) -> None:
     assert from_questions([], encoder, most=3) == []
 
 
-@pytest.mark.parametrize("name", ["diva", "dtv", "auto"])
-def test_programs_take_them_from_the_database(name: str, bridges: ColBERTIndex, embedded: dspy.LM) -> None:
-    program = polyqa.load(name, index=bridges, pseudo="questions", passages=3, **({"rule": "never"} * (name == "auto")))
+@pytest.mark.parametrize(("name", "more"), [("diva", {}), ("dtv", {}), ("auto", {"rule": "never"})])
+def test_programs_take_them_from_the_database(
+    name: str, more: dict[str, str], bridges: ColBERTIndex, embedded: dspy.LM
+) -> None:
+    program = polyqa.load(name, index=bridges, pseudo="questions", passages=3, **more)
     with dspy.context(trace=[]):
         result = program(question=QUESTION)
         called = [predictor.signature.__name__ for predictor, _, _ in dspy.settings.trace]
@@ -64,10 +72,12 @@ def test_a_question_near_to_none_stands_for_itself(bridges: ColBERTIndex, embedd
     assert program(question=QUESTION).pseudo_interpretations == [QUESTION]
 
 
-def test_without_a_database_they_are_refused(parts: tuple[FusedRetriever, BiEncoderReranker], encoder: Encoder) -> None:
+def test_without_a_database_they_are_refused(
+    parts: tuple[FusedRetriever, BiEncoderReranker], index: ColBERTIndex, encoder: Encoder
+) -> None:
     with pytest.raises(ValueError, match="takes a database of generated questions"):
         DIVA(*parts, encoder=encoder, pseudo="questions")
     with pytest.raises(ValueError, match="pseudo is lm or questions"):
         DIVA(*parts, encoder=encoder, pseudo="corpus")  # type: ignore[arg-type]
     with pytest.raises(PolyqaError, match="polyqa questions build"):
-        polyqa.load("diva", pseudo="questions")
+        polyqa.load("diva", index=index, pseudo="questions")

@@ -27,7 +27,7 @@ def test_every_answer_stands_in_its_passage_and_the_reader_confirms_it(
     texts = {passage.pid: passage.text for passage in corpus}
     assert len(generation.questions) >= len(corpus)
     for one in generation.questions:
-        assert re.match(r"(?:When|Who|Where|What|How) .+\?$", one.question)
+        assert re.match(r"(?:In what|On what|When|Who|Where|What|Which|How) .+\?$", one.question)
         for answer, pid in zip(one.answers, one.pids, strict=True):
             assert answer in texts[pid]
             (reading,) = reader.read([(one.question, texts[pid])])
