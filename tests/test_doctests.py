@@ -11,6 +11,7 @@ import polyqa
 _WITH_EXAMPLES = {
     "polyqa.embedded_models.batching",
     "polyqa.engines.extractive.answer_kinds",
+    "polyqa.engines.extractive.titles",
     "polyqa.engines.extractive.wordings",
     "polyqa.training.unanswerable",
     "polyqa.metrics.agreement",

@@ -181,7 +181,7 @@ def opening_of(readings: Sequence[Interpretation], cited: Sequence[PromptPassage
     names, qualifiers = zip(*map(split_title, titles), strict=True)
     if len(set(names)) == 1 and all(qualifiers):
         return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
-    return f"The answer depends on what is meant: {_listed(titles)}."
+    return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
 
 
 def _with_article(qualifier: str) -> str:

@@ -107,7 +107,7 @@ def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
             3,
             "Marrow can mean the 1953 film, NASA or the ship.",
         ),
-        (("Marrow Cup", "Marrow (ship)"), 2, "The answer depends on what is meant: Marrow Cup or Marrow (ship)."),
+        (("Marrow Cup", "Marrow (ship)"), 2, "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
         (("Marrow (ship)",), 2, "The question can be read in two ways."),
         ((), 7, "The question can be read in 7 ways."),
     ],
