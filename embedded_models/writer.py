@@ -89,8 +89,11 @@ class Writer(SharedModel):
         found = [0.0] * len(pairs)
         for batch, length in self._batches(sources):
             own = [targets[index] for index in batch]
+            # Several questions about one task are usual; it is read once.
+            distinct = list(dict.fromkeys(sources[index] for index in batch))
+            rows = torch.tensor([distinct.index(sources[index]) for index in batch])
             with torch.inference_mode():
-                read = self.network.read(*padded([sources[index] for index in batch], length))
+                read = self.network.read(*padded(distinct, length)).chosen(rows)
                 values = self.network.likelihood(padded_rows(own, max(map(len, own))), read)
             for row, index in enumerate(batch):
                 found[index] = float(values[row, : len(own[row]) - 1].mean())

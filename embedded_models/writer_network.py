@@ -176,14 +176,10 @@ class Read:
     ) -> None:
         self.ids, self.mask, self.states, self.by_layer, self.copy_keys = ids, mask, states, by_layer, copy_keys
 
-    def repeated(self, times: int) -> "Read":
-        """Return every source so many times, one after the other."""
-
-        def again(tensor: Tensor) -> Tensor:
-            return tensor.repeat_interleave(times, dim=0)
-
-        layers = [(again(key), again(value)) for key, value in self.by_layer]
-        return Read(again(self.ids), again(self.mask), again(self.states), layers, again(self.copy_keys))
+    def chosen(self, rows: Tensor) -> "Read":
+        """Return the sources at some rows; a row may be there several times."""
+        layers = [(key[rows], value[rows]) for key, value in self.by_layer]
+        return Read(self.ids[rows], self.mask[rows], self.states[rows], layers, self.copy_keys[rows])
 
 
 class Words:
@@ -232,7 +228,7 @@ def beam_search(
     """
     count = read.ids.shape[0]
     device = read.ids.device
-    wide = read.repeated(beams)
+    wide = read.chosen(torch.arange(count, device=device).repeat_interleave(beams))
     slots = Slots(network, wide.ids)
     tokens = torch.full((count * beams, 1), start, device=device)
     scores = torch.full((count, beams), -torch.inf, device=device)

@@ -190,7 +190,8 @@ def _shown(source: Source, first: int, length: int) -> str:
     for place in range(first, first + length):
         own = source.surface[place]
         # A word alone whose capital is a sentence's is most often no name.
-        if place == first and (own.lower() in _LOWER or (length == 1 and source.opens[place])):
+        whole = place + 1 == len(source.glued) or not source.glued[place + 1]
+        if place == first and whole and (own.lower() in _LOWER or (length == 1 and source.opens[place])):
             own = own.lower()
         parts.append(own if source.glued[place] or place == first else f" {own}")
     return "".join(parts)

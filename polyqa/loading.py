@@ -19,7 +19,7 @@ from polyqa.colbert_index import (
     Reranker,
     SpanReaderReranker,
 )
-from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder, Reader
+from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
@@ -130,12 +130,14 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 
 
 def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
-    """Load what the first question would load: index, encoder, and the embedded engine's reader."""
+    """Load what the first question would load: index, encoder, and the embedded engine's reader and writer."""
     retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
     if retriever is not None and reranker is not None:
         reranker.score(["warm up"], retriever.search("warm up", 1))
     if lm.model == MODEL_NAME:
-        embedded_engine().models.reader.read([("warm up?", "warm up")])
+        models = embedded_engine().models
+        models.reader.read([("warm up?", "warm up")])
+        models.writer.write([Task("warm up", 0, 4)])
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:

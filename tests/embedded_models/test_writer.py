@@ -61,6 +61,14 @@ def test_likelihood_is_what_decoding_step_by_step_says(writer: Writer) -> None:
     assert found == pytest.approx(total / (len(tokens) - 1), abs=1e-3)
 
 
+def test_a_task_that_is_asked_about_twice_is_as_likely_as_alone(folder: Path) -> None:
+    pairs = [(task, f"When was the {name} launched?") for name in ("Marrow", "ferry") for task in TASKS]
+    together = Writer(str(folder)).likelihood(*map(list, zip(*pairs, strict=True)))
+    single = [Writer(str(folder)).likelihood([task], [question])[0] for task, question in pairs]
+    assert together == pytest.approx(single, abs=1e-3)
+    assert len(set(single)) == len(single)
+
+
 def test_a_question_does_not_depend_on_its_batch(folder: Path) -> None:
     together = Writer(str(folder)).write(TASKS)
     single = [Writer(str(folder)).write([task])[0] for task in TASKS]

@@ -65,3 +65,15 @@ def test_what_is_not_in_the_source_is_written_plainly() -> None:
     assert as_text(tokens("when did it founder"), source, TOKENIZER) == "When did it founder?"
     assert as_text(tokens('what is called " unsinkability " ?'), source, TOKENIZER) == 'What is called "unsinkability"?'
     assert as_text([], source, TOKENIZER) == ""
+
+
+def test_a_word_that_only_opens_a_sentence_loses_its_capital_a_name_does_not() -> None:
+    text = "Marrow sank in 1923. Originally Tarnville built her. Orla Venn led the yard, Tarnville paid."
+    (source,) = read_tasks([task("1923", text, title="Marrow")], TOKENIZER)
+    for written, shown in (
+        ("who originally led it ?", "Who originally led it?"),
+        ("who was orla venn ?", "Who was Orla Venn?"),
+        ("what did tarnville do ?", "What did Tarnville do?"),
+        ("when did marrow sink ?", "When did Marrow sink?"),
+    ):
+        assert as_text(tokens(written), source, TOKENIZER) == shown

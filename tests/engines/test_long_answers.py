@@ -115,3 +115,33 @@ def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
 def test_the_opening_says_what_the_answer_depends_on(titles: tuple[str, ...], count: int, opening: str) -> None:
     cited = [PromptPassage(number, title, "") for number, title in enumerate(titles, 1)]
     assert opening_of([Interpretation(question="Which?", answer="that")] * count, cited) == opening
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("It was sold in 1911.", "The ship Marrow was sold in 1911."),
+        ("In May 1911 it was sold.", "In May 1911 the ship Marrow was sold."),
+        ("Its owner in 1911 was Orla Venn.", "The ship Marrow’s owner in 1911 was Orla Venn."),
+        ("Orla Venn sold it in 1911.", "Marrow (ship): Orla Venn sold it in 1911."),
+    ],
+)
+def test_evidence_names_its_subject(sentence: str, told: str) -> None:
+    passages = [f"Marrow (ship) | Marrow is a ship. {sentence} It is blue.", "Marrow (song) | Marrow was sung in 1950."]
+    readings = [
+        Interpretation(question="When was the ship Marrow sold?", answer="1911", pid="1"),
+        Interpretation(question="When was the song Marrow sung?", answer="1950", pid="2"),
+    ]
+    assert told in compose(readings, passages)
+
+
+def test_further_evidence_comes_before_what_fills_up() -> None:
+    guests = (f"When Tarn Bridge was opened, guest {n} came with a {'very ' * 25}long flag." for n in range(4))
+    passages = [
+        f"Tarn Bridge (Marrow) | Tarn Bridge in Marrow was opened in 1911. {' '.join(guests)}",
+        "Tarn Bridge (Venn) | Tarn Bridge in Venn was opened in 1950. It is green.",
+    ]
+    reading = Interpretation(question="When was Tarn Bridge opened?", answer="1911", pid="1")
+    answer = compose([reading], passages, question="When was Tarn Bridge opened?")
+    assert "guest" in answer
+    assert "Tarn Bridge in Venn was opened in 1950." in answer

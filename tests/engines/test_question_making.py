@@ -167,3 +167,10 @@ def test_the_embedded_writer_asks_for_what_it_is_given() -> None:
     (likely,) = Writer().likelihood([task], ["Who designed the Tower Bridge?"])
     (unlikely,) = Writer().likelihood([task], ["When was the Tower Bridge opened?"])
     assert likely > unlikely
+
+
+def test_a_question_that_the_writer_is_not_sure_of_is_none() -> None:
+    passage = PromptPassage(1, "Old Pier", "It was opened in 1902.")
+    for score, kept in ((-0.5, ["1902"]), (-0.6, [])):
+        writer = ScriptedWriter(lambda task: "When was Old Pier opened?", score=score)
+        assert list(written_questions(passage, ["1902"], writer)) == kept  # type: ignore[arg-type]

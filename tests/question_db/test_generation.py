@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import dspy
@@ -11,7 +12,7 @@ from harness import fields, scripted
 from openai_server import serve
 from pydantic import ValidationError
 
-from polyqa.embedded_models import Reader
+from polyqa.embedded_models import Reader, Reading, Span
 from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
 from polyqa.question_db import GeneratedQuestion, Generation, generate_questions
@@ -189,3 +190,14 @@ def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passag
 def test_a_question_needs_as_many_passages_as_answers() -> None:
     with pytest.raises(ValidationError, match="2 answers from 1 passages"):
         GeneratedQuestion(question="Who?", answers=("a", "b"), pids=("p",))
+
+
+@pytest.mark.parametrize(("threshold", "kept"), [(0.0, False), (0.85, True)])
+def test_a_question_is_verified_by_the_readers_own_null_threshold(threshold: float, kept: bool) -> None:
+    class Unsure:
+        name, null_threshold = "unsure", threshold
+
+        def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+            return [Reading((Span("1941", 0, 4, 2.0),), null_score=2.5) for _ in pairs]
+
+    assert verified([("When was it built?", "1941")], DAM.text, Unsure()) == [kept]

@@ -14,6 +14,8 @@ class ScriptedWriter:
         From a task to its question; ``""`` for none, the default.
     likelihood
         From a task and a question to its mean log-probability; −0.1 by default.
+    score
+        How sure it is of what it writes.
     """
 
     name = "scripted"
@@ -22,11 +24,12 @@ class ScriptedWriter:
         self,
         write: Callable[[Task], str] = lambda task: "",
         likelihood: Callable[[Task, str], float] = lambda task, question: -0.1,
+        score: float = -0.1,
     ) -> None:
-        self._write, self._likelihood = write, likelihood
+        self._write, self._likelihood, self._score = write, likelihood, score
 
     def write(self, tasks: Sequence[Task]) -> list[Written]:
-        return [Written(self._write(task), -0.1) for task in tasks]
+        return [Written(self._write(task), self._score) for task in tasks]
 
     def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
         return list(map(self._likelihood, tasks, questions))

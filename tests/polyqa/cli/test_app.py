@@ -20,12 +20,14 @@ def test_ask_prints_answer_readings_citations_and_costs(printed: Printed) -> Non
     out = printed("ask", "When did Titanic come out?")
     for part in ("23 April 1997", "[2]", "Readings", "Passages", "coverage", "calls", "tokens"):
         assert part in out
+    assert "[2]" in out[: out.index("Readings")], "a sentence of the answer names its source"
 
 
 def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
     result = json.loads(printed("ask", "When did Titanic come out?", "--program", "rac", "--json", "-k", "3"))
     assert len(result["passages"]) == 3
     assert result["calls"] == 2
+    assert result["cited_answer"] != result["answer"] == re.sub(r" (?:\[\d\])+", "", result["cited_answer"])
     assert {r["pid"] for r in result["interpretations"]} <= {p["pid"] for p in result["passages"]}
 
 
