@@ -1,10 +1,10 @@
 """One `dspy.Signature` per language-model call, a file per system, and the types that they share."""
 
-from .auto import LocateAnswer
-from .clarification import ExtractInterpretations, WriteLongFormAnswer
+from .auto import LocateAnswer, VerifyReadings
+from .clarification import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .crag import GradePassage, RewriteQuery
-from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation
+from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .errors import PolyqaError
 from .jpr import SelectPassages
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
@@ -17,6 +17,7 @@ __all__ = [
     "AmbiguityType",
     "AnswerClosedBook",
     "AnswerRefined",
+    "ClarifyQuestion",
     "Coverage",
     "CritiqueSegment",
     "DecideRetrieval",
@@ -44,6 +45,8 @@ __all__ = [
     "TypeAmbiguity",
     "VerifyAgainstRoot",
     "VerifyInterpretation",
+    "VerifyInterpretations",
+    "VerifyReadings",
     "VerifySupport",
     "WriteLongFormAnswer",
     "render_passages",

@@ -1,8 +1,9 @@
-"""The short way of polyqa's router, Auto: one answer, and whether the passages give another."""
+"""The calls of polyqa's router, Auto: one answer and whether there is another, and which readings hold."""
 
 import dspy
 
-from .lenient import YesNo
+from .lenient import Numbers, YesNo
+from .types import Interpretation
 
 
 class LocateAnswer(dspy.Signature):
@@ -19,3 +20,15 @@ class LocateAnswer(dspy.Signature):
     short_answer: str = dspy.OutputField(desc="a few words, or null")
     source: str = dspy.OutputField(desc="number of the passage, or null")
     settled: YesNo = dspy.OutputField(desc="whether the passages give this answer only")
+
+
+class VerifyReadings(dspy.Signature):
+    """Say which of the readings hold, by their numbers, counted from 1.
+
+    A reading holds only if the passage whose number it gives answers its very question, with its year, place
+    and meaning, and with the answer that is given. Judge each on its own.
+    """
+
+    passages: str = dspy.InputField(desc="numbered passages, title | text")
+    interpretations: list[Interpretation] = dspy.InputField(desc="readings, short answers, passage numbers")
+    supported: Numbers = dspy.OutputField(desc="numbers of the readings that hold, or none")

@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import AmbiguityTypes, Questions, YesNo
+from .lenient import AmbiguityTypes, Numbers, Questions, YesNo
 
 
 # Ambiguity detection, I_a (section 3.2, Table 7).
@@ -54,3 +54,16 @@ class VerifyInterpretation(dspy.Signature):
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="one interpretation of an ambiguous question")
     answerable: YesNo = dspy.OutputField(desc="whether the passages hold the answer")
+
+
+# I_v for all pseudo-interpretations of a question in one call: the passages are sent once, the reply is a few numbers.
+class VerifyInterpretations(dspy.Signature):
+    """Say which of the questions the passages answer, by their numbers.
+
+    A question is answered only if a reader who knows nothing else could answer this very question, with
+    its year, place and meaning, from the passages. Judge each on its own.
+    """
+
+    passages: str = dspy.InputField(desc="numbered passages, title | text")
+    candidates: str = dspy.InputField(desc="numbered questions, the interpretations of an ambiguous question")
+    answered: Numbers = dspy.OutputField(desc="numbers of the questions that are answered, or none")

@@ -11,6 +11,7 @@ from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_W
 from polyqa.signatures import (
     AnswerClosedBook,
     AnswerRefined,
+    ClarifyQuestion,
     CritiqueSegment,
     DecideRetrieval,
     DetectAnswers,
@@ -30,15 +31,18 @@ from polyqa.signatures import (
     TypeAmbiguity,
     VerifyAgainstRoot,
     VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
     WriteLongFormAnswer,
 )
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, type_ambiguity
 from .choices import select_passages, select_questions
+from .clarifying import clarify
 from .closed_book import answer_closed_book, answer_refined, refine_question
 from .evidence import Models
-from .judgements import grade_passage, verify, verify_against_root
+from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import compose_answer
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import detect_answers, generate_question, revise_question
@@ -53,6 +57,9 @@ _SKILLS: Mapping[type[dspy.Signature], Skill] = {
     TypeAmbiguity: type_ambiguity,
     InferPseudoInterpretations: infer_pseudo_interpretations,
     VerifyInterpretation: verify,
+    VerifyInterpretations: verify_all,
+    VerifyReadings: verify_readings,
+    ClarifyQuestion: clarify,
     ExtractInterpretations: extract_interpretations,
     WriteLongFormAnswer: compose_answer,
     AnswerClosedBook: answer_closed_book,

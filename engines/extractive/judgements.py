@@ -1,12 +1,14 @@
 """Judgements of passages by the support that the reader finds in them."""
 
+from collections.abc import Mapping
+
 from polyqa.signatures import Grade
-from polyqa.signatures.lenient import parse_grade, parse_yes_no
+from polyqa.signatures.lenient import parse_grade, parse_interpretations, parse_numbers, parse_yes_no
 
 from .answer_kinds import answer_kind, fits_kind
 from .demos import best_cut, clearly_better_cut, scored_demos, support_in
-from .evidence import WORTH_TELLING, Models, gather, same_answer
-from .prompt import Prompt
+from .evidence import WORTH_TELLING, Models, best_support, gather, same_answer
+from .prompt import Prompt, parse_passages
 
 # Low: a reading that is lost here is lost, while extraction drops the weak ones anyway.
 _ANSWERABLE = 0.1
@@ -26,6 +28,31 @@ def verify(prompt: Prompt, models: Models) -> dict[str, object]:
     told = scored_demos(prompt, ("question", "passages"), "answerable", support, parse_yes_no)
     threshold = clearly_better_cut([(score, verdict == "Yes") for score, verdict in told], _ANSWERABLE)
     return {"answerable": "Yes" if support(prompt.inputs) >= threshold else "No"}
+
+
+def verify_all(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answered``: the numbers of the candidates that `verify` would say Yes to, over the same passages."""
+
+    def supports(inputs: Mapping[str, str]) -> list[float]:
+        passages = parse_passages(inputs.get("passages", ""))
+        asked = [one.text for one in parse_passages(inputs.get("candidates", ""))]
+        return [best_support(question, passages, models) for question in asked]
+
+    told = scored_demos(prompt, ("candidates", "passages"), "answered", supports, parse_numbers)
+    labelled = [(one, number in kept) for scores, kept in told for number, one in enumerate(scores, 1)]
+    threshold = clearly_better_cut(labelled, _ANSWERABLE)
+    return {"answered": [number for number, one in enumerate(supports(prompt.inputs), 1) if one >= threshold]}
+
+
+def verify_readings(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``supported``: the numbers of the readings that the passages which they cite answer; all where none is."""
+    passages = prompt.passages()
+    held = []
+    for number, reading in enumerate(parse_interpretations(prompt.inputs.get("interpretations", "")), 1):
+        cited = [passage for passage in passages if str(passage.number) == reading.pid]
+        if best_support(reading.question, cited or passages, models) >= _ANSWERABLE:
+            held.append(number)
+    return {"supported": held}
 
 
 def grade_passage(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -11,6 +11,7 @@ import dspy
 from polyqa.metrics.gold import Question
 from polyqa.signatures import (
     AnswerRefined,
+    ClarifyQuestion,
     DraftSegment,
     ExtractInterpretations,
     GradePassage,
@@ -21,6 +22,8 @@ from polyqa.signatures import (
     SelectQuestions,
     TypeAmbiguity,
     VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
     WriteLongFormAnswer,
 )
 from polyqa.signatures.lookup import find_by_fields
@@ -33,10 +36,13 @@ _MAKERS: Mapping[type[dspy.Signature], Callable[[Question, Shown], list[Demo]]] 
     InferPseudoInterpretations: readings.pseudo_interpretations,
     ExtractInterpretations: readings.extractions,
     WriteLongFormAnswer: readings.long_answers,
+    ClarifyQuestion: readings.clarifications,
     LocateAnswer: readings.located_answers,
     InterpretPassage: readings.interpreted_passages,
     AnswerRefined: readings.refined_answers,
     VerifyInterpretation: judgements.verdicts,
+    VerifyInterpretations: judgements.answered_candidates,
+    VerifyReadings: judgements.readings_that_hold,
     GradePassage: judgements.grades,
     DraftSegment: judgements.drafts,
     SelectPassages: judgements.selected_passages,
@@ -55,8 +61,11 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
       long);
     - `WriteLongFormAnswer`: the reference long answer, beside the passages that the readings cite;
     - `InferPseudoInterpretations`: the gold readings' questions;
-    - `TypeAmbiguity`: where the data set names the type;
-    - `VerifyInterpretation`: each gold reading over two passages, Yes if its answer stands in the retrieved ones;
+    - `ClarifyQuestion`: both of the above in one, where a reference long answer is given;
+    - `TypeAmbiguity`: where the data set names the types, or the question is plain;
+    - `VerifyInterpretation`: each gold reading over two passages, in turn with its answer and without;
+    - `VerifyInterpretations`: all gold readings over passages that answer about half of them;
+    - `VerifyReadings`: gold readings, every other one with another's answer;
     - `InterpretPassage`: for each reading the passage that answers it, and as many of the best passages that answer
       none, with null;
     - `LocateAnswer`: the first gold reading that the passages answer, settled if they answer no other;

@@ -1,5 +1,7 @@
 """Demos of the calls that judge passages, or choose from a list."""
 
+import random
+
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
@@ -11,12 +13,21 @@ from .shown import Demo, Shown, cut, first_empty, held_readings
 
 
 def verdicts(question: Question, shown: Shown) -> list[Demo]:
-    """Return demos of `VerifyInterpretation`: each gold reading, over two passages."""
+    """Return demos of `VerifyInterpretation`: gold readings in turn over passages that answer them, and that do not.
+
+    A model that is shown hardly any No learns to say Yes. Which reading is the first to be shown with its answer
+    is drawn by the question.
+    """
     held = {one[0].question: [one] for one in held_readings(question, shown.passages)}
+    first = random.Random(question.question).randrange(2)
     demos: list[Demo] = []
-    for reading in question.readings:
+    for place, reading in enumerate(question.readings, first):
         own = held.get(reading.question, [])
-        passages, _ = cut(shown.passages, own, spare=2 - len(own))
+        silent = [one for one in shown.passages if not exact_presence(reading.short_answers, one.render())]
+        if own and not (place % 2 and silent):
+            passages, _ = cut(shown.passages, own, spare=2 - len(own), mixed_by=reading.question)
+        else:
+            own, passages = [], silent[:2]
         demos.append(
             {
                 "passages": render_passages(passages),
@@ -25,6 +36,54 @@ def verdicts(question: Question, shown: Shown) -> list[Demo]:
             }
         )
     return demos
+
+
+def answered_candidates(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `VerifyInterpretations`: all gold readings, over passages that answer about half of them."""
+    drawn = random.Random(question.question)
+    held = held_readings(question, shown.passages)
+    count = (len(held) + drawn.randrange(2)) // 2
+    numbers = sorted({number for _, number, _ in drawn.sample(held, count)})
+    empty = first_empty(question, shown.passages)
+    passages = [shown.passages[number - 1] for number in numbers] + ([empty] if empty else [])
+    if not passages:
+        return []
+    drawn.shuffle(passages)
+    texts = [passage.render() for passage in passages]
+    answered = [
+        number
+        for number, reading in enumerate(question.readings, 1)
+        if any(exact_presence(reading.short_answers, text) for text in texts)
+    ]
+    return [
+        {
+            "passages": render_passages(passages),
+            "candidates": [reading.question for reading in question.readings],
+            "answered": answered,
+        }
+    ]
+
+
+def readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `VerifyReadings`: gold readings, every other one with the answer of the one before it.
+
+    Which they are is drawn by the question. A reading whose answers agree with that answer stays as it is.
+    """
+    held = held_readings(question, shown.passages)
+    if not held:
+        return []
+    passages, held = cut(shown.passages, held, spare=1, mixed_by=question.question)
+    first = random.Random(question.question).randrange(2)
+    told: list[Demo] = []
+    supported: list[int] = []
+    for place, (reading, number, alias) in enumerate(held):
+        _, other_number, other = held[place - 1]
+        if place % 2 != first and len(held) > 1 and not agree(other, reading.short_answers):
+            told.append({"question": reading.question, "answer": other, "pid": str(other_number)})
+        else:
+            told.append({"question": reading.question, "answer": alias, "pid": str(number)})
+            supported.append(place + 1)
+    return [{"passages": render_passages(passages), "interpretations": told, "supported": supported}]
 
 
 def grades(question: Question, shown: Shown) -> list[Demo]:

@@ -5,39 +5,33 @@ from polyqa.metrics.gold import Question
 from polyqa.signatures import AmbiguityType, render_passages
 from polyqa.signatures.lenient import parse_ambiguity_types
 
+from .reasons import reason_of
 from .shown import Demo, Held, Shown, cut, held_readings
-
-_REASONS = {
-    AmbiguityType.NONE: "The question has one plain meaning.",
-    AmbiguityType.SUBJECT: "It is unclear who or what is meant.",
-    AmbiguityType.OBJECT: "It is unclear which thing is asked for.",
-    AmbiguityType.PREDICATE: "What happens can mean several things.",
-    AmbiguityType.TIME: "The answer depends on the time that is meant.",
-    AmbiguityType.LOCATION: "The answer depends on the place that is meant.",
-}
 
 
 def ambiguity_types(question: Question, shown: Shown) -> list[Demo]:
-    """Return the demo of `TypeAmbiguity`, where the data set names the type."""
-    if question.ambiguity is None:
+    """Return the demo of `TypeAmbiguity`, where the data set names the types, or the question is plain."""
+    if question.ambiguity is None and len(question.readings) > 1:
         return []
-    kind = parse_ambiguity_types(question.ambiguity)[0]
-    return [{"question": question.question, "reason": _reason(question, kind), "ambiguity_types": [str(kind)]}]
+    kinds = parse_ambiguity_types(question.ambiguity or AmbiguityType.NONE)
+    return [
+        {
+            "question": question.question,
+            "reason": reason_of(question, kinds[0]),
+            "ambiguity_types": [str(kind) for kind in kinds],
+        }
+    ]
 
 
 def pseudo_interpretations(question: Question, shown: Shown) -> list[Demo]:
     """Return the demo of `InferPseudoInterpretations`: the gold readings' questions."""
-    kind = AmbiguityType.NONE if len(question.readings) == 1 else AmbiguityType.SUBJECT
+    kind = AmbiguityType.NONE if len(question.readings) == 1 else None
     if question.ambiguity:
         kind = parse_ambiguity_types(question.ambiguity)[0]
     wanted = [reading.question for reading in question.readings]
     return [
-        {"question": question.question, "reason": _reason(question, kind), "pseudo_interpretations": wanted},
+        {"question": question.question, "reason": reason_of(question, kind), "pseudo_interpretations": wanted},
     ]
-
-
-def _reason(question: Question, kind: AmbiguityType) -> str:
-    return f"[{kind}] {question.reason or _REASONS[kind]}"
 
 
 def extractions(question: Question, shown: Shown) -> list[Demo]:
@@ -55,8 +49,16 @@ def long_answers(question: Question, shown: Shown) -> list[Demo]:
     return [{**_over_passages(question, shown, held, spare=0), "answer": question.long_answers[0]}]
 
 
+def clarifications(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `ClarifyQuestion`: the readings that the passages answer, and the reference answer."""
+    held = held_readings(question, shown.passages)
+    if not held or not question.long_answers:
+        return []
+    return [{**_over_passages(question, shown, held, spare=1), "answer": question.long_answers[0]}]
+
+
 def _over_passages(question: Question, shown: Shown, held: list[Held], *, spare: int) -> Demo:
-    passages, held = cut(shown.passages, held, spare=spare)
+    passages, held = cut(shown.passages, held, spare=spare, mixed_by=question.question)
     readings = [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
     return {"passages": render_passages(passages), "question": question.question, "interpretations": readings}
 

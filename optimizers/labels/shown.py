@@ -1,5 +1,6 @@
 """What a program shows its predictors of a training question, and which gold readings that answers."""
 
+import random
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -72,7 +73,9 @@ def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]
     return found
 
 
-def cut(passages: Sequence[Passage], held: Sequence[Held], *, spare: int) -> tuple[list[Passage], list[Held]]:
+def cut(
+    passages: Sequence[Passage], held: Sequence[Held], *, spare: int, mixed_by: str = ""
+) -> tuple[list[Passage], list[Held]]:
     """Return the passages that the readings cite and a few others, and the readings with the new numbers.
 
     A demo with all the passages of its prompt costs as much as the prompt, and five of them five times as
@@ -82,10 +85,15 @@ def cut(passages: Sequence[Passage], held: Sequence[Held], *, spare: int) -> tup
     ----------
     spare
         How many passages that no reading cites are kept, the best ones.
+    mixed_by
+        Passages come in an order that is drawn by this text; in their own if it is empty. Best first, what no
+        reading cites stands last nearly always, and a model learns that the last passage never counts.
     """
     cited = {number for _, number, _ in held}
     others = [number for number in range(1, len(passages) + 1) if number not in cited][:spare]
     kept = sorted([*cited, *others])
+    if mixed_by:
+        random.Random(mixed_by).shuffle(kept)
     return (
         [passages[number - 1] for number in kept],
         [(reading, kept.index(number) + 1, alias) for reading, number, alias in held],

@@ -1,7 +1,14 @@
 import dspy
 from solaris import FILM, LINER, NOVEL, PASSAGES, QUESTION, REMAKE, predict
 
-from polyqa.signatures import Grade, GradePassage, VerifyInterpretation
+from polyqa.signatures import (
+    Grade,
+    GradePassage,
+    Interpretation,
+    VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
+)
 
 
 def verify(question: str, **more: object) -> str:
@@ -25,6 +32,30 @@ def test_verification_demos_move_the_threshold_if_two_of_them_say_so() -> None:
         dspy.Example(passages=PASSAGES, question="How many bones has a hand?", answerable="Yes"),
     ]
     assert verify("What is the boiling point of tungsten?", demos=lenient) == "Yes"
+
+
+CANDIDATES = ["Who directed the 1972 film Solaris?", "What is the boiling point of tungsten?", "Who wrote Solaris?"]
+
+
+def test_verifying_all_at_once_says_what_verifying_one_by_one_says() -> None:
+    answered = predict(VerifyInterpretations, passages=PASSAGES, candidates=CANDIDATES).answered
+    assert answered == [number for number, one in enumerate(CANDIDATES, 1) if verify(one) == "Yes"] == [1, 3]
+    assert predict(VerifyInterpretations, passages=PASSAGES, candidates=CANDIDATES[1:2]).answered == []
+
+
+def test_demos_of_several_candidates_move_the_threshold_too() -> None:
+    strict = [dspy.Example(passages=PASSAGES, candidates=[CANDIDATES[0], CANDIDATES[2]], answered=[])]
+    assert predict(VerifyInterpretations, passages=PASSAGES, candidates=CANDIDATES, demos=strict).answered == []
+
+
+def test_a_reading_is_verified_in_the_passage_that_it_cites() -> None:
+    numbers = {one: str(number) for number, one in enumerate(PASSAGES, 1)}
+    readings = [
+        Interpretation(question=CANDIDATES[0], answer="Andrei Tarkovsky", pid=numbers[FILM]),
+        Interpretation(question=CANDIDATES[0], answer="Andrei Tarkovsky", pid=numbers[LINER]),
+        Interpretation(question=CANDIDATES[0], answer="Andrei Tarkovsky"),
+    ]
+    assert predict(VerifyReadings, passages=PASSAGES, interpretations=readings).supported == [1, 3]
 
 
 def grade(passage: str, **more: object) -> Grade:

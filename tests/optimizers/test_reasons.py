@@ -1,0 +1,38 @@
+import pytest
+
+from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers.labels.reasons import reason_of
+from polyqa.signatures import AmbiguityType
+
+
+def asked(question: str, *readings: str, reason: str = "") -> Question:
+    return Question(
+        id="1",
+        question=question,
+        readings=tuple(Reading(question=one, short_answers=("x",)) for one in readings),
+        reason=reason or None,
+    )
+
+
+FILMS = asked("When did Titanic come out?", "When did the film Titanic of 1953 come out?", "When did Titanic come out?")
+CUP = "Who won the world cup?"
+EDITIONS = asked(CUP, "Who won the world cup in 1998?", "Who won the world cup in 2002?", CUP)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "reason"),
+    [
+        (EDITIONS, AmbiguityType.TIME, "The answer depends on the time that is meant: “in 1998” or “in 2002”."),
+        (EDITIONS, None, "The question leaves open what is meant: “in 1998” or “in 2002”."),
+        (FILMS, AmbiguityType.SUBJECT, "It is unclear who or what is meant."),
+        (asked("Who is it?", "Who is it?"), AmbiguityType.NONE, "The question has one plain meaning."),
+        (asked("Who is it?", "Who?", reason="Nobody knows."), AmbiguityType.TIME, "Nobody knows."),
+    ],
+)
+def test_a_reason_names_what_the_readings_settle(question: Question, kind: AmbiguityType | None, reason: str) -> None:
+    assert reason_of(question, kind) == reason
+
+
+def test_phrases_end_with_a_word_that_says_something() -> None:
+    seasons = asked("When does the finale air?", "When does season 1 of the finale air?", "When does the 2 finale air?")
+    assert reason_of(seasons, None).endswith("“season 1” or “2”.")
