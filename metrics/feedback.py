@@ -8,11 +8,14 @@ import dspy
 from polyqa.embedded_models import SpanReader
 from polyqa.signatures import (
     AmbiguityType,
+    ClarifyQuestion,
     ExtractInterpretations,
     InferPseudoInterpretations,
     Interpretation,
     TypeAmbiguity,
     VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
     WriteLongFormAnswer,
 )
 from polyqa.signatures.lenient import parse_ambiguity_types
@@ -122,13 +125,33 @@ def _pseudo_interpretations(question: Question, inputs: Mapping[str, Any], outpu
 
 
 def _verification(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    asked, verdict = str(inputs.get("question", "")), str(outputs["answerable"])
+    return _judged(question, str(inputs.get("question", "")), _text(inputs.get("passages")), str(outputs["answerable"]))
+
+
+def _verifications(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    passages, answered = _text(inputs.get("passages")), list(outputs["answered"])
+    asked = inputs.get("candidates") or ()
+    verdicts = {str(one): "Yes" if number in answered else "No" for number, one in enumerate(asked, 1)}
+    return [line for one, verdict in verdicts.items() for line in _judged(question, one, passages, verdict)]
+
+
+def _checked_readings(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    supported, lines = list(outputs["supported"]), list[str]()
+    for number, one in enumerate(inputs.get("interpretations") or (), 1):
+        right = any(agree(one.answer, reading.short_answers) for reading in question.readings)
+        if right != (number in supported):
+            held = "holds, for its answer is wanted" if right else "does not hold, for its answer is not wanted"
+            lines.append(f"{one.question} → “{one.answer}” {held}; this step said otherwise.")
+    return lines
+
+
+def _judged(question: Question, asked: str, passages: str, verdict: str) -> list[str]:
     prompt, tokens = question_tokens(question.question), question_tokens(asked)
     likeness = [question_edit_f1(prompt, tokens, question_tokens(one.question)) for one in question.readings]
     if len(likeness) > 1 and not any(likeness):
         return []  # it was asked about something else
     nearest = question.readings[likeness.index(max(likeness))]
-    held = exact_presence(nearest.short_answers, _text(inputs.get("passages")))
+    held = exact_presence(nearest.short_answers, passages)
     if held == (verdict == "Yes"):
         return []
     said = "do hold" if held else "do not hold"
@@ -156,6 +179,11 @@ def _writing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str
     return _listed("This step was given these readings and left their answers out", dropped)
 
 
+def _clarification(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    found = _extraction(question, inputs, outputs) if "interpretations" in outputs else []
+    return found + _writing(question, outputs, outputs)
+
+
 def _wanted(reading: Reading) -> str:
     return f"{reading.question} → “{reading.short_answers[0]}”"
 
@@ -172,7 +200,10 @@ _STEPS: Mapping[type[dspy.Signature], Callable[[Question, Mapping[str, Any], Map
     ExtractInterpretations: _extraction,
     InferPseudoInterpretations: _pseudo_interpretations,
     VerifyInterpretation: _verification,
+    VerifyInterpretations: _verifications,
+    VerifyReadings: _checked_readings,
     TypeAmbiguity: _typing,
+    ClarifyQuestion: _clarification,
     WriteLongFormAnswer: _writing,
 }
 
@@ -183,10 +214,15 @@ def step_feedback(
     """Return what one call of a predictor missed; nothing for a call of another kind.
 
     What a call should have done is known by what it says: the last output field of one of polyqa's signatures. So a
-    program with signatures of its own gets feedback, too, if it names what it says alike.
+    program with signatures of its own gets feedback, too, if it names what it says alike; what a call is given
+    it does not say.
     """
     told = [name for name in signature.output_fields if name in outputs]  # a reply may lack some
     fields = {*signature.input_fields, *told}
-    alike = [one for one in _STEPS if list(one.output_fields)[-1] in told]
+    alike = [
+        one
+        for one in _STEPS
+        if list(one.output_fields)[-1] in told and not one.output_fields.keys() & signature.input_fields.keys()
+    ]
     nearest = max(alike, key=lambda one: len(fields & one.fields.keys()), default=None)
     return _STEPS[nearest](question, inputs, outputs) if nearest else []

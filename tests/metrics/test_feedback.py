@@ -14,11 +14,14 @@ from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.signatures import (
     AmbiguityType,
     AnswerClosedBook,
+    ClarifyQuestion,
     ExtractInterpretations,
     InferPseudoInterpretations,
     Interpretation,
     TypeAmbiguity,
     VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
     WriteLongFormAnswer,
 )
 
@@ -35,6 +38,9 @@ SIGNATURES = {
         InferPseudoInterpretations,
         TypeAmbiguity,
         VerifyInterpretation,
+        VerifyInterpretations,
+        VerifyReadings,
+        ClarifyQuestion,
         WriteLongFormAnswer,
     )
 }
@@ -190,6 +196,30 @@ def test_verification_is_held_against_the_passages(
     if wrong:
         assert verdict in text
         assert IN_1953 in text
+
+
+def test_verification_of_all_at_once_names_each_that_is_wrong(titanic: Question) -> None:
+    inputs = {"passages": PASSAGES, "candidates": [IN_1953, IN_1997, "When did the ship sail from Belfast?"]}
+    assert told(titanic, inputs, answered=[1, 2]) == ""
+    text = told(titanic, inputs, answered=[2])
+    assert IN_1953 in text
+    assert IN_1997 not in text
+
+
+def test_readings_that_were_checked_are_held_against_the_wanted_answers(titanic: Question) -> None:
+    inputs = {"passages": PASSAGES, "interpretations": [reading(IN_1953, "April 1953"), reading(IN_1997, "1912")]}
+    assert told(titanic, inputs, supported=[1]) == ""
+    text = told(titanic, inputs, supported=[2])
+    assert "“April 1953” holds" in text
+    assert "“1912” does not hold" in text
+
+
+def test_a_clarification_is_told_what_it_overlooked_and_what_it_left_out(titanic: Question) -> None:
+    inputs = {"passages": PASSAGES, "question": titanic.question}
+    text = told(titanic, inputs, interpretations=[reading(IN_1953, "April 1953")], answer="It came out in May.")
+    overlooked, dropped = text.split("left their answers out")
+    assert IN_1997 in overlooked
+    assert "April 1953" in dropped
 
 
 def test_verification_of_a_plain_question_needs_no_edits() -> None:
