@@ -8,12 +8,20 @@ import dspy
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.agreement import agree
 from polyqa.question_db import QuestionRetriever
-from polyqa.signatures import AmbiguityType, Interpretation, LocateAnswer, Passage, render_passages
+from polyqa.signatures import (
+    AmbiguityType,
+    Interpretation,
+    LocateAnswer,
+    Passage,
+    VerifyReadings,
+    WriteLongFormAnswer,
+    render_passages,
+)
 from polyqa.signatures.lenient import is_null
 
 from .base import write_answer
-from .citation import cite
-from .diva import DIVA, DIVASettings
+from .citation import cite, number_citations
+from .diva import DIVA, DIVASettings, said_yes
 from .steps import Steps, ask, ask_all, work
 
 Rule = Literal["both", "typing", "spread", "never"]
@@ -40,7 +48,8 @@ class Auto(DIVA):
     Parameters
     ----------
     retriever, reranker, asked, settings
-        See `diva.DIVA`.
+        See `diva.DIVA`. With ``preset="lean"`` one reply gives readings and answer, one call verifies all readings, and
+        the answer is written again only if some reading does not hold.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
         alone, ``both`` (they must agree), or ``never``, which sends all questions the long way. What
@@ -61,6 +70,9 @@ class Auto(DIVA):
             raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
         self.rule: Rule = rule
         self.locate = self.predictor(LocateAnswer)
+        if self.lean:
+            self.verify = self.predictor(VerifyReadings)
+            self.write = self.predictor(WriteLongFormAnswer)  # of a plain question, and where not all readings hold
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
@@ -80,14 +92,19 @@ class Auto(DIVA):
         known = {passage.pid for passage in near}
         passages = [*near, *[new for new in diversified if new.pid not in known][: self.passages // 2]]
         readings: list[Interpretation] = []
+        extracted, told = list[Interpretation](), ""
         if passages:
-            extracted = yield from ask(self.extract, passages=render_passages(passages), question=question)
-            cited = cite(extracted.interpretations, passages)
-            readings = self._distinct(cited, found)[: self.max_interpretations]
-        verdicts = yield from self.verify_readings(readings, passages)
+            reply = yield from ask(
+                self.clarify if self.lean else self.extract, passages=render_passages(passages), question=question
+            )
+            extracted, told = cite(reply.interpretations, passages), reply.answer if self.lean else ""
+            readings = self._distinct(extracted, found)[: self.max_interpretations]
+        verdicts = yield from self.verify_readings(question, readings, passages)
         held = [reading for reading, holds in zip(readings, verdicts, strict=True) if holds]
         readings = held if self._useful(verdicts) else found
-        if readings:
+        if told and readings and len(readings) == len(extracted) == len(held):
+            answer = told
+        elif readings:
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer = (yield from ask(self.recall, question=question)).answer
@@ -95,8 +112,14 @@ class Auto(DIVA):
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
 
-    def verify_readings(self, readings: Sequence[Interpretation], passages: Sequence[Passage]) -> Steps[list[bool]]:
+    def verify_readings(
+        self, question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
+    ) -> Steps[list[bool]]:
         """Return for each reading whether the passage that it cites answers it; all passages where it cites none."""
+        if self.lean and readings:
+            shown, numbered = render_passages(passages), number_citations(readings, passages)
+            reply = yield from ask(self.verify, passages=shown, question=question, interpretations=numbered)
+            return said_yes(reply.supported, len(readings))
         by_pid = {passage.pid: passage for passage in passages}
         calls: list[tuple[dspy.Module, dict[str, Any]]] = []
         for reading in readings:

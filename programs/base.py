@@ -1,13 +1,14 @@
 """What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, get_args
 
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import (
+    ClarifyQuestion,
     ExtractInterpretations,
     Interpretation,
     Passage,
@@ -18,6 +19,9 @@ from polyqa.signatures import (
 from .citation import cite, number_citations
 from .knn import KNNPredict
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
+
+Preset = Literal["paper", "lean"]
+"""``paper`` makes the calls of the publication; ``lean`` fewer, that say the same."""
 
 
 class Settings(TypedDict, total=False):
@@ -32,6 +36,12 @@ class RetrievalSettings(Settings, total=False):
 
     passages: int
     candidates: int
+
+
+class GroundedSettings(RetrievalSettings, total=False):
+    """The settings of every program that answers from a few passages."""
+
+    preset: Preset
 
 
 class Program(dspy.Module):
@@ -122,16 +132,40 @@ class GroundedProgram(RetrievingProgram):
     ----------
     retriever, reranker, settings
         See `RetrievingProgram`.
+    preset
+        ``paper``: two calls, one after the other. ``lean``: one reply gives readings and answer, as the prompt of Tree
+        of Clarifications does; the passages are sent, paid for and waited for once.
     """
 
-    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[RetrievalSettings]) -> None:
+    def __init__(
+        self,
+        retriever: Retriever,
+        reranker: Reranker,
+        *,
+        preset: Preset = "paper",
+        **settings: Unpack[RetrievalSettings],
+    ) -> None:
         super().__init__(retriever, reranker, **settings)
-        self.extract = self.predictor(ExtractInterpretations)
-        self.write = self.predictor(WriteLongFormAnswer)
+        if preset not in get_args(Preset):
+            raise ValueError(f"preset is paper or lean, got {preset!r}")
+        self.preset: Preset = preset
+        if self.lean:
+            self.clarify = self.predictor(ClarifyQuestion)
+        else:
+            self.extract = self.predictor(ExtractInterpretations)
+            self.write = self.predictor(WriteLongFormAnswer)
+
+    @property
+    def lean(self) -> bool:
+        """Whether calls are put together."""
+        return self.preset == "lean"
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""
         shown = render_passages(passages)
+        if self.lean:
+            both = yield from ask(self.clarify, passages=shown, question=question)
+            return both.answer, cite(both.interpretations, passages)
         readings = (yield from ask(self.extract, passages=shown, question=question)).interpretations
         written = yield from ask(self.write, passages=shown, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)

@@ -8,7 +8,7 @@ import dspy
 from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import GroundedProgram, GroundedSettings
 from .steps import Steps, ask, ask_all, work
 from .strips import refine
 
@@ -36,7 +36,7 @@ class CRAG(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `base.RetrievingProgram`; the second search pools and keeps as many as the first.
+        See `base.GroundedProgram`; the second search pools and keeps as many as the first.
     strips
         How many strips are kept of each search, at least 1 (the paper's 5).
     strip_threshold
@@ -54,7 +54,7 @@ class CRAG(GroundedProgram):
         strips: int = 5,
         strip_threshold: float = -0.5,
         strip_sentences: int = 2,
-        **settings: Unpack[RetrievalSettings],
+        **settings: Unpack[GroundedSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if strips < 1 or strip_sentences < 1:

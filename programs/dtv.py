@@ -7,7 +7,7 @@ import dspy
 
 from polyqa.signatures import Passage
 
-from .diva import DIVA
+from .diva import DIVA, said_yes
 from .steps import Steps, ask, ask_all, work
 
 
@@ -31,23 +31,26 @@ class DiversifyThenVerify(DIVA):
         typed = yield from ask(self.classify, question=question)
         pseudo = yield from self.infer_from(question, typed)
         passages = yield from work(self.diversify, question, pseudo)
-        # Passage by passage, so that calls with the same beginning follow each other.
-        pairs: list[tuple[dspy.Module, dict[str, Any]]] = [
-            (self.verify, {"passages": [passage.render()], "question": one}) for passage in passages for one in pseudo
-        ]
-        verdicts, kept = self._reduce(pseudo, passages, (yield from ask_all(pairs)))
+        rows = yield from self._verify_pairs(question, pseudo, passages)
+        verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
+        kept = [passage for passage, row in zip(passages, rows, strict=True) if any(row)]
         useful = bool(kept) and self._useful(verdicts)
         answer, readings = yield from self.answer_or_recall(question, kept, useful)
         prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
         prediction.universe = passages
         return prediction
 
-    @staticmethod
-    def _reduce(
-        pseudo: Sequence[str], passages: Sequence[Passage], replies: Sequence[dspy.Prediction]
-    ) -> tuple[list[bool], list[Passage]]:
-        """Return which pseudo-interpretations are answered anywhere, and the passages that answer any."""
-        answered = [reply.answerable == "Yes" for reply in replies]
-        rows = [answered[start : start + len(pseudo)] for start in range(0, len(answered), len(pseudo))]
-        verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
-        return verdicts, [passage for passage, row in zip(passages, rows, strict=True) if any(row)]
+    def _verify_pairs(
+        self, question: str, pseudo: Sequence[str], passages: Sequence[Passage]
+    ) -> Steps[list[list[bool]]]:
+        """Return for each passage whether it answers each pseudo-interpretation; ``lean`` asks once per passage."""
+        if self.lean:
+            given = {"question": question, "candidates": list(pseudo)}
+            replies = yield from ask_all([(self.verify, {"passages": [one.render()], **given}) for one in passages])
+            return [said_yes(reply.answered, len(pseudo)) for reply in replies]
+        # Passage by passage, so that calls with the same beginning follow each other.
+        pairs: list[tuple[dspy.Module, dict[str, Any]]] = [
+            (self.verify, {"passages": [passage.render()], "question": one}) for passage in passages for one in pseudo
+        ]
+        answered = [reply.answerable == "Yes" for reply in (yield from ask_all(pairs))]
+        return [answered[start : start + len(pseudo)] for start in range(0, len(answered), len(pseudo))]

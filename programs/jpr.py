@@ -8,7 +8,7 @@ import dspy
 from polyqa.colbert_index import Reranker, Retriever, rerank
 from polyqa.signatures import Passage, SelectPassages, render_passages
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import GroundedProgram, GroundedSettings
 from .steps import Steps, ask, work
 
 
@@ -32,7 +32,7 @@ class JPR(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `base.RetrievingProgram`.
+        See `base.GroundedProgram`.
     shortlist
         How many candidates the language model chooses from (the paper's: 100), between ``passages`` and ``candidates``.
     """
@@ -43,7 +43,7 @@ class JPR(GroundedProgram):
         reranker: Reranker,
         *,
         shortlist: int = 20,
-        **settings: Unpack[RetrievalSettings],
+        **settings: Unpack[GroundedSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if not self.passages <= shortlist <= self.candidates:

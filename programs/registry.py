@@ -10,6 +10,7 @@ import dspy
 from polyqa.signatures import PolyqaError
 
 from .auto import Auto
+from .base import GroundedProgram
 from .closed_book import ClosedBook
 from .crag import CRAG
 from .diva import DIVA
@@ -68,6 +69,17 @@ def _spared(program: DIVA) -> int:
     return 1 if program.pseudo == "questions" else 0
 
 
+def _answering(program: GroundedProgram) -> int:
+    """Return how many calls make readings and an answer of a few passages."""
+    return 1 if program.lean else 2
+
+
+def _diva(program: DIVA) -> int:
+    """Return how many calls DIVA makes at most: typing, inference, verification, and answer or recall or both."""
+    verifying = 1 if program.lean else program.max_interpretations
+    return 4 + verifying - _spared(program)  # lean: a reply that was asked for early, and recall in its place
+
+
 _DIVA = "https://arxiv.org/abs/2409.02361"
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType(
@@ -79,7 +91,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "",
             "3, or 5 + I if ambiguous",
             "medium",
-            lambda program: 5 + program.max_interpretations - _spared(program),
+            lambda program: 5 + (1 if program.lean else program.max_interpretations) - _spared(program),
         ),
         "closed-book": Entry(
             ClosedBook,
@@ -108,7 +120,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "2",
             "low",
-            lambda program: 2,
+            _answering,
         ),
         "jpr": Entry(
             JPR,
@@ -117,7 +129,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2104.08445",
             "3",
             "medium",
-            lambda program: 3,
+            lambda program: 1 + _answering(program),
         ),
         "crag": Entry(
             CRAG,
@@ -126,7 +138,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2401.15884",
             "2 + K, one more for a second search",
             "medium",
-            lambda program: 3 + program.passages,
+            lambda program: 1 + _answering(program) + program.passages,
         ),
         "self-rag": Entry(
             SelfRAG,
@@ -144,7 +156,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2308.08661",
             "2, 3 where no question fits",
             "medium",
-            lambda program: 3,
+            lambda program: 1 + _answering(program),
             frozenset({"index", "questions"}),
         ),
         "diva": Entry(
@@ -154,7 +166,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "4 + I",
             "medium",
-            lambda program: 4 + program.max_interpretations - _spared(program),
+            _diva,
         ),
         "toc": Entry(
             TreeOfClarifications,
@@ -181,7 +193,12 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "4 + I × K",
             "high",
-            lambda program: 4 + program.max_interpretations * program.passages - _spared(program),
+            lambda program: (
+                2
+                + _answering(program)
+                + program.passages * (1 if program.lean else program.max_interpretations)
+                - _spared(program)
+            ),
         ),
     }
 )

@@ -8,9 +8,9 @@ import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.question_db import FoundQuestion, QuestionRetriever
-from polyqa.signatures import Interpretation, Passage, SelectQuestions
+from polyqa.signatures import Interpretation, Passage, SelectQuestions, WriteLongFormAnswer
 
-from .base import GroundedProgram, RetrievalSettings, write_answer
+from .base import GroundedProgram, GroundedSettings, write_answer
 from .steps import Steps, ask, work
 
 PassagesBy = Literal["max", "count", "index"]
@@ -45,7 +45,7 @@ class SIXPAQ(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `base.RetrievingProgram`; retriever and reranker serve ``by="index"``.
+        See `base.GroundedProgram`; retriever and reranker serve ``by="index"``.
     asked
         The database of questions with its index.
     similar
@@ -64,7 +64,7 @@ class SIXPAQ(GroundedProgram):
         *,
         similar: int = 10,
         by: PassagesBy = "index",
-        **settings: Unpack[RetrievalSettings],
+        **settings: Unpack[GroundedSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if similar < 1:
@@ -75,6 +75,7 @@ class SIXPAQ(GroundedProgram):
         self.similar = similar
         self.by = by
         self.select = self.predictor(SelectQuestions)
+        self.write = self.predictor(WriteLongFormAnswer)  # from the kept questions, with either preset
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the K passages that the language model sees."""

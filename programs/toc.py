@@ -6,15 +6,22 @@ from typing import Unpack
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever, rerank
-from polyqa.signatures import Interpretation, Passage, VerifyAgainstRoot, render_passages
+from polyqa.signatures import (
+    ExtractInterpretations,
+    Interpretation,
+    Passage,
+    VerifyAgainstRoot,
+    WriteLongFormAnswer,
+    render_passages,
+)
 
-from .base import GroundedProgram, RetrievalSettings, write_answer
+from .base import RetrievalSettings, RetrievingProgram, write_answer
 from .citation import cite, holding
 from .steps import Steps, ask_all, work
 from .tree import GrowingTree
 
 
-class TreeOfClarifications(GroundedProgram):
+class TreeOfClarifications(RetrievingProgram):
     """Clarify the question, then each clarification, breadth first; prune what no longer answers the question.
 
     Section 3 of the paper: the root is the ambiguous question. To expand a node, the candidate passages
@@ -76,6 +83,8 @@ class TreeOfClarifications(GroundedProgram):
         self.nodes = nodes
         self.fewest = fewest
         self.at_once = at_once
+        self.extract = self.predictor(ExtractInterpretations)
+        self.write = self.predictor(WriteLongFormAnswer)
         self.verify = self.predictor(VerifyAgainstRoot)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:

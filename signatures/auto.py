@@ -23,12 +23,13 @@ class LocateAnswer(dspy.Signature):
 
 
 class VerifyReadings(dspy.Signature):
-    """Say which of the readings hold, by their numbers, counted from 1.
+    """Say which readings of the question hold, by their numbers, counted from 1.
 
     A reading holds only if the passage whose number it gives answers its very question, with its year, place
     and meaning, and with the answer that is given. Judge each on its own.
     """
 
     passages: str = dspy.InputField(desc="numbered passages, title | text")
-    interpretations: list[Interpretation] = dspy.InputField(desc="readings, short answers, passage numbers")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    interpretations: list[Interpretation] = dspy.InputField(desc="its readings with their short answers")
     supported: Numbers = dspy.OutputField(desc="numbers of the readings that hold, or none")

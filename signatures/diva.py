@@ -58,12 +58,13 @@ class VerifyInterpretation(dspy.Signature):
 
 # I_v for all pseudo-interpretations of a question in one call: the passages are sent once, the reply is a few numbers.
 class VerifyInterpretations(dspy.Signature):
-    """Say which of the questions the passages answer, by their numbers.
+    """Say which interpretations of the question the passages answer, by their numbers.
 
-    A question is answered only if a reader who knows nothing else could answer this very question, with
-    its year, place and meaning, from the passages. Judge each on its own.
+    One is answered only if a reader who knows nothing else could answer this very interpretation, with its
+    year, place and meaning, from the passages. Judge each on its own.
     """
 
     passages: str = dspy.InputField(desc="numbered passages, title | text")
-    candidates: str = dspy.InputField(desc="numbered questions, the interpretations of an ambiguous question")
-    answered: Numbers = dspy.OutputField(desc="numbers of the questions that are answered, or none")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    candidates: str = dspy.InputField(desc="its numbered interpretations")
+    answered: Numbers = dspy.OutputField(desc="numbers of the interpretations that are answered, or none")

@@ -58,6 +58,7 @@ def answered_candidates(question: Question, shown: Shown) -> list[Demo]:
     return [
         {
             "passages": render_passages(passages),
+            "question": question.question,
             "candidates": [reading.question for reading in question.readings],
             "answered": answered,
         }
@@ -83,7 +84,14 @@ def readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
         else:
             told.append({"question": reading.question, "answer": alias, "pid": str(number)})
             supported.append(place + 1)
-    return [{"passages": render_passages(passages), "interpretations": told, "supported": supported}]
+    return [
+        {
+            "passages": render_passages(passages),
+            "question": question.question,
+            "interpretations": told,
+            "supported": supported,
+        }
+    ]
 
 
 def grades(question: Question, shown: Shown) -> list[Demo]:

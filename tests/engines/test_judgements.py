@@ -44,7 +44,7 @@ def test_verifying_all_at_once_says_what_verifying_one_by_one_says() -> None:
 
 
 def test_demos_of_several_candidates_move_the_threshold_too() -> None:
-    strict = [dspy.Example(passages=PASSAGES, candidates=[CANDIDATES[0], CANDIDATES[2]], answered=[])]
+    strict = [dspy.Example(passages=PASSAGES, question=QUESTION, candidates=CANDIDATES[::2], answered=[])]
     assert predict(VerifyInterpretations, passages=PASSAGES, candidates=CANDIDATES, demos=strict).answered == []
 
 

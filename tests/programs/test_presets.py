@@ -1,0 +1,145 @@
+"""The lean preset: the same said in fewer calls that wait for each other less."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Request, Response
+from openai_server import serve
+
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.recording import recording
+from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers.labels import label_demos
+from polyqa.programs import set_knn_demos
+from polyqa.programs.registry import most_calls
+from polyqa.signatures import Coverage, PolyqaError
+
+NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
+TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)
+BRIDGE = ("When was Tower Bridge opened?", "Which river does Tower Bridge cross?", NONSENSE)
+QUESTIONS = {**dict.fromkeys(("rac", "jpr", "crag", "diva", "dtv", "auto"), TITANIC), "sixpaq": BRIDGE}
+Make = Callable[..., Any]
+TOWERS = Question(
+    id="t",
+    question=BRIDGE[0],
+    readings=(Reading("When was Tower Bridge in London opened?", ("1894",)),),
+    long_answers=("The bridge in London was opened in 1894.",),
+)
+every_program = pytest.mark.parametrize("name", QUESTIONS)
+
+
+@every_program
+def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, embedded: dspy.LM) -> None:
+    paper, lean = make(name, preset="paper"), make(name, preset="lean")
+    spared = 0
+    for question in QUESTIONS[name]:
+        with recording(embedded) as many:
+            there = paper(question=question)
+        with recording(embedded) as few:
+            here = lean(question=question)
+        assert sorted(here.interpretations, key=str) == sorted(there.interpretations, key=str)
+        assert here.passages == there.passages
+        assert here.get("coverage") == there.get("coverage")
+        if name != "auto":  # which tells the likeliest reading first where it writes the answer in a call of its own
+            assert here.answer == there.answer
+        most = most_calls(lean)
+        assert most is not None
+        assert len(few.calls) <= most
+        spared += len(many.calls) - len(few.calls)
+    assert spared > 0
+
+
+@every_program
+def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> None:
+    program = make(name, preset="lean")
+    question = QUESTIONS[name][0]
+    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
+
+
+@every_program
+def test_demos_fill_every_call_and_survive_saving(name: str, make: Make, embedded: dspy.LM, tmp_path: Path) -> None:
+    program = make(name, preset="lean")
+    # SIXPAQ of these tests has six passages of its own, which answer no training question.
+    demos = label_demos(program, [TOWERS] if name == "sixpaq" else load_questions("homonyms/train")[:12])
+    filled = {"clarify", *(("verify",) if name in ("diva", "dtv", "auto") else ())}
+    assert filled <= {predictor for predictor, own in demos.items() if own}
+    set_knn_demos(program, demos, k=1)
+    program.save(tmp_path / "program.json")
+    loaded = make(name, preset="lean", demos=tmp_path / "program.json")
+    question = QUESTIONS[name][0]
+    assert dict(loaded(question=question).items()) == dict(program(question=question).items())
+    with pytest.raises(PolyqaError):
+        make(name, preset="paper", demos=tmp_path / "program.json")
+
+
+class Meeting:
+    """The embedded engine, which answers verification and clarification only when both are there."""
+
+    def __init__(self, engine: ExtractiveEngine) -> None:
+        self.engine, self.barrier = engine, threading.Barrier(2, timeout=60)
+
+    def complete(self, request: Request) -> Response:
+        if "`answered`" in str(request.system) or "`interpretations`" in str(request.system):
+            self.barrier.wait()
+        return self.engine.complete(request)
+
+
+@pytest.mark.parametrize(
+    "run", [lambda p, q: p(question=q), lambda p, q: asyncio.run(p.acall(question=q))], ids=["threads", "loop"]
+)
+def test_diva_answers_while_it_verifies(run: Callable[..., Any], make: Make, engine: ExtractiveEngine) -> None:
+    with serve(Meeting(engine)) as server:
+        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
+        with dspy.context(lm=remote, adapter=dspy.ChatAdapter()):
+            result = run(make("diva", preset="lean"), QUESTIONS["diva"][0])
+    assert result.coverage is not Coverage.USELESS
+    assert result.interpretations
+    assert len(server.requests) == 4  # typing, inference, both
+
+
+class Doubting:
+    """The embedded engine, which says that no reading but the first holds."""
+
+    def __init__(self, engine: ExtractiveEngine) -> None:
+        self.engine = engine
+
+    def complete(self, request: Request) -> Response:
+        reply = self.engine.complete(request)
+        if "`supported`" in str(request.system):
+            text = str(reply.text)
+            changed = text[: text.index("[", text.index("supported ## ]]") + 15)] + "[1]\n\n[[ ## completed ## ]]"
+            return Response(
+                id=None,
+                model=reply.model,
+                message=type(reply.message).assistant(changed),
+                finish_reason="stop",
+                usage=reply.usage,
+            )
+        return reply
+
+
+def test_auto_writes_again_what_a_reading_is_taken_from(make: Make, engine: ExtractiveEngine) -> None:
+    lm = dspy.LM("polyqa/extractive", engine=Doubting(engine), cache=False)
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()), recording(lm) as recorder:
+        result = make("auto", preset="lean")(question=QUESTIONS["auto"][0])
+    assert len(result.interpretations) == 1
+    assert result.verdicts[0]
+    assert not any(result.verdicts[1:])
+    assert len(recorder.calls) == 6
+    assert sum("`answer`" in str(call.messages[0]) for call in recorder.calls) == 2
+
+
+@every_program
+def test_a_preset_that_is_none_is_refused(name: str, make: Make) -> None:
+    with pytest.raises(PolyqaError, match="preset"):
+        make(name, preset="cheap")
+    made = make(name)
+    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked") if getattr(made, part, None)]
+    with pytest.raises(ValueError, match="preset is paper or lean"):
+        type(made)(*parts, encoder=made.encoder, preset="cheap")
