@@ -7,7 +7,7 @@ from .steps import Steps, work
 
 
 class RAC(GroundedProgram):
-    """Retrieve, rerank by the question, extract the readings, answer: two language-model calls, one with ``preset="lean"``.
+    """Retrieve, rerank by the question, extract the readings, answer: two calls, one with ``preset="lean"``.
 
     Its prediction has ``answer``, ``interpretations`` (each with the id of its passage) and
     ``passages`` (the K that the language model saw, best first). For the parameters see

@@ -42,8 +42,8 @@ class Entry:
     url
         Of the paper; empty if it is polyqa's own.
     calls
-        Language-model calls per question with the paper's preset, for people; I stands for the readings that are in play, K for the
-        passages.
+        Language-model calls per question with the paper's preset, for people; I stands for the readings that are in
+        play, K for the passages.
     cost
         ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
     most
