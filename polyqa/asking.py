@@ -12,6 +12,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.recording import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
+from polyqa.programs.faults import Fault
 from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
 
 from .loading import DEFAULT_PROGRAM, load
@@ -44,6 +45,8 @@ class Result:
         Sums over the calls, as the provider reports them.
     seconds
         From the question to the answer, loading not counted.
+    faults
+        Calls whose reply could not be had although it was asked for twice, and what stands in for each.
     """
 
     question: str
@@ -57,6 +60,7 @@ class Result:
     input_tokens: int
     output_tokens: int
     seconds: float
+    faults: Sequence[Fault] = ()
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,6 +83,7 @@ class Result:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
+            "faults": [fault.to_dict() for fault in self.faults],
             **to_jsonable_python(self.extra),
         }
 
@@ -173,6 +178,7 @@ def _result(
 ) -> Result:
     fields = dict(prediction.items())
     coverage = fields.pop("coverage", None)
+    faults = tuple(fields.pop("faults", ()))
     return Result(
         question=question,
         answer=fields.pop("answer"),
@@ -185,5 +191,6 @@ def _result(
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,
         seconds=recorder.seconds,
+        faults=faults,
         extra=fields,
     )

@@ -18,7 +18,7 @@ from polyqa.signatures import (
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
-from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
+from .steps import CALLS_AT_ONCE, Faults, Steps, adrive, ask, drive
 
 Preset = Literal["paper", "lean"]
 """``paper`` makes the calls of the publication; ``lean`` fewer, that say the same."""
@@ -49,7 +49,8 @@ class Program(dspy.Module):
 
     A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
-    ``interpretations`` (list of `Interpretation`) and ``passages`` (list of `Passage`).
+    ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`) and ``faults`` (list of
+    `faults.Fault`: replies that something stands in for).
 
     Parameters
     ----------
@@ -78,11 +79,17 @@ class Program(dspy.Module):
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""
-        return drive(self.steps(question), calls_at_once=self._calls_at_once)
+        faults = Faults.of(self)
+        prediction = drive(self.steps(question), calls_at_once=self._calls_at_once, faults=faults)
+        prediction.faults = faults.found
+        return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
-        return await adrive(self.steps(question), calls_at_once=self._calls_at_once)
+        faults = Faults.of(self)
+        prediction = await adrive(self.steps(question), calls_at_once=self._calls_at_once, faults=faults)
+        prediction.faults = faults.found
+        return prediction
 
 
 class RetrievingProgram(Program):

@@ -13,6 +13,10 @@ blocking and an asynchronous client::
 order of the algorithm, not in the order in which they end. An error is raised inside the generator, at the
 line that asked, where it may be caught.
 
+A call whose reply cannot be read, or whose server fails, is made once more, past the cache. If that fails too, what
+`stand_ins.stand_in` knows for its signature takes its place and the `faults.Fault` is kept; a call that nothing can
+stand in for raises its error, with the name of the step.
+
 Do not hold ``dspy.context`` over a ``yield``: it would leak into whatever runs between two steps.
 """
 
@@ -20,15 +24,19 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
+from .faults import Fault, may_be_mended, reply_of
+from .stand_ins import stand_in
+
 T = TypeVar("T")
 CALLS_AT_ONCE = 32
 """How many calls of one step are under way at once, if a program does not say otherwise."""
+_WARMER = 0.3  # temperature of a second try where the first had 0
 
 
 @dataclass(frozen=True)
@@ -69,8 +77,37 @@ def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
     return (yield Work(partial(function, *arguments)))
 
 
-def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE) -> T:
-    """Run steps to their end and return their value; calls that do not wait for each other run in threads."""
+@dataclass(frozen=True)
+class Faults:
+    """Keeps the faults of one question, and knows the names of the steps.
+
+    Attributes
+    ----------
+    names
+        Of predictors, by their `id`.
+    found
+        In the order of the algorithm.
+    """
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    found: list[Fault] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, program: dspy.Module) -> "Faults":
+        """Return the place for the faults of a program."""
+        return cls({id(predictor): name for name, predictor in program.named_predictors()})
+
+    def name(self, predictor: dspy.Module) -> str:
+        """Return the name of a step."""
+        return self.names.get(id(predictor), type(predictor).__name__)
+
+
+def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults | None = None) -> T:
+    """Run steps to their end and return their value; calls that do not wait for each other run in threads.
+
+    ``faults`` takes the calls that something stands in for.
+    """
+    faults = faults or Faults()
     resume = partial(next, steps)
     while True:
         try:
@@ -78,14 +115,15 @@ def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE) -> T:
         except StopIteration as end:
             return end.value
         try:
-            result = step.function() if isinstance(step, Work) else _call(step.calls, calls_at_once)
+            result = step.function() if isinstance(step, Work) else _call(step.calls, calls_at_once, faults)
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE) -> T:
+async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults | None = None) -> T:
     """Run steps to their end without blocking the event loop; see `drive`."""
+    faults = faults or Faults()
     resume = partial(next, steps)
     while True:
         try:
@@ -96,21 +134,21 @@ async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE) -> T:
             result = (
                 await asyncio.to_thread(step.function)
                 if isinstance(step, Work)
-                else await _acall(step.calls, calls_at_once)
+                else await _acall(step.calls, calls_at_once, faults)
             )
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-def _call(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once: int) -> list[Any]:
+def _call(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once: int, faults: Faults) -> list[Any]:
     if len(calls) < 2:
-        return [predictor(**inputs) for predictor, inputs in calls]
+        return _settled([_reply(predictor, inputs, faults) for predictor, inputs in calls], faults)
     traces: list[list[Any]] = [[] for _ in calls]
 
     def run(predictor: dspy.Module, inputs: Mapping[str, Any], trace: list[Any]) -> Any:
         with _traced_in(trace):
-            return predictor(**inputs)
+            return _reply(predictor, inputs, faults)
 
     pool = ThreadPoolExecutor(min(at_once, len(calls)))
     try:
@@ -124,19 +162,19 @@ def _call(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once: int) 
         pool.shutdown(wait=True, cancel_futures=True)
     _merge(traces)
     _raise_first(errors)
-    return [future.result() for future in futures]
+    return _settled([future.result() for future in futures], faults)
 
 
-async def _acall(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once: int) -> list[Any]:
+async def _acall(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once: int, faults: Faults) -> list[Any]:
     if len(calls) < 2:
-        return [await predictor.acall(**inputs) for predictor, inputs in calls]
+        return _settled([await _areply(predictor, inputs, faults) for predictor, inputs in calls], faults)
     traces: list[list[Any]] = [[] for _ in calls]
     free = asyncio.Semaphore(at_once)
 
     async def run(predictor: dspy.Module, inputs: Mapping[str, Any], trace: list[Any]) -> Any:
         async with free:
             with _traced_in(trace):
-                return await predictor.acall(**inputs)
+                return await _areply(predictor, inputs, faults)
 
     running: list[Awaitable[Any]] = [
         run(predictor, inputs, trace) for (predictor, inputs), trace in zip(calls, traces, strict=True)
@@ -144,7 +182,64 @@ async def _acall(calls: Sequence[tuple[dspy.Module, Mapping[str, Any]]], at_once
     results = await asyncio.gather(*running, return_exceptions=True)
     _merge(traces)
     _raise_first([one if isinstance(one, BaseException) else None for one in results])
-    return results
+    return _settled(results, faults)
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """What a call that failed twice gives: the fault beside what stands in for its reply."""
+
+    instead: dspy.Prediction
+    fault: Fault
+
+
+def _reply(predictor: dspy.Module, inputs: Mapping[str, Any], faults: Faults) -> Any:
+    try:
+        return predictor(**inputs)
+    except Exception as error:
+        if not may_be_mended(error):
+            raise
+    try:
+        return predictor(**_again(predictor, inputs))
+    except Exception as error:
+        return _instead(error, predictor, inputs, faults)
+
+
+async def _areply(predictor: dspy.Module, inputs: Mapping[str, Any], faults: Faults) -> Any:
+    try:
+        return await predictor.acall(**inputs)
+    except Exception as error:
+        if not may_be_mended(error):
+            raise
+    try:
+        return await predictor.acall(**_again(predictor, inputs))
+    except Exception as error:
+        return _instead(error, predictor, inputs, faults)
+
+
+def _again(predictor: dspy.Module, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs of a second try, past the cache and warmer than 0: else the reply would be the same."""
+    lm = getattr(predictor, "lm", None) or dspy.settings.lm
+    settled = lm is not None and lm.kwargs.get("temperature") == 0
+    config = {"cache": False, **({"temperature": _WARMER} if settled else {})}
+    return {**inputs, "config": {**inputs.get("config", {}), **config}}
+
+
+def _instead(error: Exception, predictor: dspy.Module, inputs: Mapping[str, Any], faults: Faults) -> _Missing:
+    """Return what stands in for the reply of a call, or raise the error of its second try."""
+    step = faults.name(predictor)
+    signature = getattr(predictor, "signature", None)
+    found = stand_in(signature, inputs, reply_of(error)) if signature and may_be_mended(error) else None
+    if found is None:
+        error.add_note(f"step {step}")
+        raise error
+    return _Missing(dspy.Prediction(**found.fields), Fault.of(error, step, found.became))
+
+
+def _settled(results: Sequence[Any], faults: Faults) -> list[Any]:
+    """Return the replies, and keep the faults in the order of the calls."""
+    faults.found.extend(one.fault for one in results if isinstance(one, _Missing))
+    return [one.instead if isinstance(one, _Missing) else one for one in results]
 
 
 def _traced_in(trace: list[Any]) -> Any:

@@ -108,7 +108,8 @@ def _language_model_error(error: Exception) -> str | None:
     lower = text.lower()
     if isinstance(error, dspy_errors.AdapterParseError):
         reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        return f"the language model's reply could not be read, it began: {reply!r}. Try again, or another model."
+        step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
     if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):

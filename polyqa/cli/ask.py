@@ -72,6 +72,9 @@ def _show(result: "Result", with_prompts: bool) -> None:
             title = escape(passage.title or passage.text[:60])
             passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
         console.print(Padding(passages, (1, 2, 0, 2)))
+    if result.faults:
+        said = "; ".join(dict.fromkeys(map(str, result.faults)))
+        console.print(f"\n[yellow]{len(result.faults)} of {len(result.calls)} calls failed twice.[/] {escape(said)}")
     coverage = f"coverage {result.coverage} · " if result.coverage else ""
     console.print(
         f"\n[dim]{coverage}{result.program} · {result.lm} · {len(result.calls)} calls · {result.input_tokens:,} + "
