@@ -126,7 +126,7 @@ class KNNPredict(dspy.Predict):
         """Return a context in which the lean adapter is used, unless another was configured or is needed."""
         if dspy.settings.adapter is not None or (dspy.settings.stream_listeners and self._should_stream()):
             return nullcontext()
-        return dspy.context(adapter=LeanAdapter())  # type: ignore[no-any-return]
+        return dspy.context(adapter=LeanAdapter())
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Return DSPy's state with the kNN settings beside it."""

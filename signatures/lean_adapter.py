@@ -214,7 +214,7 @@ def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     names = {key_of(name): name for name in fields}
     known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names} if values else {}
     if len(fields) == 1 and known:
-        ((name, field),) = fields.items()
+        (field,) = fields.values()
         if not is_text(field.annotation) and form_of(field.annotation) is None and _reads(field, text):
             return {}
     return known

@@ -235,7 +235,7 @@ def read_value(field: FieldInfo, value: Any) -> Any:
     ValueError
         If it does not mean a value of the type; `pydantic.ValidationError` is one.
     """
-    annotation = field.annotation
+    annotation: Any = field.annotation
     form = form_of(annotation)
     if form is not None and isinstance(value, str) and not _JSON.search(value):
         # The lenient types read text themselves; DSPy's repairing JSON parser would only see a part of it.

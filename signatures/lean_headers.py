@@ -79,7 +79,9 @@ def unescape(text: str, names: Sequence[str]) -> str:
     return "\n".join(line[1:] if line.startswith("\\") and data.match(line) else line for line in text.split("\n"))
 
 
-def sections(text: str, hints: Mapping[str, str], *, text_fields: Collection[str], needed: Collection[str]) -> dict:
+def sections(
+    text: str, hints: Mapping[str, str], *, text_fields: Collection[str], needed: Collection[str]
+) -> dict[str, str]:
     """Split a reply at the headers of the expected fields.
 
     The plainest dress in which every needed field is found counts: ``## field`` and ``[[ ## field ## ]]``, then
@@ -105,9 +107,8 @@ def sections(text: str, hints: Mapping[str, str], *, text_fields: Collection[str
     if not hints:
         return {}
     fenced = _FENCED.match(text)
-    if fenced and (found := sections(fenced[1].strip(), hints, text_fields=text_fields, needed=needed)):
-        if len(hints) > 1 or _has_header(fenced[1], hints, text_fields):
-            return found
+    if fenced and any(_heads(pattern, fenced[1], hints, text_fields) for pattern in _dresses(tuple(hints))[:3]):
+        text = fenced[1]
     dresses = _dresses(tuple(hints))
     heads: list[_Head] = []
     for pattern in dresses[:3]:
@@ -120,16 +121,12 @@ def sections(text: str, hints: Mapping[str, str], *, text_fields: Collection[str
     if len(hints) == 1 and not any(head.name in hints for head in heads):
         end = heads[0].start if heads else len(text)
         return {next(iter(hints)): unescape(text[:end].strip(), tuple(hints))}
-    found = {}
+    found: dict[str, str] = {}
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         if head.name in hints:
             body = text[head.end : following.start if following else len(text)].strip()
             found.setdefault(head.name, unescape(body, tuple(hints)))
     return found
-
-
-def _has_header(text: str, hints: Mapping[str, str], text_fields: Collection[str]) -> bool:
-    return any(_heads(pattern, text, hints, text_fields) for pattern in _dresses(tuple(hints))[:3])
 
 
 def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_fields: Collection[str]) -> list[_Head]:
