@@ -4,7 +4,6 @@ DSPy's ChatAdapter lists the fields, shows their layout with a JSON schema for e
 output fields at the end of the question. `LeanAdapter` says all of that in one line per field.
 """
 
-import json
 import re
 import textwrap
 from typing import Any
@@ -17,13 +16,14 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 
 from .lean_fields import description, form_of, hint, is_text, read_value, type_notes, write_value
-from .lean_headers import escape, key_of, sections, without_thoughts
+from .lean_headers import escape, key_of, needs_no_header, section, sections, without_thoughts
 
 GIVEN = "You get:"
 ASKED = "You reply under these headers:"
 ASKED_ONE = "You reply with nothing but:"
 INCOMPLETE = "(parts of this example are left out)"
 NOT_SUPPLIED = "(left out)"
+_OBJECT = re.compile(r'\{\s*"')
 _NO_INPUT = "Now reply."
 
 
@@ -103,8 +103,8 @@ class LeanAdapter(dspy.ChatAdapter):
         }
         # DSPy's prefix says at length that a demo is incomplete; a lack in the reply shows by itself.
         head = INCOMPLETE if prefix and len(shown) < len(fields) else ""
-        bare = len(fields) == 1 and all(text.strip() for text in shown.values())
-        parts = list(shown.values()) if bare else [_section(name, text) for name, text in shown.items()]
+        bare = len(fields) == 1 and all(text.strip() and not text.startswith("## ") for text in shown.values())
+        parts = list(shown.values()) if bare else [section(name, text) for name, text in shown.items()]
         content = "\n\n".join(part for part in (head, *parts, suffix) if part).strip()
         return content or (_NO_INPUT if main_request else "")
 
@@ -124,9 +124,9 @@ class LeanAdapter(dspy.ChatAdapter):
         }
         if len(texts) == 1:
             ((name, text),) = texts.items()
-            if text.strip() and _split(signature, text) == {name: text.strip()}:
+            if needs_no_header(text, name):
                 return text
-        return "\n\n".join(_section(name, text) for name, text in texts.items())
+        return "\n\n".join(section(name, text) for name, text in texts.items())
 
     def user_message_output_requirements(self, signature: type[dspy.Signature]) -> str:
         """Return nothing: the system message has told it, and nothing is repeated."""
@@ -185,16 +185,14 @@ def _line(name: str, told: str, field: FieldInfo) -> str:
     return "".join([f"{name} ({told})" if told else name, *notes])
 
 
-def _section(name: str, text: str) -> str:
-    return f"## {name}\n{text}"
-
-
 def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     """Return the fields of a reply: text, or values if the reply is a JSON object of fields."""
     if not text:
         return {}
     if text.startswith(("{", "```")) and (values := _values(signature, text)):
         return values
+    if len(signature.output_fields) == 1 and _OBJECT.match(text) and any(map(is_text, _types(signature))):
+        return {}  # JSON that was cut off, or has other fields, is no text
     found = _split(signature, text)
     if len(signature.output_fields) > 1 and not found.keys() >= _needed(signature) and "{" in text:
         return _values(signature, text[text.index("{") : text.rindex("}") + 1]) or found
@@ -208,16 +206,22 @@ def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     if not body.startswith("{"):
         return {}
     try:
-        values = json.loads(body)
-    except ValueError:
-        values = json_repair.loads(body)
+        values = json_repair.loads(body)  # it tries the strict parser first
+    except RecursionError:
+        return {}
+    if not isinstance(values, dict):
+        return {}
     names = {key_of(name): name for name in fields}
-    known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names} if values else {}
+    known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
     if len(fields) == 1 and known:
         (field,) = fields.values()
         if not is_text(field.annotation) and form_of(field.annotation) is None and _reads(field, text):
             return {}
     return known
+
+
+def _types(signature: type[dspy.Signature]) -> list[Any]:
+    return [field.annotation for field in signature.output_fields.values()]
 
 
 def _reads(field: FieldInfo, text: str) -> bool:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 _THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</think(?:ing)?>", re.S | re.I)
 _UNCLOSED = re.compile(r"<think(?:ing)?>.*\Z", re.S | re.I)
+_FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.M | re.S)
 _FENCED = re.compile(r"\A```\w*[ \t]*\n(.*)\n```\Z", re.S)
 _SEPARATOR = re.compile(r"[ \t]*(?::|=|[-–—](?=[ \t]|$))[ \t]*")
 _COMPLETED = "completed"  # ends a reply in the format of DSPy's ChatAdapter
@@ -52,12 +54,15 @@ def _dresses(names: tuple[str, ...]) -> _Dresses:
     """Return the patterns of headers, the surest first, and of lines of data that must not be taken for one."""
     any_of = "|".join(_spelled(name) for name in sorted(names, key=len, reverse=True))
     brackets = rf"[*#> \t]*\[\[[ \t#]*(?P<in_brackets>{any_of}|{_COMPLETED})[ \t#]*\]\]"
-    hashes = rf"[ \t]*#{{1,6}}[ \t]*[*_`]*(?P<after_hash>{any_of})(?![\w])[*_`]*"
+    hashes = rf"[ \t]*#{{1,6}}[ \t]*[*_`]*(?:\d+[.)][ \t]*)?(?P<after_hash>{any_of})(?![\w])[*_`]*"
     flags = re.M | re.I
     return _Dresses(
         re.compile(rf"^(?:{brackets}|{hashes})", flags),
-        re.compile(rf"^[ \t]*(?:[-•][ \t]+)?(?P<mark>[*_`]{{1,3}})(?P<bold>{any_of})(?::?(?P=mark)[ \t]*:?|:)", flags),
-        re.compile(rf"^[ \t]*(?P<plain>{any_of})[ \t]*[:=]", flags),
+        re.compile(
+            rf"^[ \t]*(?:(?:[-*•]|\d+[.)])[ \t]+)?(?P<mark>[*_`]{{1,3}})(?P<bold>{any_of})(?::?(?P=mark)[ \t]*:?|:)",
+            flags,
+        ),
+        re.compile(rf"^[ \t]*(?:[-*•][ \t]+)?(?P<plain>{any_of})[ \t]*[:=]", flags),
         re.compile(rf"^(?=\\*(?:{brackets}|{hashes}))", flags),
     )
 
@@ -77,6 +82,21 @@ def unescape(text: str, names: Sequence[str]) -> str:
         return text
     data = _dresses(tuple(names)).data
     return "\n".join(line[1:] if line.startswith("\\") and data.match(line) else line for line in text.split("\n"))
+
+
+def needs_no_header(text: str, name: str) -> bool:
+    """Return whether a text, as the whole reply, is read as what it is; else it needs the header of its field.
+
+    >>> needs_no_header("It came out in 1997.", "answer"), needs_no_header("Answer: 1997", "answer")
+    (True, False)
+    """
+    heads = (_heads(pattern, text, {name: ""}, ()) for pattern in _dresses((name,))[:3])
+    return bool(text.strip()) and not text.lstrip().startswith(("{", "```")) and not any(heads)
+
+
+def section(name: str, text: str) -> str:
+    """Return a field with its header."""
+    return f"## {name}\n{text}"
 
 
 def sections(
@@ -122,7 +142,7 @@ def sections(
         end = heads[0].start if heads else len(text)
         return {next(iter(hints)): unescape(text[:end].strip(), tuple(hints))}
     found: dict[str, str] = {}
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip_longest(heads, heads[1:]):
         if head.name in hints:
             body = text[head.end : following.start if following else len(text)].strip()
             found.setdefault(head.name, unescape(body, tuple(hints)))
@@ -145,7 +165,9 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
         elif rest.strip() and match.groupdict().get("after_hash") and name in text_fields:
             continue  # "## Answer to the first reading" is a heading of the text
         heads.append(_Head(name, match.start(), end, not text[: match.start()].strip()))
-    return heads
+    fences = [match.span() for match in _FENCE.finditer(text)]
+    outside = [head for head in heads if not any(start < head.start < end for start, end in fences)]
+    return outside or heads  # "# code" in a block of code is a comment
 
 
 def key_of(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from polyqa.signatures.lean_adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
 from polyqa.signatures.lean_fields import form_told_by, numbered_lines, write_in
-from polyqa.signatures.lean_headers import unescape
+from polyqa.signatures.lean_headers import escape, needs_no_header, section, unescape
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
@@ -238,7 +238,7 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
         return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
     if prompt.style == "lean":
         texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
-        return next(iter(texts.values())) if len(texts) == 1 else _lean_reply(texts)
+        return _lean_reply(texts)
     parts = []
     for name in prompt.output_fields:
         value = outputs[name]
@@ -248,7 +248,9 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
 
 
 def _lean_reply(texts: Mapping[str, str]) -> str:
-    return "\n\n".join(f"## {name}\n{text}" for name, text in texts.items())
+    if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
+        return next(iter(texts.values()))
+    return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
 
 
 def _lean_text(hint: str, value: object) -> str:
