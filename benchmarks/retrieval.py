@@ -107,7 +107,7 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
     from polyqa.programs import DIVA
 
     program = DIVA(retriever, reranker, encoder=encoder)
-    with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder)), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder))):
         ranking = []
         for question in questions:
             typed = program.classify(question=question.question)

@@ -115,7 +115,7 @@ def recording(lm: dspy.LM) -> Iterator[Recorder]:
     """
     recorder = Recorder()
     started = time.perf_counter()
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()), counting(recorder):
+    with dspy.context(lm=lm), counting(recorder):
         try:
             yield recorder
         finally:

@@ -17,7 +17,7 @@ from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import Run, RunSettings, write_atomically
 from polyqa.evaluation.scoring import Scorer
 from polyqa.programs.knn import set_knn_demos
-from polyqa.signatures import PolyqaError
+from polyqa.signatures import PolyqaError, adapter_name
 
 from .calls import CallCounter, Meter, kept_calls
 from .labels import label_demos
@@ -101,6 +101,7 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "reader": plan.metric.reader.name,
         "lm": str(plan.lm.model),
         "prompt_lm": str(plan.writer.model),
+        "adapter": adapter_name(),
         "seed": plan.seed,
     }
     if not path.exists():
@@ -141,7 +142,7 @@ def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path) -> dspy.M
             threads=plan.threads,
         )
         return _show(program, pools, plan)
-    with dspy.context(lm=plan.lm, adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=plan.lm):
         return run_teleprompter(program, plan, work)
 
 
@@ -164,6 +165,7 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         program=type(program).__name__,
         program_state=identity_hash(program),
         lm=str(plan.lm.model),
+        adapter=adapter_name(),
         reader=plan.metric.reader.name,
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),

@@ -16,6 +16,7 @@ from polyqa.evaluation.recording import recording
 from polyqa.evaluation.runs import write_atomically
 from polyqa.metrics.gold import Question
 from polyqa.programs.registry import most_calls
+from polyqa.signatures import adapter_name
 
 from .calls import CallCounter
 from .plan import EMBEDDED, SIMBA_BATCH, Plan
@@ -93,7 +94,12 @@ def measure_question(
     counter
         Of the calls that went out.
     """
-    of = {"program": identity_hash(program), "question": question.question, "lm": str(lm.model)}
+    of = {
+        "program": identity_hash(program),
+        "question": question.question,
+        "lm": str(lm.model),
+        "adapter": adapter_name(),
+    }
     if kept.exists():
         earlier = json.loads(kept.read_text(encoding="utf-8"))
         if earlier["of"] == of:

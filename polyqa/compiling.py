@@ -27,7 +27,7 @@ from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index
-from polyqa.signatures import PolyqaError
+from polyqa.signatures import PolyqaError, adapter_name
 
 from . import loading
 from .evaluating import evaluate
@@ -169,6 +169,7 @@ def compile(
         dev=cards["dev"],
         lm=str(plan.lm.model),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
+        adapter=adapter_name(),
         encoder=parts.get("encoder", EMBEDDED_ENCODER),
         index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
         versions={package: version(package) for package in ("polyqa", "dspy")},

@@ -18,7 +18,7 @@ from polyqa.evaluation.scoring import Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.signatures import PolyqaError
+from polyqa.signatures import PolyqaError, adapter_name
 
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
 from .models import Models, default_threads, judge_model, shared_encoder, shared_reader
@@ -120,6 +120,7 @@ def evaluate(
         program_state=identity_hash(ready),
         lm=model.model,
         lm_settings=_sampling(model),
+        adapter=adapter_name(),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
         index=f"{opened.name} ({opened.fingerprint})" if opened else None,

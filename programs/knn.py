@@ -5,6 +5,7 @@ all. Here the demos of a predictor are the whole pool, and each call shows the n
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from polyqa.embedded_models import Encoder
 from polyqa.metrics.text import normalize_answer
-from polyqa.signatures import PolyqaError
+from polyqa.signatures import LeanAdapter, PolyqaError
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
 """Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
@@ -28,6 +29,10 @@ class KNNPredict(dspy.Predict):
 
     With ``k=None`` it is a plain predictor: all its demos go into every prompt. Both kinds save as
     plain JSON and load back with identical prompts.
+
+    Its prompts are those of `LeanAdapter` unless another adapter was configured (``dspy.configure(adapter=…)`` or
+    ``dspy.context``). Where one of DSPy's stream listeners follows it they are those of DSPy's ChatAdapter: listeners
+    know no other format but DSPy's own.
 
     Parameters
     ----------
@@ -109,11 +114,19 @@ class KNNPredict(dspy.Predict):
 
     def forward(self, **kwargs: Any) -> dspy.Prediction:
         """Predict with the nearest demos; ``demos=`` overrides them for this call."""
-        return super().forward(**self._with_demos(kwargs))
+        with self._adapter():
+            return super().forward(**self._with_demos(kwargs))
 
     async def aforward(self, **kwargs: Any) -> dspy.Prediction:
         """See `forward`."""
-        return await super().aforward(**self._with_demos(kwargs))
+        with self._adapter():
+            return await super().aforward(**self._with_demos(kwargs))
+
+    def _adapter(self) -> AbstractContextManager[object]:
+        """Return a context in which the lean adapter is used, unless another was configured or is needed."""
+        if dspy.settings.adapter is not None or (dspy.settings.stream_listeners and self._should_stream()):
+            return nullcontext()
+        return dspy.context(adapter=LeanAdapter())
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Return DSPy's state with the kNN settings beside it."""

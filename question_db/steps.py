@@ -8,7 +8,7 @@ import dspy
 from polyqa.embedded_models import SpanReader
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
-from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion
+from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion, configured_adapter
 from polyqa.signatures.lenient import is_null
 
 REVISIONS = 2  # a third changes nothing (SIXPAQ, section 3.3.1)
@@ -27,7 +27,7 @@ def read_passage(passage: Passage, lm: dspy.LM, reader: SpanReader) -> dict[str,
     """
     line: dict[str, Any] = {"pid": passage.pid, "failed": ""}
     try:
-        with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+        with dspy.context(lm=lm, adapter=configured_adapter()):
             return {**line, **_steps(passage, reader)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
         return {**line, "failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}

@@ -7,6 +7,7 @@ from .crag import GradePassage, RewriteQuery
 from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .errors import PolyqaError
 from .jpr import SelectPassages
+from .lean_adapter import LeanAdapter, adapter_name, configured_adapter
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
 from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
 from .tree_of_clarifications import VerifyAgainstRoot
@@ -31,6 +32,7 @@ __all__ = [
     "InferPseudoInterpretations",
     "InterpretPassage",
     "Interpretation",
+    "LeanAdapter",
     "LocateAnswer",
     "MatchInterpretations",
     "Passage",
@@ -49,5 +51,7 @@ __all__ = [
     "VerifyReadings",
     "VerifySupport",
     "WriteLongFormAnswer",
+    "adapter_name",
+    "configured_adapter",
     "render_passages",
 ]

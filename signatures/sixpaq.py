@@ -15,7 +15,7 @@ class DetectAnswers(dspy.Signature):
     """
 
     passage: str = dspy.InputField(desc="title | text")
-    answers: Answers = dspy.OutputField(desc="short spans copied from the passage, [] if there is none")
+    answers: Answers = dspy.OutputField(desc="short spans copied from the passage, none if there is none")
 
 
 # Second step, question generation (section 3.1.3): one question for one answer.
@@ -59,4 +59,4 @@ class SelectQuestions(dspy.Signature):
 
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     candidates: str = dspy.InputField(desc="numbered candidates, question | answer")
-    kept: Numbers = dspy.OutputField(desc="numbers of the candidates to keep, [] if none is a reading")
+    kept: Numbers = dspy.OutputField(desc="numbers of the candidates to keep, none if none is a reading")

@@ -46,7 +46,7 @@ class MatchInterpretations(dspy.Signature):
     question: str = dspy.InputField(desc="the ambiguous question")
     found: str = dspy.InputField(desc="numbered readings that were found")
     wanted: str = dspy.InputField(desc="numbered readings that are looked for")
-    covered: Numbers = dspy.OutputField(desc="numbers of the wanted readings that are covered, [] if none")
+    covered: Numbers = dspy.OutputField(desc="numbers of the wanted readings that are covered, none if none is")
 
 
 # Judge of evidence, I_V (appendix A, equation 20, Figure 8).

@@ -26,6 +26,8 @@ _WITH_EXAMPLES = {
     "polyqa.metrics.text",
     "polyqa.metrics.token_f1",
     "polyqa.question_db.families",
+    "polyqa.signatures.lean_fields",
+    "polyqa.signatures.lean_headers",
     "polyqa.signatures.lenient",
     "polyqa.signatures.lookup",
     "polyqa.signatures.types",

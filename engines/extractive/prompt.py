@@ -6,9 +6,13 @@ is what makes its results depend on demos and lets it be served over the wire.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from polyqa.signatures.lean_adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
+from polyqa.signatures.lean_fields import form_told_by, numbered_lines, write_in
+from polyqa.signatures.lean_headers import escape, needs_no_header, section, unescape
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
@@ -16,10 +20,16 @@ _OBJECTIVE = "your objective is:"
 _REMINDER = re.compile(r"\n\nRespond with (the corresponding output fields|a JSON object)[^\n]*\Z")
 _NOT_SUPPLIED = "Not supplied for this particular"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
+_LEAN = re.compile(
+    rf"(?:\A|\n\n)(?:{re.escape(GIVEN)}\n(?P<given>(?:\w+(?: \(.*\))?\n)+)\n)?"
+    rf"(?:{re.escape(ASKED)}|{re.escape(ASKED_ONE)})\n(?P<asked>(?:(?:## )?\w+(?: \(.*\))?(?:\n|\Z))+)\Z"
+)
+_LEAN_FIELD = re.compile(r"^(?:## )?(\w+)(?: \((.*)\))?$", re.M)
+_LEAN_HEADER = re.compile(r"^## (\w+)$", re.M)
 
 
 class PromptError(ValueError):
-    """The messages are not a prompt of DSPy's ChatAdapter or JSONAdapter."""
+    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter or JSONAdapter."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,9 @@ class Prompt:
     inputs
         The inputs to answer for, as rendered.
     style
-        How the reply is to be written: ``chat`` (field headers) or ``json``.
+        How the reply is to be written: ``lean``, ``chat`` (field headers) or ``json``.
+    hints
+        What a lean prompt says of each output field.
     """
 
     instructions: str
@@ -53,7 +65,8 @@ class Prompt:
     output_fields: tuple[str, ...]
     inputs: dict[str, str]
     demos: tuple[Demo, ...] = field(default=())
-    style: Literal["chat", "json"] = "chat"
+    style: Literal["lean", "chat", "json"] = "chat"
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question(self) -> str:
@@ -97,20 +110,20 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     """
     system = "\n".join(text for role, text in messages if role in ("system", "developer"))
     turns = [(role, text) for role, text in messages if role in ("user", "assistant")]
+    lean = _LEAN.search(system)
     before, found, after = system.partition("Your output fields are:")
-    if not found or not turns or turns[-1][0] != "user":
+    if not (lean or found) or not turns or turns[-1][0] != "user":
         raise PromptError(
-            "this is not a prompt of DSPy's ChatAdapter or JSONAdapter: it needs a system message that "
-            "lists the fields and ends with a user message"
+            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter: it needs a system "
+            "message that lists the fields and ends with a user message"
         )
+    if lean:
+        return _lean_prompt(system[: lean.start()], lean, turns)
     inputs = tuple(_FIELD.findall(before))
     outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
     last = turns[-1][1]
     reminder = _REMINDER.search(last)
-    demos = []
-    for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False):
-        if (role, reply_role) == ("user", "assistant"):
-            demos.append(Demo(_sections(asked, inputs), _reply(reply, outputs)))
+    demos = [Demo(_sections(asked, inputs), _reply(reply, outputs)) for asked, reply in _shown(turns)]
     return Prompt(
         instructions=_instructions(system),
         input_fields=inputs,
@@ -119,6 +132,45 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
         demos=tuple(demos),
         style="json" if reminder and reminder[1] == "a JSON object" else "chat",
     )
+
+
+def _shown(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return what is asked and replied in the turns before the last."""
+    return [
+        (asked, reply)
+        for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
+        if (role, reply_role) == ("user", "assistant")
+    ]
+
+
+def _lean_prompt(instructions: str, fields: re.Match[str], turns: Sequence[tuple[str, str]]) -> Prompt:
+    inputs = tuple(name for name, _ in _LEAN_FIELD.findall(fields["given"] or ""))
+    hints = dict(_LEAN_FIELD.findall(fields["asked"]))
+    return Prompt(
+        instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
+        input_fields=inputs,
+        output_fields=tuple(hints),
+        inputs=_lean_sections(turns[-1][1], inputs),
+        demos=tuple(
+            Demo(_lean_sections(asked, inputs), _lean_sections(reply, tuple(hints))) for asked, reply in _shown(turns)
+        ),
+        style="lean",
+        hints=hints,
+    )
+
+
+def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a message of a lean prompt; a single field may lack its header."""
+    text = text.removeprefix(f"{INCOMPLETE}\n\n")
+    heads = [match for match in _LEAN_HEADER.finditer(text) if match[1] in names]
+    if len(names) == 1 and not (heads and heads[0].start() == 0):
+        return {names[0]: unescape(text.strip(), names)}
+    sections: dict[str, str] = {}
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        body = text[head.end() : following.start() if following else len(text)].strip()
+        if body != NOT_SUPPLIED:
+            sections.setdefault(head[1], unescape(body, names))
+    return sections
 
 
 def _instructions(system: str) -> str:
@@ -155,13 +207,13 @@ def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def parse_passages(text: str) -> list[PromptPassage]:
-    """Read DSPy's numbered list of passages back: ``[1] «title | text»``, or one without a number."""
+    """Read a numbered list of passages back: ``[1] «title | text»`` or ``[1] title | text``, or one without number."""
     text = text.strip()
     if text in ("", "N/A"):
         return []
     starts = [match for match in _NUMBERED.finditer(text) if text[match.end() : match.end() + 1] == "«"]
     if not starts:
-        return [_passage(1, text)]
+        return [_split(number, line) for number, line in numbered_lines(text)] or [_passage(1, text)]
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return [_passage(int(match[1]), text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
 
@@ -171,6 +223,10 @@ def _passage(number: int, blob: str) -> PromptPassage:
     body = blob.strip()
     if body.startswith("«" * marks) and body.endswith("»" * marks):
         body = body[marks : len(body) - marks]
+    return _split(number, body)
+
+
+def _split(number: int, body: str) -> PromptPassage:
     body = " ".join(body.split())
     title, bar, text = body.partition(" | ")
     return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", body)
@@ -180,9 +236,25 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
     """Write the outputs the way the prompt asks for."""
     if prompt.style == "json":
         return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
+    if prompt.style == "lean":
+        texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
+        return _lean_reply(texts)
     parts = []
     for name in prompt.output_fields:
         value = outputs[name]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         parts.append(f"[[ ## {name} ## ]]\n{text}")
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def _lean_reply(texts: Mapping[str, str]) -> str:
+    if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
+        return next(iter(texts.values()))
+    return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
+
+
+def _lean_text(hint: str, value: object) -> str:
+    form = form_told_by(hint)
+    if form is not None:
+        return write_in(form, value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from polyqa.signatures.lenient import is_null, parse_interpretations
+from polyqa.signatures.lean_fields import parse_readings as parse_interpretations
+from polyqa.signatures.lenient import is_null
 
 from .demos import best_cut, scored_demos
 from .evidence import Evidence, Models, distinct, gather, telling

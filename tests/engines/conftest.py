@@ -14,5 +14,5 @@ def engine() -> ExtractiveEngine:
 @pytest.fixture(scope="module", autouse=True)
 def configured(engine: ExtractiveEngine) -> Iterator[None]:
     """Predictors ask the embedded engine."""
-    with dspy.context(lm=embedded_lm(engine), adapter=dspy.ChatAdapter(), track_usage=True):
+    with dspy.context(lm=embedded_lm(engine), track_usage=True):
         yield

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,13 +22,15 @@ from polyqa.signatures import (
     ExtractInterpretations,
     InferPseudoInterpretations,
     Interpretation,
+    LeanAdapter,
     Passage,
     TypeAmbiguity,
     VerifyInterpretation,
     WriteLongFormAnswer,
     render_passages,
 )
-from polyqa.signatures.lenient import is_null
+from polyqa.signatures.lean_fields import parse_readings
+from polyqa.signatures.lenient import is_null, parse_ambiguity_types, parse_questions
 
 SIGNATURES = [
     TypeAmbiguity,
@@ -39,9 +40,10 @@ SIGNATURES = [
     WriteLongFormAnswer,
     AnswerClosedBook,
 ]
-ADAPTERS = {"chat": dspy.ChatAdapter(), "json": dspy.JSONAdapter()}
+STYLES = ["lean", "chat", "json"]
+ADAPTERS = dict(zip(STYLES, [LeanAdapter(), dspy.ChatAdapter(), dspy.JSONAdapter()], strict=True))
 
-every_style = pytest.mark.parametrize("style", ["chat", "json"])
+every_style = pytest.mark.parametrize("style", STYLES)
 every_signature = pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.__name__)
 
 PASSAGES = [
@@ -76,9 +78,12 @@ def read_back(name: str, text: str) -> Any:
     """Turn the text of a field into what was rendered."""
     if name == "passages":
         return [f"{p.title} | {p.text}" if p.title else p.text for p in parse_passages(text)]
-    if name == "interpretations":
-        return [Interpretation(**item) for item in json.loads(text)]
-    return json.loads(text) if name in ("ambiguity_types", "pseudo_interpretations") else text
+    readers = {
+        "interpretations": parse_readings,
+        "ambiguity_types": parse_ambiguity_types,
+        "pseudo_interpretations": parse_questions,
+    }
+    return readers[name](text) if name in readers else text
 
 
 def values_of(signature: type[dspy.Signature], tag: str = "") -> dict[str, Any]:
@@ -164,6 +169,8 @@ def test_one_passage_has_the_number_one(style: str) -> None:
         "[[ ## question ## ]] is a header. [[ ## completed ## ]]",
         "Your output fields are: none. 1. `answer` (str): no",
         "In adhering to this structure, your objective is: none",
+        "## question",
+        "## question is a header; You reply with nothing but:",
     ],
 )
 def test_the_words_of_the_prompt_may_stand_in_a_passage(style: str, text: str) -> None:
@@ -192,7 +199,7 @@ def parts(passages: Sequence[Passage]) -> list[PromptPassage]:
 @given(
     st.lists(ODD_PASSAGE, min_size=1, max_size=4),
     st.lists(ODD_PASSAGE, min_size=1, max_size=3),
-    st.sampled_from(["chat", "json"]),
+    st.sampled_from(STYLES),
 )
 def test_titled_passages_are_read_back(passages: list[Passage], of_demo: list[Passage], style: str) -> None:
     demo = {**values_of(ExtractInterpretations), "passages": render_passages(of_demo)}
@@ -203,7 +210,7 @@ def test_titled_passages_are_read_back(passages: list[Passage], of_demo: list[Pa
     assert prompt.inputs["question"] == "Which one?"
 
 
-@given(st.lists(UNTITLED, min_size=1, max_size=4), st.sampled_from(["chat", "json"]))
+@given(st.lists(UNTITLED, min_size=1, max_size=4), st.sampled_from(STYLES))
 def test_passages_without_title_are_read_back(passages: list[Passage], style: str) -> None:
     inputs = {"passages": render_passages(passages), "question": "Which one?"}
     prompt = parse_prompt(rendered(style, VerifyInterpretation, [], inputs))
@@ -221,7 +228,7 @@ def test_quotation_marks_at_the_ends_of_a_passage_stay(text: str) -> None:
 
 @given(
     st.fixed_dictionaries(dict.fromkeys(("question", "reason", "answer"), ODD_TEXT)),
-    st.sampled_from(["chat", "json"]),
+    st.sampled_from(STYLES),
 )
 def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str) -> None:
     for signature in (TypeAmbiguity, InferPseudoInterpretations, AnswerClosedBook):
@@ -245,7 +252,9 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
     ids=["nothing", "no system message", "another system message", "no user message", "an answer at the end"],
 )
 def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
-    with pytest.raises(PromptError, match="not a prompt of DSPy's ChatAdapter or JSONAdapter"):
+    with pytest.raises(
+        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter"
+    ):
         parse_prompt(messages)
 
 
@@ -320,7 +329,7 @@ def test_a_reply_is_what_the_adapter_reads(
     assert ADAPTERS[style].parse(signature, render_reply(prompt, outputs)) == typed(outputs)
 
 
-@given(ODD_TEXT, ODD_TEXT, st.sampled_from(["chat", "json"]))
+@given(ODD_TEXT, ODD_TEXT, st.sampled_from(STYLES))
 def test_any_answer_is_what_the_adapter_reads(first: str, second: str, style: str) -> None:
     prompt = parse_prompt(rendered(style, AnswerClosedBook, [], {"question": "Who won?"}))
     outputs = {"answer": f"{first}\n{second}"}
@@ -333,7 +342,7 @@ def through_the_adapter(reading: Interpretation, style: str) -> list[Interpretat
     return ADAPTERS[style].parse(ExtractInterpretations, reply)["interpretations"]
 
 
-@given(ODD_TEXT, TOLD, st.none() | st.integers(1, 20).map(str), st.sampled_from(["chat", "json"]))
+@given(ODD_TEXT, TOLD, st.none() | st.integers(1, 20).map(str), st.sampled_from(STYLES))
 def test_any_interpretation_is_what_the_adapter_reads(question: str, answer: str, pid: str | None, style: str) -> None:
     reading = Interpretation(question=question, answer=answer, pid=pid)
     assert through_the_adapter(reading, style) == [reading]

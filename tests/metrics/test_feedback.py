@@ -376,7 +376,7 @@ def test_gepa_reflects_on_what_each_step_missed(
         num_threads=1,
     )
     example = titanic.to_example()
-    with dspy.context(lm=Alternating([]), adapter=dspy.ChatAdapter()), caplog.at_level(logging.WARNING):
+    with dspy.context(lm=Alternating([])), caplog.at_level(logging.WARNING):
         gepa.compile(Clarify(), trainset=[example], valset=[example])
     assert shown["extract"]
     assert shown["write"]

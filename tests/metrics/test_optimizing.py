@@ -46,7 +46,7 @@ def test_bootstrapping_keeps_the_runs_that_reach_the_threshold(titanic: Question
     plain = replace(titanic, id="plain", question="Who won?", readings=(replace(readings[0], question="Who?"),))
     metric = AnswerMetric(table_reader({one.question: one.short_answers[0] for one in readings}), threshold=0.1)
     lm = dspy.utils.DummyLM([{"answer": GOOD}, {"answer": GOOD}])
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=lm):
         optimizer = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
         student, trainset = dspy.Predict("question -> answer"), [titanic.to_example(), plain.to_example()]
         compiled = optimizer.compile(student, trainset=trainset)

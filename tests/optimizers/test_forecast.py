@@ -50,7 +50,7 @@ def test_no_optimizer_runs_or_writes_more_than_was_said(
     train, dev, lm = every[:12], every[12:], scripted_lm(engine)
     # No run is good enough: bootstrapping tries all of train. One thread: the engine's draws depend on their order.
     own = made.model_copy(update={"threshold": 1.0})
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=lm):
         run_teleprompter(program, Plan(train, dev, own, AnswerMetric(reader), lm, threads=1), tmp_path)
     runs, writings = runs_and_writings(made, len(train), len(dev), steps)
     assert program.runs.n <= runs <= 1.4 * program.runs.n  # not by far, either: a limit of calls must let it start

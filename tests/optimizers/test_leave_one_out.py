@@ -137,7 +137,7 @@ def test_in_threads_that_dspy_starts(taught: TwoSteps, k: int | None) -> None:
     for leaving, expected in ((True, 0), (False, 12)):
         engine = StepsEngine()
         evaluate = dspy.Evaluate(devset=examples, metric=lambda *given: 0.0, num_threads=3, display_progress=False)
-        with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()), leave_one_out(TRAIN if leaving else ()):
+        with dspy.context(lm=scripted_lm(engine)), leave_one_out(TRAIN if leaving else ()):
             evaluate(taught)
         assert len(engine.seen) == 12
         assert leaks(engine.seen) == expected
@@ -149,7 +149,7 @@ def test_in_asynchronous_calls(taught: TwoSteps) -> None:
     async def ask() -> None:
         await asyncio.gather(*(taught.acall(question=question.question) for question in TRAIN))
 
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine)):
         with leave_one_out(TRAIN):
             asyncio.run(ask())
         assert (len(engine.seen), leaks(engine.seen)) == (12, 0)
@@ -159,7 +159,7 @@ def test_in_asynchronous_calls(taught: TwoSteps) -> None:
 
 def test_other_questions_and_later_ones_see_every_demo(taught: TwoSteps) -> None:
     engine = StepsEngine()
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine)):
         with leave_one_out(TRAIN[:1]):
             taught(question=TRAIN[1].question)
             taught(question=TRAIN[0].question)

@@ -153,7 +153,7 @@ def test_frozen_predictors_are_called_and_read_as_ever_and_survive_copies(
     copy = program.deepcopy().reset_copy()
     assert [name for name, _ in copy.named_predictors()] == ["answer"]
     assert copy.hint.demos == []
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine)):
         assert copy(question="What colour is q1?").answer
     assert len(engine.seen) == 2
     thaw(copy, ["hint"])

@@ -40,7 +40,7 @@ def engine(encoder: Encoder) -> ExtractiveEngine:
 def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
     """The embedded engine as the language model of the test."""
     lm = embedded_lm(engine)
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(), track_usage=True):
+    with dspy.context(lm=lm, track_usage=True):
         yield lm
 
 

@@ -40,7 +40,7 @@ class Script:
 
 def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) -> tuple[dspy.Prediction, ScriptedEngine]:
     engine = ScriptedEngine(script)
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine)):
         return Auto(*parts, rule=rule, **settings)(question=QUESTION), engine
 
 

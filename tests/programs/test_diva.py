@@ -78,7 +78,7 @@ def test_prompts_start_with_what_never_changes(diva: DIVA, embedded: dspy.LM, se
         request["messages"] for request in server.requests[before:] if "answerable" in str(request["messages"][0])
     ]
     assert len(verifications) >= 2
-    heads = {str(messages[-1]["content"]).split("[[ ## question ## ]]")[0] for messages in verifications}
+    heads = {str(messages[-1]["content"]).split("## question\n")[0] for messages in verifications}
     assert len(heads) == 1, "passages come before the interpretation: one prefix for all verifications"
 
 

@@ -91,7 +91,7 @@ def test_a_wave_of_calls_goes_out_at_once(run: Callable[..., Any], make: Make, e
     assert program.universe == 20
     with serve(Together(engine, "short_answer", 20)) as server:
         remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-        with dspy.context(lm=remote, adapter=dspy.ChatAdapter()):
+        with dspy.context(lm=remote):
             result = run(program, questions("verdict")[0])
     assert result.interpretations
     assert len(server.requests) == 22

@@ -54,7 +54,7 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
     made = []
     for verdict in ("Yes", "No"):
         engine = exhausting(verdict)
-        with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+        with dspy.context(lm=scripted_lm(engine)):
             program(question="When did Titanic come out?")
         made.append(len(engine.seen))
     if name == "toc":

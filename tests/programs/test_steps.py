@@ -58,7 +58,7 @@ def predict() -> dspy.Predict:
 
 @pytest.fixture(autouse=True)
 def adapter() -> Iterator[None]:
-    with dspy.context(adapter=dspy.ChatAdapter(), lm=scripted_lm(ScriptedEngine(Answers()))):
+    with dspy.context(lm=scripted_lm(ScriptedEngine(Answers()))):
         yield
 
 

@@ -31,7 +31,7 @@ def interpret(prompt: Prompt) -> dict[str, object]:
 
 
 def ask(program: dspy.Module, engine: ScriptedEngine) -> dspy.Prediction:
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
+    with dspy.context(lm=scripted_lm(engine)):
         return program(question=QUESTION)
 
 

@@ -114,11 +114,11 @@ def test_a_journal_of_something_else_is_refused(
 
 def by_hand(message: str) -> str:
     """Reply as a language model with habits of its own would."""
-    if "revised_question ##" in message:
-        named = re.sub(r"\bit\b", "Orava Dam", re.search(r"## question ## ]]\n(.*)", message)[1])  # type: ignore[index]
+    if "## question\n" in message:
+        named = re.sub(r"\bit\b", "Orava Dam", re.search(r"## question\n(.*)", message)[1])  # type: ignore[index]
         return fields(revised_question=f'"{named}"')
-    if "`[[ ## question ## ]]`" in message:
-        answer = re.search(r"## answer ## ]]\n(.*)", message)[1]  # type: ignore[index]
+    if "## answer\n" in message:
+        answer = re.search(r"## answer\n(.*)", message)[1]  # type: ignore[index]
         told = {
             "Jan Hora": "Who was the builder of it?",
             "1941": "When was it built by Jan Hora?",
@@ -149,11 +149,11 @@ def test_the_same_question_of_two_passages_has_both_answers(reader: Reader, tmp_
     other = DAM.model_copy(update={"pid": "e", "text": DAM.text.replace("1941", "1953").replace("Jan", "Eva")})
 
     def reply(message: str) -> str:
-        if "`[[ ## answers ## ]]`" in message:
-            return fields(answers='["1941", "1953"]')
-        if "`[[ ## question ## ]]`" in message:
+        if "## question\n" in message:
+            return fields(revised_question="When was the dam built?")
+        if "## answer\n" in message:
             return fields(question="When was the dam built?")
-        return fields(revised_question="When was the dam built?")
+        return fields(answers='["1941", "1953"]')
 
     with scripted(reply) as (lm, _):
         made = generate_questions([DAM, other], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
@@ -168,7 +168,7 @@ def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passa
 
     def reply(message: str) -> str:
         if broken and "Smeaton" in message:
-            return "I would rather not."
+            return '{"spans": 3}'
         return fields(answers="[]")
 
     with scripted(reply) as (lm, _):
@@ -181,7 +181,7 @@ def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passa
 
 
 def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
-    with scripted(lambda _: "no") as (lm, _), pytest.raises(PolyqaError, match=r"The first \d+ passages all failed"):
+    with scripted(lambda _: "") as (lm, _), pytest.raises(PolyqaError, match=r"The first \d+ passages all failed"):
         generate_questions(corpus, lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=1)
     assert len((tmp_path / "j.jsonl").read_text().splitlines()) == 1
     assert json.loads((tmp_path / "j.jsonl").read_text())["settings"]["lm"] == "openai/scripted"

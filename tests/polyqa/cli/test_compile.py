@@ -111,7 +111,7 @@ def test_why_shows_the_picked_demos_and_the_messages(printed: Printed, artifact:
         assert any(demo["question"] in text for text in sent)
     out = printed(*words)
     assert "demos of extract" in out
-    assert "[[ ## question ## ]]" in out
+    assert "## question\n" in out
 
 
 def test_ask_takes_a_compiled_program(printed: Printed, refused: Refused, artifact: Path) -> None:
