@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import dspy
 from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
@@ -110,7 +111,7 @@ def measure_question(
     with recording(lm.copy(cache=False)) as recorder:
         with_cache(program, False)(question=question.question)
     made = counter.made if counter is not None else 0
-    took = {
+    took: dict[str, Any] = {
         "calls": len(recorder.calls),
         "input_tokens": recorder.input_tokens,
         "output_tokens": recorder.output_tokens,

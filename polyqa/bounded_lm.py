@@ -18,11 +18,9 @@ from polyqa.artifacts.lms import without_secrets
 
 TIMEOUT = 120.0
 RETRIES = 3
+_LONGEST_DOUBLING = 6  # pauses of 1, 2, 4 … 64 seconds, as DSPy's
 T = TypeVar("T")
-_CALL, _ACALL = (
-    dspy.LM.__call__.__wrapped__,
-    dspy.LM.acall.__wrapped__,
-)  # without callbacks: those of here see a call once
+_CALL, _ACALL = dspy.LM.__call__.__wrapped__, dspy.LM.acall.__wrapped__  # callbacks see a call once, not every try
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -34,8 +32,8 @@ class BoundedLM(dspy.LM):
 
     The timeouts of HTTP clients, DSPy's among them, are about the wait for the next byte: a server that sends one now
     and then keeps its caller for ever. Here the requests of one call, tried again or not, take so many seconds
-    together. The pauses between them do not count (a server that is asked too often says for how long), but
-    none is longer than ``timeout``: the error that asks for it is raised.
+    together. The pauses between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants. If
+    that is more than ``timeout``, its error is raised at once.
 
     A call that has timed out is given up. Called with ``await`` its connection is closed; else its thread goes on until
     the server or DSPy ends it (10 minutes without a byte), and sends nothing again.
@@ -119,15 +117,16 @@ class BoundedLM(dspy.LM):
         if left <= 0:
             raise self._too_long() from error
         asked = getattr(error, "retry_after", None)
-        pause = float(2**attempt) if asked is None else float(asked)
-        if pause > self._seconds:
+        if asked is None:
+            return float(2 ** min(attempt, _LONGEST_DOUBLING))
+        if asked > self._seconds:
             raise error
-        return pause
+        return float(asked)
 
     def _too_long(self) -> CallTimeoutError:
         return CallTimeoutError(
-            f"{self.model} has not answered within {self._seconds:g} seconds. Check that its server is well, or give it "
-            "more time (--timeout, in Python timeout=).",
+            f"no answer within {self._seconds:g} seconds. Check that the server is well, or give it more time "
+            "(--timeout, in Python timeout=).",
             model=self.model,
         )
 
