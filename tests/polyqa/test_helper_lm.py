@@ -1,0 +1,157 @@
+"""A second language model runs the calls whose replies are not told, and stays with its predictors."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import dspy
+import pytest
+from openai_server import Server, serve
+from scripted_engine import prompt_of
+
+import polyqa
+from polyqa.artifacts import describe_lms, dump_program, load_program, own_lms
+from polyqa.compiling import Budget
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.helper_lm import HELPERS, give_helper, helping_predictors
+from polyqa.optimizers import Recipe
+from polyqa.programs.registry import REGISTRY, needs_questions
+from polyqa.signatures import PolyqaError
+from polyqa.signatures.lookup import find_by_fields
+
+TITANIC = "When did Titanic come out?"
+WITHOUT = {"closed-book", "rac", "query-refinement"}
+NAMES = [name for name in REGISTRY if not needs_questions(name)]
+
+
+@pytest.fixture
+def helper() -> Iterator[tuple[dspy.LM, Server]]:
+    """A language model on a server of its own, and what the server was asked."""
+    with serve(ExtractiveEngine()) as server:
+        yield polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=server.base, cache=False), server
+
+
+def test_the_table_has_every_call_of_every_program() -> None:
+    """A new signature: say in `polyqa.helper_lm.HELPERS` whether its reply is told."""
+    for name in NAMES:
+        for call, predictor in polyqa.load(name).named_predictors():
+            fields = predictor.signature.input_fields, predictor.signature.output_fields
+            assert find_by_fields(HELPERS, *fields, exact=True) is not None, f"{name}.{call}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_deciding_calls_are_the_helpers(name: str, helper: tuple[dspy.LM, Server]) -> None:
+    program, (lm, server) = polyqa.load(name), helper
+    if name in WITHOUT:
+        with pytest.raises(PolyqaError, match="has no call that a helper could make"):
+            give_helper(program, lm)
+        return
+    give_helper(program, lm)
+    assert own_lms(program) == dict.fromkeys(helping_predictors(program), lm)
+    result = polyqa.ask(TITANIC, program=program)
+    assert result.helper_lm == result.to_dict()["helper_lm"] == lm.model
+    assert 0 < len(server.requests) < len(result.calls)
+    told = {"answer", "interpretations", "interpretation", "short_answer", "segment", "refinements"}
+    assert not told & asked_for(server)
+
+
+def asked_for(server: Server) -> set[str]:
+    """Return the output fields that a server was asked for."""
+    texts = ["".join(message["content"] for message in request["messages"]) for request in server.requests]
+    known = {field for signature in HELPERS for field in signature.output_fields}
+    return {field for field in known if any(f"Your output fields are:\n1. `{field}`" in text for text in texts)}
+
+
+def test_by_name_at_an_address() -> None:
+    with serve(ExtractiveEngine()) as server:
+        models = polyqa.Models(helper_lm="openai/guide", helper_api_base=server.base)
+        program = polyqa.load("diva", helper_lm=models.helping())
+    assert {name: own["lm"] for name, own in describe_lms(program).items()} == dict.fromkeys(
+        ["classify", "infer", "verify"], "openai/guide"
+    )
+
+
+def test_a_program_that_is_made_takes_no_helper_in_ask() -> None:
+    with pytest.raises(PolyqaError, match="The program is made already: helper_lm cannot be given"):
+        polyqa.ask(TITANIC, program=polyqa.load("diva"), helper_lm="openai/x")
+
+
+def test_it_is_a_part_of_what_a_run_is(helper: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    two = load_questions("homonyms/dev", limit=2)
+    plain, helped = polyqa.Models(judge=None), polyqa.Models(helper_lm=helper[0], judge=None)
+    run = polyqa.evaluate("diva", two, models=helped, folder=tmp_path / "run")
+    settings = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert settings["own_lms"]["verify"] == {"lm": helper[0].model, "max_tokens": 1000, "temperature": 0.3, "top_p": 1}
+    assert "127.0.0.1" not in json.dumps(settings)
+    program = polyqa.load("diva")
+    again = polyqa.evaluate(program, two, models=helped, folder=tmp_path / "made")
+    assert [one.answer for one in again.records] == [one.answer for one in run.records]
+    assert own_lms(program) == {}, "a program that is given is not changed"
+    with pytest.raises(PolyqaError, match="holds another run: own_lms was"):
+        polyqa.evaluate("diva", two, models=plain, folder=tmp_path / "run")
+
+
+def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    program, bare = polyqa.load("diva", helper_lm=helper[0]), polyqa.load("diva")
+    assert dump_program(program) == dump_program(bare)
+    program.save(tmp_path / "saved.json")
+    load_program(bare, json.loads((tmp_path / "saved.json").read_text()), "saved")
+    assert own_lms(bare) == {}
+    load_program(program, dump_program(bare), "bare")
+    assert set(own_lms(program)) == {"classify", "infer", "verify"}
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(name="labels", optimizer="labels"),
+        Recipe(name="few", optimizer="few-shot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}),
+        Recipe(
+            name="search",
+            optimizer="few-shot-search",
+            settings={"num_candidate_programs": 1, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
+        ),
+    ],
+    ids=lambda recipe: recipe.name,
+)
+def test_compiling_keeps_it(recipe: Recipe, helper: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    """Each verification of each candidate is the helper's, though DSPy's copies have no language model."""
+    lm, server = helper
+    seen: list[str] = []
+
+    class Watching(ExtractiveEngine):
+        def complete(self, request):  # type: ignore[no-untyped-def]
+            seen.extend(prompt_of(request).output_fields)
+            return super().complete(request)
+
+    with serve(Watching()) as answering:
+        made = polyqa.compile(
+            "diva",
+            recipe=recipe,
+            sets=polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2]),
+            out=tmp_path / "made",
+            models=polyqa.Models(
+                polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=answering.base), helper_lm=lm
+            ),
+            budget=Budget(threads=2),
+        )
+    assert made is not None
+    assert set(own_lms(made.compiled.program)) == {"classify", "infer", "verify"}
+    assert server.requests
+    assert {"answer", "interpretations"} <= set(seen) <= {"answer", "interpretations"}
+    card = json.loads((made.path / "card.json").read_text())
+    assert (card["helper_lm"], card["lm_settings"]["temperature"]) == (lm.model, 0.3)
+    assert own_lms(polyqa.load(made.path)) == {}, "a card makes nobody ask a model"
+
+
+def test_a_recipe_that_swaps_the_language_model_is_refused(helper: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"'simba' works with one language model only.*--predictors extract,write,"):
+        polyqa.compile(
+            "diva",
+            recipe=Recipe(name="simba", optimizer="simba", settings={"bsize": 2}),
+            sets=polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2]),
+            out=tmp_path / "made",
+            models=polyqa.Models(helper[0], helper_lm=helper[0]),
+        )
