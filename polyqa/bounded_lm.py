@@ -32,8 +32,8 @@ class BoundedLM(dspy.LM):
 
     The timeouts of HTTP clients, DSPy's among them, are about the wait for the next byte: a server that sends one now
     and then keeps its caller for ever. Here the requests of one call, tried again or not, take so many seconds
-    together. The pauses between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants. If
-    that is more than ``timeout``, its error is raised at once.
+    together. The pauses between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants.
+    If that is more than ``timeout``, its error is raised at once.
 
     A call that has timed out is given up. Called with ``await`` its connection is closed; else its thread goes on until
     the server or DSPy ends it (10 minutes without a byte), and sends nothing again.
