@@ -22,9 +22,16 @@ from polyqa.programs.registry import REGISTRY, needs_questions
 from polyqa.signatures import PolyqaError
 from polyqa.signatures.lookup import find_by_fields
 
+KEY = "sk-helper-secret"
 TITANIC = "When did Titanic come out?"
 WITHOUT = {"closed-book", "rac", "query-refinement"}
 NAMES = [name for name in REGISTRY if not needs_questions(name)]
+
+
+def keyless(folder: Path) -> bool:
+    """Return whether no file of a folder, of which there are some, has the key."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return bool(files) and not any(KEY.encode() in path.read_bytes() for path in files)
 
 
 class Watching(ExtractiveEngine):
@@ -45,7 +52,8 @@ def helper() -> Iterator[tuple[dspy.LM, Watching]]:
     """A language model on a server of its own, and what answers there."""
     engine = Watching()
     with serve(engine) as server:
-        yield polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=server.base, cache=False), engine
+        name = f"openai/{uuid.uuid4().hex}"
+        yield polyqa.language_model(name, api_base=server.base, api_key=KEY, cache=False), engine
 
 
 def test_the_table_has_every_call_of_every_program() -> None:
@@ -99,6 +107,7 @@ def test_it_is_a_part_of_what_a_run_is(helper: tuple[dspy.LM, Watching], tmp_pat
     assert own_lms(program) == {}, "a program that is given is not changed"
     with pytest.raises(PolyqaError, match="holds another run: own_lms was"):
         polyqa.evaluate("diva", two, models=plain, folder=tmp_path / "run")
+    assert keyless(tmp_path)
 
 
 def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM, Watching], tmp_path: Path) -> None:
@@ -107,6 +116,7 @@ def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM,
     program.save(tmp_path / "saved.json")
     load_program(bare, json.loads((tmp_path / "saved.json").read_text()), "saved")
     assert own_lms(bare) == {}
+    assert keyless(tmp_path)
     load_program(program, dump_program(bare), "bare")
     assert set(own_lms(program)) == {"classify", "infer", "verify"}
 
@@ -146,6 +156,7 @@ def test_compiling_keeps_it(recipe: Recipe, helper: tuple[dspy.LM, Watching], tm
     card = json.loads((made.path / "card.json").read_text())
     assert (card["helper_lm"], card["lm_settings"]["temperature"]) == (lm.model, 0.3)
     assert own_lms(polyqa.load(made.path)) == {}, "a card makes nobody ask a model"
+    assert keyless(made.path)
 
 
 def test_a_recipe_that_swaps_the_language_model_is_refused(helper: tuple[dspy.LM, Watching], tmp_path: Path) -> None:
