@@ -82,9 +82,12 @@ class Card(_Part):
         The metric: what was optimized, from which score on a run became a demo, and the reader of D-F1.
     train, dev
         The questions that gave demos, and those that picked.
-    lm, prompt_lm, adapter, encoder
-        What ran the program, what wrote instructions (if anything did), DSPy's adapter, and the encoder
-        that picks demos.
+    lm, helper_lm, prompt_lm, adapter, encoder
+        What ran the program, what ran those of its predictors that had a language model of their own, what wrote
+        instructions (if anything did), DSPy's adapter, and the encoder that picks demos. Names only: no card makes
+        a program ask a model.
+    lm_settings
+        What ``lm`` was asked with, such as its temperature.
     index
         ``None`` for programs that do not retrieve.
     versions
@@ -110,6 +113,8 @@ class Card(_Part):
     train: DataCard
     dev: DataCard | None = None
     lm: _Name
+    helper_lm: _Name | None = None
+    lm_settings: dict[_Name, JsonValue] = {}
     prompt_lm: _Name | None = None
     adapter: _Name = "ChatAdapter"
     encoder: _Name

@@ -5,6 +5,7 @@ an address of its own. Here a state is checked against a strict schema first, so
 can change what a prompt says and nothing more.
 """
 
+import copy
 import hashlib
 import json
 from collections.abc import Mapping
@@ -79,7 +80,9 @@ def dump_program(program: dspy.Module) -> dict[str, Any]:
     """
     state = {}
     for name, predictor in program.named_predictors():
-        own = predictor.dump_state()
+        bare = copy.copy(predictor)
+        bare.lm = None  # it would be dumped with what it is asked with, and one that cannot be is an error
+        own = bare.dump_state()
         fields = predictor.signature.fields
         demos = [{field: demo[field] for field in fields if demo.get(field) is not None} for demo in own["demos"]]
         state[name] = {"signature": own["signature"], "demos": demos, "knn": own.get("knn")}
@@ -105,6 +108,8 @@ def load_program(program: dspy.Module, data: Any, where: str) -> None:
     where
         Names the source in errors.
 
+    A language model that is set on a predictor stays: no file brings one, and none takes one away.
+
     Raises
     ------
     PolyqaError
@@ -121,7 +126,7 @@ def load_program(program: dspy.Module, data: Any, where: str) -> None:
         raise PolyqaError(f"{where} is not a saved {kind}, which has no predictor {strange[0]!r:.80}.")
     checked = {name: _checked(name, saved[name], predictors[name], where) for name in predictors}
     for name, predictor in predictors.items():
-        own = checked[name]
+        own, lm = checked[name], predictor.lm
         state = {
             "traces": [],
             "train": [],
@@ -132,6 +137,7 @@ def load_program(program: dspy.Module, data: Any, where: str) -> None:
         if isinstance(predictor, KNNPredict):
             state["knn"] = own.knn.model_dump() if own.knn else None
         predictor.load_state(state)
+        predictor.lm = lm
 
 
 def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> SavedPredictor:

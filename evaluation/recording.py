@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import dspy
@@ -25,11 +24,14 @@ class Usage(BaseCallback, UsageTracker):
     ----------
     requests, input_tokens, output_tokens
         Sums; tokens as the provider reports them.
+    tokens_of
+        Name of a language model to its input and output tokens.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.requests = self.input_tokens = self.output_tokens = 0
+        self.tokens_of: dict[str, tuple[int, int]] = {}
         self._lock = threading.RLock()
         self._answered: Counter[str | None] = Counter()
         self._outer: Any = None
@@ -43,12 +45,15 @@ class Usage(BaseCallback, UsageTracker):
             self._outer.add_usage(lm, usage_entry)
         with self._lock:
             self._answered[ACTIVE_CALL_ID.get()] += 1
-        self._add_tokens(usage_entry)
+        self._add_tokens(lm, usage_entry)
 
-    def _add_tokens(self, usage_entry: dict[str, Any]) -> None:
+    def _add_tokens(self, lm: str, usage_entry: dict[str, Any]) -> None:
         with self._lock:
-            self.input_tokens += int(usage_entry.get("prompt_tokens") or 0)
-            self.output_tokens += int(usage_entry.get("completion_tokens") or 0)
+            taken, given = (int(usage_entry.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+            self.input_tokens += taken
+            self.output_tokens += given
+            before = self.tokens_of.get(lm, (0, 0))
+            self.tokens_of[lm] = (before[0] + taken, before[1] + given)
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Count the requests of a call: DSPy tells the usage of its replies together."""
@@ -65,8 +70,9 @@ def counting(usage: Usage) -> Iterator[None]:
         try:
             yield
         finally:
-            for entry in chain.from_iterable(usage.usage_data.values()):  # where a program has a tracker of its own
-                usage._add_tokens(entry)
+            for lm, entries in usage.usage_data.items():  # where a program has a tracker of its own
+                for entry in entries:
+                    usage._add_tokens(lm, entry)
             usage.usage_data.clear()
 
 

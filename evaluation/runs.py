@@ -25,6 +25,9 @@ from .records import Record, column_scores
 PREDICTIONS, SETTINGS, SUMMARY = "predictions.jsonl", "run.json", "summary.json"
 
 
+_Jsonable = Annotated[dict[str, Any], BeforeValidator(partial(to_jsonable_python, fallback=str))]
+
+
 class RunSettings(BaseModel):
     """What identifies a run: two runs of equal settings must give equal predictions.
 
@@ -35,6 +38,8 @@ class RunSettings(BaseModel):
         given that was made already, what it searches with.
     lm, lm_settings, adapter
         The language model, its temperature and the like, and DSPy's adapter.
+    own_lms
+        Predictors that ask a language model of their own: their names, and for each the model with its settings.
     reader, judge
         What Disambig-F1 and the grounded metrics were made with.
     index
@@ -50,7 +55,8 @@ class RunSettings(BaseModel):
     program: str
     program_state: str = ""
     lm: str
-    lm_settings: Annotated[dict[str, Any], BeforeValidator(partial(to_jsonable_python, fallback=str))] = {}
+    lm_settings: _Jsonable = {}
+    own_lms: _Jsonable = {}
     adapter: str = "ChatAdapter"
     reader: str
     judge: str | None = None

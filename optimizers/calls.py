@@ -36,7 +36,7 @@ class CallCounter(BaseCallback):
 
     A call is counted before it goes out, so that a killed command has counted it, and counts even if it
     fails. One that asks for several replies (``n``) counts as so many. DSPy's own retries of a failed request
-    are not seen here.
+    are not seen here; those of `polyqa.bounded_lm` are where replies are kept.
 
     Parameters
     ----------

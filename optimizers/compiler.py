@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dspy
+from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.card import Spent
 from polyqa.artifacts.identity import changes, identity, identity_hash
+from polyqa.artifacts.lms import describe_lms, sampling, with_cache
 from polyqa.artifacts.state import dump_program, load_program
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
@@ -56,7 +58,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     ----------
     program
         Any program; it is not changed. Recipes that pick the nearest demos (`Recipe.k`) need predictors that can,
-        `programs.KNNPredict` with an encoder.
+        `programs.KNNPredict` with an encoder. Predictors that have a language model of their own keep it.
     plan
         The questions, the recipe, the metric and the language models.
     work
@@ -79,6 +81,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     work.mkdir(parents=True, exist_ok=True)
     _check_same(work / "compilation.json", program, plan)
     plan = replace(plan, lm=plan.lm.copy(cache=True), prompt_lm=plan.writer.copy(cache=True))
+    program = with_cache(program, True)
     meter = Meter(work / "spent.json")
     with kept_calls(work, max_calls) as calls, counting(meter):
         try:
@@ -100,6 +103,8 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
         "lm": str(plan.lm.model),
+        "lm_settings": to_jsonable_python(sampling(plan.lm), fallback=str),
+        "own_lms": to_jsonable_python(describe_lms(program), fallback=str),
         "prompt_lm": str(plan.writer.model),
         "adapter": adapter_name(),
         "seed": plan.seed,
@@ -166,6 +171,8 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         program_state=identity_hash(program),
         lm=str(plan.lm.model),
         adapter=adapter_name(),
+        lm_settings=sampling(plan.lm),
+        own_lms=describe_lms(program),
         reader=plan.metric.reader.name,
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),

@@ -3,8 +3,9 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import dspy
 from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
@@ -12,6 +13,7 @@ from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS as MIPRO_SETTIN
 from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
 from polyqa.artifacts.identity import identity_hash
+from polyqa.artifacts.lms import describe_lms, with_cache
 from polyqa.evaluation.recording import recording
 from polyqa.evaluation.runs import write_atomically
 from polyqa.metrics.gold import Question
@@ -39,6 +41,8 @@ class PerQuestion:
         How many calls had gone out when it was measured, by whatever came before and by measuring.
     most
         How many calls a run takes at most, see `polyqa.programs.registry.most_calls`; ``None`` if that is not known.
+    tokens_of
+        Name of a language model to its input and output tokens, where a program asks several.
     """
 
     calls: float
@@ -46,6 +50,7 @@ class PerQuestion:
     output_tokens: float
     made: int = 0
     most: int | None = None
+    tokens_of: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,11 @@ def measure_question(
     counter
         Of the calls that went out.
     """
+    helpers = sorted({own["lm"] for own in describe_lms(program).values()})
     of = {
         "program": identity_hash(program),
         "question": question.question,
-        "lm": str(lm.model),
+        "lm": ", ".join([str(lm.model), *helpers]),
         "adapter": adapter_name(),
     }
     if kept.exists():
@@ -105,13 +111,14 @@ def measure_question(
         if earlier["of"] == of:
             return PerQuestion(**earlier["took"], most=most_calls(program))
     with recording(lm.copy(cache=False)) as recorder:
-        program(question=question.question)
+        with_cache(program, False)(question=question.question)
     made = counter.made if counter is not None else 0
-    took = {
+    took: dict[str, Any] = {
         "calls": len(recorder.calls),
         "input_tokens": recorder.input_tokens,
         "output_tokens": recorder.output_tokens,
         "made": made,
+        "tokens_of": recorder.tokens_of,
     }
     write_atomically(kept, json.dumps({"of": of, "took": took}, ensure_ascii=False))
     return PerQuestion(**took, most=most_calls(program))
@@ -234,7 +241,8 @@ def forecast(plan: Plan, per_question: PerQuestion, *, predictors: int, further:
     runs += 2 * dev + further
     run_in, run_out = runs * per_question.input_tokens, runs * per_question.output_tokens
     write_in, write_out = writings * _WRITING_INPUT, writings * _WRITING_OUTPUT
-    prices = [_price(str(plan.lm.model), run_in, run_out)]
+    tokens_of = per_question.tokens_of or {str(plan.lm.model): (per_question.input_tokens, per_question.output_tokens)}
+    prices = [_price(lm, runs * taken, runs * given) for lm, (taken, given) in tokens_of.items()]
     prices += [_price(str(plan.writer.model), write_in, write_out)] if writings else []
     known = [one for one in prices if one is not None]
     most = per_question.most

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from polyqa.artifacts.lms import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
@@ -169,11 +170,32 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "bootstrap"):
             check_picking(program, step.predictors or names)
+        if step.optimizer == "simba":
+            check_one_lm(program, step)
         if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
             raise PolyqaError(
                 f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
                 "Give more of them, or a recipe with a smaller bsize."
             )
+
+
+def check_one_lm(program: dspy.Module, recipe: Recipe) -> None:
+    """Check that the predictors that a recipe works on ask the program's language model: SIMBA gives them copies of it.
+
+    Raises
+    ------
+    PolyqaError
+        If one has a language model of its own.
+    """
+    own = own_lms(program)
+    names = recipe.predictors or [name for name, _ in program.named_predictors()]
+    if helped := [name for name in names if name in own]:
+        others = ",".join(name for name, _ in program.named_predictors() if name not in own)
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} works with one language model only, and {', '.join(helped)} of "
+            f"{type(program).__name__} ask another one. Leave the helper out, or name the other predictors "
+            f"(--predictors {others})."
+        )
 
 
 def _steps(recipe: Recipe) -> Iterator[Recipe]:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.identity import identity_hash
+from polyqa.artifacts.lms import describe_lms, sampling
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question
@@ -67,6 +68,8 @@ def bootstrap_pool(
     names = {id(predictor): name for name, predictor in program.named_predictors()}
     settings = {
         "lm": str(lm.model),
+        "lm settings": to_jsonable_python(sampling(lm), fallback=str),
+        "own lms": to_jsonable_python(describe_lms(program), fallback=str),
         "program": identity_hash(program),
         "metric": [metric.reader.name, metric.measure, metric.threshold],
         "left out": "a question's own demos",

@@ -46,7 +46,12 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
             f"{_LABELS.get(card.measure, card.measure)}, reader {card.reader}"
             + (f", demos from {card.threshold:g} on" if recipe.gathers else ""),
         ),
-        ("language model", card.lm + (f"; instructions by {card.prompt_lm}" if card.prompt_lm else "")),
+        (
+            "language model",
+            card.lm
+            + (f"; helper {card.helper_lm}" if card.helper_lm else "")
+            + (f"; instructions by {card.prompt_lm}" if card.prompt_lm else ""),
+        ),
         ("train", f"{card.train.source}, {card.train.n} questions, `{card.train.fingerprint}`"),
         ("dev", f"{card.dev.source}, {card.dev.n} questions, `{card.dev.fingerprint}`" if card.dev else "none"),
         ("index", index),

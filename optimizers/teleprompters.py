@@ -2,14 +2,16 @@
 
 import random
 import sys
-from collections.abc import Collection
-from contextlib import redirect_stdout
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import dspy
 from dspy.utils import magicattr
+from dspy.utils.callback import BaseCallback
 
+from polyqa.artifacts.lms import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.signatures import PolyqaError
@@ -42,10 +44,47 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
     program = program.deepcopy()
     program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
     frozen = freeze(program, recipe.predictors) if recipe.predictors else []
-    with leave_one_out(plan.trainset):
+    lms = own_lms(program)  # those of the frozen ones are not found, and stay
+    with leave_one_out(plan.trainset), keeping_lms(program, lms):
         compiled = _run(program, plan, work)
+    set_lms(compiled, lms)
     thaw(compiled, frozen)
     return compiled
+
+
+class KeepLMs(BaseCallback):
+    """Gives the copies of a program their predictors' own language models back when they are called.
+
+    DSPy's bootstrapping makes students and teachers with ``reset_copy``, which takes them away: their runs would be
+    made with, and their scores would be those of, another model. A callback, as DSPy hands those on to the threads
+    that its optimizers start.
+
+    Parameters
+    ----------
+    program
+        A copy is a module of its class.
+    lms
+        By the names of `polyqa.artifacts.lms.own_lms`.
+    """
+
+    def __init__(self, program: dspy.Module, lms: Mapping[str, dspy.LM]) -> None:
+        self._kind = type(program)
+        self._lms = lms
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Restore what is missing."""
+        if type(instance) is self._kind:
+            set_lms(instance, {name: lm for name, lm in self._lms.items() if name not in own_lms(instance)})
+
+
+@contextmanager
+def keeping_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> Iterator[None]:
+    """Have the copies of a program keep their predictors' own language models while the block runs."""
+    if not lms:
+        yield
+        return
+    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), KeepLMs(program, lms)]):
+        yield
 
 
 def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .evaluating import evaluate as evaluate
     from .loading import load as load
     from .loading import open_index as open_index
+    from .models import LMSettings as LMSettings
     from .models import Models as Models
     from .models import language_model as language_model
     from .questions import Questions as Questions
@@ -45,7 +46,7 @@ _HOMES = {
         "polyqa.engines.extractive": "embedded_lm",
         "polyqa.evaluating": "evaluate",
         "polyqa.loading": "load open_index",
-        "polyqa.models": "Models language_model",
+        "polyqa.models": "LMSettings Models language_model",
         "polyqa.questions": "Questions Sets",
         "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
     }.items()

@@ -93,7 +93,8 @@ def adapt(
     questions
         Training questions of yours, see `polyqa.evaluate`; made from the corpus if not given.
     models
-        What makes the questions and runs the program (``lm``), writes instructions, verifies and scores (``reader``).
+        What makes the questions and runs the program (``lm``), helps it (``helper_lm``), writes instructions, verifies
+        and scores (``reader``).
     limit_passages
         Make questions from so many passages at most (all are indexed).
     budget
@@ -115,9 +116,20 @@ def adapt(
     given = as_questions(questions) if questions is not None else None
     if given is not None:
         check_measurable("dr", {given.described: given.asked})
-    models = replace(models, lm=lm, prompt_lm=writer, reader=ready_reader(models.reader), judge=None)
+    helper = models.helping()
+    models = replace(
+        models,
+        lm=lm,
+        helper_lm=helper,
+        helper_api_base=None,
+        prompt_lm=writer,
+        reader=ready_reader(models.reader),
+        judge=None,
+    )
     budget = replace(budget, threads=budget.threads or default_threads(lm))
     index = ready_index(passages, out.name)
+    if helper is not None:
+        load(program, index=index, helper_lm=helper)  # one that has nothing to do should not cost it, either
     with kept_calls(out / ".work", budget.max_calls):
         counts: Counts | None = None
         if given is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
+from polyqa.artifacts.lms import names_of, own_lms
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.recording import Call, Recorder, recording
@@ -47,6 +48,8 @@ class Result:
         From the question to the answer, loading not counted.
     faults
         Calls whose reply could not be had although it was asked for twice, and what stands in for each.
+    helper_lm
+        What ran predictors with a language model of their own; ``None`` if there are none.
     """
 
     question: str
@@ -62,6 +65,7 @@ class Result:
     seconds: float
     faults: Sequence[Fault] = ()
     extra: dict[str, Any] = field(default_factory=dict)
+    helper_lm: str | None = None
 
     @property
     def cited_answer(self) -> str:
@@ -79,6 +83,7 @@ class Result:
             "coverage": self.coverage,
             "program": self.program,
             "lm": self.lm,
+            "helper_lm": self.helper_lm,
             "calls": len(self.calls),
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
@@ -128,7 +133,7 @@ def ask(
     lm
         A name for `polyqa.language_model`, or a `dspy.LM`; the embedded engine if not given.
     settings
-        More for `polyqa.load`.
+        More for `polyqa.load`, such as ``helper_lm``; not with a program from it, which has its own.
 
     Raises
     ------
@@ -164,6 +169,11 @@ def _ready(
     settings: dict[str, Any],
 ) -> tuple[str, dspy.Module, dspy.LM]:
     question = check_question(question)
+    if isinstance(program, dspy.Module) and settings:
+        raise PolyqaError(
+            f"The program is made already: {', '.join(settings)} cannot be given. Make it with "
+            f"polyqa.load(…, {next(iter(settings))}=…)."
+        )
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
     return question, ready, Models(lm or MODEL_NAME).answering()
 
@@ -193,4 +203,5 @@ def _result(
         seconds=recorder.seconds,
         faults=faults,
         extra=fields,
+        helper_lm=names_of(own_lms(ready)),
     )

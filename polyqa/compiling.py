@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
+from polyqa.artifacts.lms import names_of, own_lms, sampling
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
 from polyqa.embedded_models import EMBEDDED_ENCODER
@@ -100,7 +102,7 @@ def compile(
     sets
         The questions.
     models
-        What runs the program and writes instructions, and the reader of the metric.
+        What runs the program, helps it and writes instructions, and the reader of the metric.
     measure
         What is optimized, see `polyqa.metrics.optimizing.AnswerMetric`.
     budget
@@ -125,7 +127,7 @@ def compile(
     data = sets.by_name()
     plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
     test = data.get("test")
-    student = loading.load(program, **settings)
+    student = loading.load(program, **{"helper_lm": models.helping(), **settings})
     check_recipe(plan.recipe, student, len(plan.trainset))
     loading.warm_up(student, plan.lm)
     ready_reader(models.reader)
@@ -168,6 +170,8 @@ def compile(
         train=cards["train"],
         dev=cards["dev"],
         lm=str(plan.lm.model),
+        helper_lm=names_of(own_lms(student)),
+        lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
         encoder=parts.get("encoder", EMBEDDED_ENCODER),

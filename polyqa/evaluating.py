@@ -1,6 +1,5 @@
 """Evaluates programs by name: puts program, index, reader and judge together and runs them."""
 
-import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts.identity import identity_hash
+from polyqa.artifacts.lms import describe_lms, names_of, own_lms, sampling, with_cache
 from polyqa.embedded_models import EMBEDDED_READER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.loading import questions_fingerprint
@@ -20,12 +20,12 @@ from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.signatures import PolyqaError, adapter_name
 
+from .helper_lm import give_helper
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
-from .models import Models, default_threads, judge_model, shared_encoder, shared_reader
+from .models import LMSettings, Models, default_threads, judge_model, shared_encoder, shared_reader
 from .questions import Given, as_questions
 
 DEFAULT_RUNS = "runs"
-_PRIVATE = re.compile(r"key|secret|credential|password|auth|header|_token$|base|url", re.I)  # not for run.json
 
 
 def make_scorer(
@@ -34,6 +34,7 @@ def make_scorer(
     *,
     alce: bool = False,
     api_base: str | None = None,
+    settings: LMSettings = LMSettings(),
 ) -> Scorer:
     """Return a scorer.
 
@@ -45,6 +46,8 @@ def make_scorer(
         Score what ALCE scores.
     api_base
         Address of the judge's server.
+    settings
+        The limits of the judge's calls.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def make_scorer(
     if judge == "embedded":
         judge = EmbeddedJudge(own_reader, shared_encoder())
     elif isinstance(judge, str):
-        judge = LLMJudge(judge_model(judge, api_base=api_base))
+        judge = LLMJudge(judge_model(judge, api_base=api_base, settings=settings))
     return Scorer(own_reader, judge, alce=alce)
 
 
@@ -85,7 +88,7 @@ def evaluate(
         A name or a path, see `polyqa.evaluation.loading.load_questions`; questions; or `polyqa.Questions`, which
         says how they are loaded.
     models
-        What answers (``lm``) and what scores (``reader``, ``judge``).
+        What answers (``lm``, ``helper_lm``) and what scores (``reader``, ``judge``).
     folder
         Of the run; by default ``runs/``, and there `run_name`.
     threads
@@ -106,11 +109,21 @@ def evaluate(
     else:
         check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
     model = models.answering()
-    scorer = make_scorer(models.reader, models.judge, alce=alce, api_base=models.judge_api_base)
+    helper = models.helping()
+    scorer = make_scorer(
+        models.reader, models.judge, alce=alce, api_base=models.judge_api_base, settings=models.settings
+    )
     given = as_questions(questions)
     asked = given.asked
-    ready = program if isinstance(program, dspy.Module) else load(program, **settings)
-    model = model.copy(cache=False)  # a reply from a cache has no tokens and no time; the run's folder keeps them
+    if isinstance(program, dspy.Module):
+        ready = program
+        if helper is not None:
+            ready = program.deepcopy()
+            give_helper(ready, helper)
+    else:
+        ready = load(program, **{"helper_lm": helper, **settings})
+    # A reply from a cache has no tokens and no time; the run's folder keeps them.
+    model, ready = model.copy(cache=False), with_cache(ready, False)
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
     opened = index_of(ready)
@@ -119,7 +132,8 @@ def evaluate(
         program=label,
         program_state=identity_hash(ready),
         lm=model.model,
-        lm_settings=_sampling(model),
+        lm_settings=sampling(model),
+        own_lms=describe_lms(ready),
         adapter=adapter_name(),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
@@ -133,7 +147,9 @@ def evaluate(
         asked,
         lm=model,
         scorer=scorer,
-        folder=folder or Path(DEFAULT_RUNS) / run_name(label, given, model.model, settings.get("demos")),
+        folder=folder
+        or Path(DEFAULT_RUNS)
+        / run_name(label, given, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready))),
         settings=made,
         threads=threads or default_threads(model),
         retry_failed=retry_failed,
@@ -149,16 +165,20 @@ def _refuse(given: Mapping[str, Any]) -> None:
         )
 
 
-def _sampling(lm: dspy.LM) -> dict[str, Any]:
-    """Return what a model was asked with; keys and addresses do not change what it says."""
-    return {name: value for name, value in sorted(lm.kwargs.items()) if value is not None and not _PRIVATE.search(name)}
-
-
-def run_name(program: str, questions: Given, lm: str = MODEL_NAME, demos: str | Path | None = None) -> str:
-    """Return what the folder of a run is called: program, questions, language model and demos."""
+def run_name(
+    program: str,
+    questions: Given,
+    lm: str = MODEL_NAME,
+    demos: str | Path | None = None,
+    *,
+    helper_lm: str | None = None,
+) -> str:
+    """Return what the folder of a run is called: program, questions, language models and demos."""
     parts = [program, as_questions(questions).short]
     if lm != MODEL_NAME:
         parts.append(lm)
+    if helper_lm is not None:
+        parts.append(f"helper-{helper_lm}")
     if demos is not None:
         parts.append(Path(demos).stem)
     kept = "".join(letter if letter.isalnum() or letter in "-_.," else "-" for letter in ",".join(parts))

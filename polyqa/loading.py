@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
+from polyqa.artifacts.lms import own_lms
 from polyqa.artifacts.state import load_program, signature_fingerprints
 from polyqa.artifacts.store import STATE, read_json
 from polyqa.colbert_index import (
@@ -25,13 +26,14 @@ from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, pro
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import PolyqaError
 
-from .models import embedded_engine, shared_encoder
+from .helper_lm import give_helper
+from .models import Models, embedded_engine, shared_encoder
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = "homonyms"
 DEFAULT_PROGRAM = "auto"
 READER_RERANKER = "reader"
-_PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict"})
+_PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
 """What `load` is given beside a program's settings."""
 
 
@@ -49,6 +51,7 @@ def load(
     reranker: str | None = None,
     questions: str | Path | None = None,
     strict: bool = True,
+    helper_lm: str | dspy.LM | None = None,
     **settings: Any,
 ) -> dspy.Module:
     """Return a program that is ready to be asked.
@@ -74,6 +77,9 @@ def load(
     strict
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
+    helper_lm
+        Runs the predictors whose replies are not told (`polyqa.helper_lm.HELPERS`): a name for
+        `polyqa.language_model`, or a `dspy.LM`. It is kept in no file.
     settings
         More for the program's constructor, such as ``passages=5``, see `polyqa.program_settings.checked_settings`; a
         compiled program has its own.
@@ -86,17 +92,21 @@ def load(
     Raises
     ------
     PolyqaError
-        If the program, the index or the demos are not there, damaged or do not fit, or a setting is not one of the
-        program's or not of its type.
+        If the program, the index or the demos are not there, damaged or do not fit, a setting is not one of the
+        program's or not of its type, or there is nothing for a helper to do.
     """
+    helper = Models(helper_lm=helper_lm).helping()
     checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
     if program not in PROGRAMS:
-        return _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
-    opened = index if index is not None else DEFAULT_INDEX
-    made = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
+        made = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
+    else:
+        opened = index if index is not None else DEFAULT_INDEX
+        made = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
     if demos is not None:
         _load_demos(made, Path(demos))
+    if helper is not None:
+        give_helper(made, helper)
     return made
 
 
@@ -134,7 +144,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
     if retriever is not None and reranker is not None:
         reranker.score(["warm up"], retriever.search("warm up", 1))
-    if lm.model == MODEL_NAME:
+    if MODEL_NAME in {lm.model, *(one.model for one in own_lms(program).values())}:
         models = embedded_engine().models
         models.reader.read([("warm up?", "warm up")])
         models.writer.write([Task("warm up", 0, 4)])

@@ -1,17 +1,85 @@
 """Turns names into models: language models, the encoder, the reader, each shared by all who use it."""
 
+import math
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 from polyqa.engines.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from polyqa.metrics.judges import Judge
 from polyqa.programs.sampling import DEFAULT_SAMPLING
 from polyqa.signatures import PolyqaError
+
+from .bounded_lm import RETRIES, TIMEOUT, BoundedLM
+
+REASONING_TOKENS = 16_000
+"""What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
+_OWN_OPTIONS = {
+    "temperature": "--temperature",
+    "max_tokens": "--max-tokens",
+    "max_completion_tokens": "--max-tokens",
+    "timeout": "--timeout",
+    "num_retries": "--retries",
+    "api_base": "--api-base",
+    "base_url": "--api-base",
+    "model": "--lm",
+}
+
+
+@dataclass(frozen=True)
+class LMSettings:
+    """How language models are asked.
+
+    Attributes
+    ----------
+    temperature
+        At least 0; `polyqa.programs.sampling.DEFAULT_SAMPLING` if not given, the model's own for one that reasons.
+    max_tokens
+        Of a reply, at least 1. If not given 1,000, and for a model that reasons 16,000, its thoughts included.
+    more
+        Any other keyword of `dspy.LM` or LiteLLM, such as ``{"top_p": 0.9}``.
+    timeout
+        Seconds that one call may take, see `polyqa.bounded_lm.BoundedLM`.
+    retries
+        How often a request is sent again that failed, but not by the user's fault.
+
+    Raises
+    ------
+    PolyqaError
+        If a value is out of its range, or ``more`` has what is set otherwise.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = TIMEOUT
+    retries: int = RETRIES
+
+    def __post_init__(self) -> None:
+        for option, value, low in (("--temperature", self.temperature, 0), ("--max-tokens", self.max_tokens, 1)):
+            if value is not None and not value >= low:
+                raise PolyqaError(f"{option} is at least {low}, not {value}.")
+        if not 0 < self.timeout < math.inf:
+            raise PolyqaError(f"--timeout is a number of seconds above 0, not {self.timeout}.")
+        if self.retries < 0:
+            raise PolyqaError(f"--retries is at least 0, not {self.retries}.")
+        if name := next((name for name in self.more if name in _OWN_OPTIONS), None):
+            raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
+
+    def sampling(self) -> dict[str, Any]:
+        """Return what changes replies, as keywords of `dspy.LM`."""
+        own = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.more}
+        return {name: value for name, value in own.items() if value is not None}
+
+    def limits(self) -> dict[str, Any]:
+        """Return what ends calls, as keywords of `language_model`."""
+        return {"timeout": self.timeout, "retries": self.retries}
 
 
 @dataclass(frozen=True)
@@ -22,10 +90,19 @@ class Models:
     ----------
     lm
         Runs programs; names as for `language_model`.
+    helper_lm
+        Runs those of a program's predictors whose replies are not told: they say what is ambiguous, what to search
+        for and what holds (`polyqa.helper_lm.HELPERS`). ``lm`` if not given.
     prompt_lm
         Writes instructions; ``lm`` if not given.
+    settings
+        How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
+        (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
+        temperatures of their own. The limits are for all.
     api_base
         Address of the server of ``lm`` and ``prompt_lm``, where they are names.
+    helper_api_base
+        Address of the helper's server. It is not that of ``api_base`` unless given so.
     reader
         The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as ``deepset/roberta-large-squad2``.
     judge
@@ -36,22 +113,50 @@ class Models:
     """
 
     lm: str | dspy.LM = MODEL_NAME
+    helper_lm: str | dspy.LM | None = None
     prompt_lm: str | dspy.LM | None = None
+    settings: LMSettings = LMSettings()
     api_base: str | None = None
+    helper_api_base: str | None = None
     reader: str | SpanReader = EMBEDDED_READER
     judge: str | Judge | None = "embedded"
     judge_api_base: str | None = None
 
     def answering(self) -> dspy.LM:
         """Return the language model that runs programs; see `language_model` for its errors."""
-        return language_model(self.lm, api_base=self.api_base) if isinstance(self.lm, str) else self.lm
+        if not isinstance(self.lm, str):
+            return self.lm
+        if self.lm == MODEL_NAME and self.helper_lm in (None, MODEL_NAME):
+            _refuse_settings(self.settings)
+        if self.lm == MODEL_NAME:
+            return language_model(self.lm, api_base=self.api_base)
+        return language_model(self.lm, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
+
+    def helping(self) -> dspy.LM | None:
+        """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs.
+
+        Raises
+        ------
+        PolyqaError
+            See `language_model`; or if there is an address, and no name.
+        """
+        if not isinstance(self.helper_lm, str):
+            if self.helper_api_base:
+                raise PolyqaError("--helper-api-base is the address of --helper-lm; name the helper's model.")
+            return self.helper_lm
+        sampling = replace(self.settings, more={}).sampling()
+        given = {} if self.helper_lm == MODEL_NAME or reasons(self.helper_lm) else sampling
+        limits = {} if self.helper_lm == MODEL_NAME else self.settings.limits()
+        return _language_model(self.helper_lm, self.helper_api_base, {**limits, **given}, "--helper-api-base")
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
         """Return the language model that writes instructions, by default the one that runs programs."""
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering
+        if self.prompt_lm == MODEL_NAME:
+            return language_model(self.prompt_lm, api_base=self.api_base)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-        return language_model(self.prompt_lm, api_base=self.api_base, temperature=1.0)
+        return language_model(self.prompt_lm, api_base=self.api_base, **self.settings.limits(), temperature=1.0)
 
 
 @lru_cache(maxsize=4)
@@ -88,7 +193,14 @@ def default_threads(lm: dspy.LM) -> int:
     return 2 if lm.model == MODEL_NAME else 8
 
 
-def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **settings: Any) -> dspy.LM:
+def language_model(
+    name: str = MODEL_NAME,
+    *,
+    api_base: str | None = None,
+    timeout: float = TIMEOUT,
+    retries: int = RETRIES,
+    **settings: Any,
+) -> dspy.LM:
     """Return a language model by name.
 
     Parameters
@@ -98,20 +210,45 @@ def language_model(name: str = MODEL_NAME, *, api_base: str | None = None, **set
         ``openai/gpt-4o-mini`` or ``ollama_chat/llama3.1``.
     api_base
         Address of the server, if it is not the provider's own.
+    timeout, retries
+        See `LMSettings`; not for the embedded engine.
     settings
-        More for `dspy.LM`, over `polyqa.programs.sampling.DEFAULT_SAMPLING`.
+        More for `dspy.LM`, such as ``temperature``, over `polyqa.programs.sampling.DEFAULT_SAMPLING`. A model that
+        reasons (OpenAI's o-series and gpt-5) samples as it likes and gets 16,000 tokens.
 
     Raises
     ------
     PolyqaError
-        If the name has no provider, or an address is given for the embedded engine.
+        If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    return _language_model(name, api_base, settings, "--api-base")
+    given = {**LMSettings(timeout=timeout, retries=retries).limits(), **settings} if name != MODEL_NAME else settings
+    return _language_model(name, api_base, given, "--api-base")
 
 
-def judge_model(name: str, *, api_base: str | None = None) -> dspy.LM:
-    """Return the language model that judges, at temperature 0; see `language_model`."""
-    return _language_model(name, api_base, {"temperature": 0.0}, "--judge-api-base")
+def judge_model(name: str, *, api_base: str | None = None, settings: LMSettings = LMSettings()) -> dspy.LM:
+    """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
+
+    Of the settings only the limits count.
+    """
+    if name == MODEL_NAME:
+        return _language_model(name, api_base, {}, "--judge-api-base")
+    given = settings.limits() if reasons(name) else {**settings.limits(), "temperature": 0.0}
+    return _language_model(name, api_base, given, "--judge-api-base")
+
+
+def reasons(name: str) -> bool:
+    """Return whether a model reasons, so that DSPy takes neither a low temperature nor a short limit for it.
+
+    DSPy has no other way to ask.
+
+    >>> [name for name in ("openai/gpt-5-mini", "azure/o3", "openai/gpt-4o", "openai/gpt-5-chat") if reasons(name)]
+    ['openai/gpt-5-mini', 'azure/o3']
+    """
+    try:
+        dspy.LM(name, temperature=0.5, max_tokens=1)
+    except LMConfigurationError:
+        return True
+    return False
 
 
 def _language_model(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> dspy.LM:
@@ -120,13 +257,45 @@ def _language_model(name: str, api_base: str | None, settings: dict[str, Any], o
         if api_base:
             raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no {option}. Name the server's model.")
         return embedded_lm(embedded_engine(), **settings)
-    if "/" not in name:
+    if "/" not in name.strip("/"):
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
         )
-    _require_key(name, api_base, settings, option)
     connection = {"api_base": api_base} if api_base else {}
-    return dspy.LM(name, **{**DEFAULT_SAMPLING, **connection, **settings})
+    reasoning = reasons(name)
+    own = {"max_tokens": REASONING_TOKENS} if reasoning else DEFAULT_SAMPLING
+    if reasoning:
+        _check_reasoning(name, settings)
+    _require_key(name, api_base, settings, option)
+    try:
+        return BoundedLM(name, **{**own, **connection, **settings})
+    except (TypeError, ValueError, LMConfigurationError) as error:
+        raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
+
+
+def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
+    temperature, most = settings.get("temperature"), settings.get("max_tokens")
+    if temperature not in (None, 1):
+        raise PolyqaError(f"{name} reasons: its --temperature is 1, not {temperature:g}. Leave it out.")
+    if most is not None and most < REASONING_TOKENS:
+        raise PolyqaError(
+            f"{name} reasons, and its thoughts count as tokens: --max-tokens is at least {REASONING_TOKENS:,} for it, "
+            f"not {most:,}. Leave it out, or let it think less (--lm-set reasoning_effort=low)."
+        )
+
+
+def _refuse_settings(settings: LMSettings) -> None:
+    """Refuse what the embedded engine, which always gives the same reply at once, does not heed."""
+    bare = LMSettings()
+    given = {
+        "--temperature": settings.temperature is not None,
+        "--max-tokens": settings.max_tokens is not None,
+        "--lm-set": bool(settings.more),
+        "--timeout": settings.timeout != bare.timeout,
+        "--retries": settings.retries != bare.retries,
+    }
+    if option := next((option for option, is_given in given.items() if is_given), None):
+        raise PolyqaError(f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm.")
 
 
 def _require_key(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> None:

@@ -37,7 +37,7 @@ from polyqa.signatures import (
     VerifyReadings,
     WriteLongFormAnswer,
 )
-from polyqa.signatures.lenient import parse_interpretations
+from polyqa.signatures.lean_fields import parse_readings
 from polyqa.signatures.lookup import find_by_fields
 
 Inputs = Mapping[str, Any]
@@ -154,7 +154,7 @@ def complete_readings(reply: str) -> list[Interpretation]:
     found: list[Interpretation] = []
     for piece in pieces:
         try:
-            read = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
+            read = parse_readings(json.loads(piece) if piece.startswith("{") else piece)
         except ValueError:
             continue
         found += [one for one in read if one.question and one.answer and one not in found]

@@ -9,6 +9,7 @@ import pytest
 import polyqa
 
 _WITH_EXAMPLES = {
+    "polyqa.artifacts.lms",
     "polyqa.embedded_models.batching",
     "polyqa.engines.extractive.answer_kinds",
     "polyqa.engines.extractive.titles",
@@ -25,6 +26,7 @@ _WITH_EXAMPLES = {
     "polyqa.metrics.recall",
     "polyqa.metrics.text",
     "polyqa.metrics.token_f1",
+    "polyqa.models",
     "polyqa.question_db.families",
     "polyqa.signatures.lean_fields",
     "polyqa.signatures.lean_headers",

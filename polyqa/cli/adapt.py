@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..adapting import Adapted
 
 
+@options.takes_language_models()
 def adapt_command(
     corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file: id, title, text.")],
     out: Annotated[Path, typer.Option(help="Folder of the compiled program; the index gets its name.")],
@@ -21,9 +22,7 @@ def adapt_command(
         str | None, typer.Option(help="Training questions of yours; by default they are made from the corpus.")
     ] = None,
     recipe: options.RecipeName = "knn",
-    lm: options.Lm = "polyqa/extractive",
-    prompt_lm: options.PromptLm = None,
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     limit_passages: Annotated[
         int | None, typer.Option(min=1, help="Make questions from so many passages at most.")
@@ -43,7 +42,6 @@ def adapt_command(
 
     from ..adapting import adapt
     from ..compiling import Budget
-    from ..models import Models
     from .display import Bars, confirming, console
 
     if registered(program).needs != {"index"}:
@@ -56,7 +54,7 @@ def adapt_command(
             out=out,
             questions=questions,
             recipe=recipe,
-            models=Models(lm=lm, prompt_lm=prompt_lm, api_base=api_base, reader=reader),
+            models=models.models(reader=reader),
             limit_passages=limit_passages,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )

@@ -104,6 +104,8 @@ def _language_model_error(error: Exception) -> str | None:
     import dspy
     from dspy.utils import exceptions as dspy_errors
 
+    from polyqa.bounded_lm import CallTimeoutError
+
     text = " ".join(str(error).split())
     lower = text.lower()
     if isinstance(error, dspy_errors.AdapterParseError):
@@ -112,6 +114,8 @@ def _language_model_error(error: Exception) -> str | None:
         return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
+    if isinstance(error, CallTimeoutError):
+        return text
     if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):
         return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
     if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from ..asking import Result
 
 
+@options.takes_language_models("prompt_lm")
 def ask_command(
     question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
     program: options.Program = "auto",
     index: options.Index = None,
-    lm: options.Lm = "polyqa/extractive",
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
     reranker: options.Reranker = None,
     passages: options.Passages = None,
@@ -26,13 +26,13 @@ def ask_command(
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from ..asking import ask, check_question
     from ..loading import load, warm_up
-    from ..models import language_model
     from .display import show_json
 
     question = check_question(question)
-    model = language_model(lm, api_base=api_base)
+    asked = models.models()
+    model, helper = asked.answering(), asked.helping()
     settings = options.program_settings(program, passages, sets)
-    ready = load(program, index=index, demos=demos, reranker=reranker, **settings)
+    ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     warm_up(ready, model)
     result = ask(question, program=ready, lm=model)
     if as_json:
@@ -76,7 +76,8 @@ def _show(result: "Result", with_prompts: bool) -> None:
         said = "; ".join(dict.fromkeys(map(str, result.faults)))
         console.print(f"\n[yellow]{len(result.faults)} of {len(result.calls)} calls failed twice.[/] {escape(said)}")
     coverage = f"coverage {result.coverage} · " if result.coverage else ""
+    lm = f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm
     console.print(
-        f"\n[dim]{coverage}{result.program} · {result.lm} · {len(result.calls)} calls · {result.input_tokens:,} + "
+        f"\n[dim]{coverage}{result.program} · {lm} · {len(result.calls)} calls · {result.input_tokens:,} + "
         f"{result.output_tokens:,} tokens · {result.seconds:.1f} s[/]"
     )

@@ -8,6 +8,7 @@ import typer
 from . import options
 
 
+@options.takes_language_models()
 def compile_command(
     out: Annotated[Path, typer.Option(help="Folder of the compiled program, such as compiled/mine.")],
     program: options.PlainProgram = "diva",
@@ -16,9 +17,7 @@ def compile_command(
     dev: options.Dev = "homonyms/dev",
     test: Annotated[str | None, typer.Option(help="Test questions: reported once, if given.")] = None,
     index: options.Index = None,
-    lm: options.Lm = "polyqa/extractive",
-    prompt_lm: options.PromptLm = None,
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     measure: Annotated[str, typer.Option(help="What to optimize: dr or disambig_f1.")] = "dr",
     reader: options.Reader = "embedded",
     threshold: Annotated[
@@ -45,7 +44,6 @@ def compile_command(
     from polyqa.signatures import PolyqaError
 
     from ..compiling import Budget, compile
-    from ..models import Models
     from ..questions import Sets
     from .display import Bars, confirming, show_json
 
@@ -58,7 +56,7 @@ def compile_command(
             out=out,
             recipe=recipe_by_name(recipe).with_options(threshold=threshold, predictors=named),
             sets=Sets(train=train, dev=dev, test=test),
-            models=Models(lm=lm, prompt_lm=prompt_lm, api_base=api_base, reader=reader),
+            models=models.models(reader=reader),
             measure=measure,  # type: ignore[arg-type]
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
             index=index,
@@ -90,6 +88,7 @@ def recipes_command() -> None:
     console().print(table("recipe", "writes instructions", "what it does", rows=rows))
 
 
+@options.takes_language_models()
 def curve_command(
     out: Annotated[Path, typer.Option(help="The plot: .png, .svg or .pdf.")],
     program: options.PlainProgram = "rac",
@@ -98,9 +97,7 @@ def curve_command(
     train: options.Train = "homonyms/train",
     dev: options.Dev = "homonyms/dev",
     index: options.Index = None,
-    lm: options.Lm = "polyqa/extractive",
-    prompt_lm: options.PromptLm = None,
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     work: Annotated[Path, typer.Option(help="Folder of the compilations; kept, so that it can go on.")] = Path(
         "runs/curve"
@@ -116,7 +113,7 @@ def curve_command(
 
     from ..compiling import make_plan
     from ..loading import load
-    from ..models import Models, ready_reader
+    from ..models import ready_reader
     from ..questions import Sets
     from .display import Bars
 
@@ -125,9 +122,9 @@ def curve_command(
     except ValueError:
         raise PolyqaError(f"--sizes takes whole numbers with commas between, not {sizes!r}.") from None
     check_format(out)
-    models = Models(lm=lm, prompt_lm=prompt_lm, api_base=api_base, reader=reader)
-    plan = make_plan(recipe, Sets(train=train, dev=dev), models, seed=seed, threads=threads)
-    ready = load(program, index=index)
+    chosen = models.models(reader=reader)
+    plan = make_plan(recipe, Sets(train=train, dev=dev), chosen, seed=seed, threads=threads)
+    ready = load(program, index=index, helper_lm=chosen.helping())
     ready_reader(reader)
     with showing(Bars()):
         curve = learning_curve(ready, plan, sizes=numbers, work=work)

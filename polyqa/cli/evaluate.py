@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from polyqa.evaluation.runs import Run
 
 
+@options.takes_language_models("prompt_lm")
 def evaluate_command(
     program: options.Program = "auto",
     questions: options.Asked = "homonyms/dev",
     index: options.Index = None,
-    lm: options.Lm = "polyqa/extractive",
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
     reranker: options.Reranker = None,
     passages: options.Passages = None,
@@ -45,7 +45,6 @@ def evaluate_command(
     from polyqa.evaluation.progress import showing
 
     from ..evaluating import evaluate, run_name
-    from ..models import Models
     from ..questions import Questions
     from .display import Bars
 
@@ -55,8 +54,8 @@ def evaluate_command(
         run = evaluate(
             program,
             asked,
-            models=Models(lm=lm, api_base=api_base, reader=reader, judge=_judge(judge), judge_api_base=judge_api_base),
-            folder=runs / (name or run_name(program, asked, lm, demos)),
+            models=models.models(reader=reader, judge=_judge(judge), judge_api_base=judge_api_base),
+            folder=runs / (name or run_name(program, asked, models.lm, demos, helper_lm=models.helper_lm)),
             threads=threads,
             retry_failed=retry_failed,
             alce=alce,

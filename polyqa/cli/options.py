@@ -1,10 +1,16 @@
 """Options that several commands share, each declared once, and the settings of programs from the command line."""
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from ..models import LMSettings, Models
 
 # What runs.
 Program = Annotated[
@@ -26,10 +32,7 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
 ]
 
-# The models.
-Lm = Annotated[str, typer.Option(help="Language model: polyqa/extractive (embedded), openai/…, ollama_chat/…, …")]
-ApiBase = Annotated[str | None, typer.Option(help="Address of the language model's server.")]
-PromptLm = Annotated[str | None, typer.Option(help="Writes instructions; by default --lm.")]
+# What scores.
 Reader = Annotated[
     str,
     typer.Option(
@@ -66,6 +69,153 @@ Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+_PANEL = "Language model"
+
+
+@dataclass(frozen=True)
+class LanguageModels:
+    """What the options of language models say; a field is an option, its default and its help.
+
+    `takes_language_models` gives a command the options.
+    """
+
+    lm: Annotated[
+        str,
+        typer.Option(
+            help="Answers: polyqa/extractive (embedded), openai/…, ollama_chat/…, or another of DSPy's.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "polyqa/extractive"
+    api_base: Annotated[str | None, typer.Option(help="Address of its server.", rich_help_panel=_PANEL)] = None
+    helper_lm: Annotated[
+        str | None,
+        typer.Option(
+            help="Says what is ambiguous, what to search for and what holds; by default --lm does.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    helper_api_base: Annotated[
+        str | None,
+        typer.Option(help="Address of the helper's server; not --api-base unless given again.", rich_help_panel=_PANEL),
+    ] = None
+    prompt_lm: Annotated[
+        str | None, typer.Option(help="Writes instructions; by default --lm does.", rich_help_panel=_PANEL)
+    ] = None
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            show_default="0.3",
+            help="Of --lm and the helper; models that reason (gpt-5, o-series) have their own.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="1,000; 16,000 if it reasons",
+            help="Of a reply of --lm and the helper (of the helper not if it reasons).",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    lm_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM, such as top_p=0.9 or "
+            "reasoning_effort=low. Of --lm only.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    timeout: Annotated[
+        float,
+        typer.Option(help="Seconds that one call of any model may take, retries included.", rich_help_panel=_PANEL),
+    ] = 120.0
+    retries: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="How often a request is sent again when the server fails or is busy.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = 3
+
+    def settings(self) -> "LMSettings":
+        """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
+        from polyqa.signatures import PolyqaError
+
+        from ..models import LMSettings
+
+        more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
+        if "api_key" in more:
+            raise PolyqaError(
+                "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
+            )
+        return LMSettings(self.temperature, self.max_tokens, more, self.timeout, self.retries)
+
+    def models(self, **scoring: Any) -> "Models":
+        """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
+        from ..models import Models
+
+        return Models(
+            lm=self.lm,
+            helper_lm=self.helper_lm,
+            prompt_lm=self.prompt_lm,
+            settings=self.settings(),
+            api_base=self.api_base,
+            helper_api_base=self.helper_api_base,
+            **scoring,
+        )
+
+
+EMBEDDED = LanguageModels()
+
+
+def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the options of `LanguageModels` in place of its parameter ``models``.
+
+    Parameters
+    ----------
+    without
+        Names of options that the command does not have.
+    """
+    hints = get_type_hints(LanguageModels, include_extras=True)
+    own = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(LanguageModels)
+        if one.name not in without
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(**given: Any) -> None:
+            command(models=LanguageModels(**{one.name: given.pop(one.name) for one in own}), **given)
+
+        others = [one for one in inspect.signature(command).parameters.values() if one.name != "models"]
+        parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others), *own]
+        with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+        return with_options
+
+    return decorate
+
+
+def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
+    """Return name and value of ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such.
+
+    Raises
+    ------
+    PolyqaError
+        If the pair has no name or no value.
+    """
+    from polyqa.signatures import PolyqaError
+
+    name, equals, value = pair.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise PolyqaError(f"{option} {pair}: write NAME=VALUE, such as {option} {example}.")
+    return name.strip(), _value(value.strip())
+
+
 def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
     """Return what a program's constructor is given.
 
@@ -77,7 +227,7 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     passages
         Of ``-k``.
     pairs
-        ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such, else as text.
+        See `named_value`.
 
     Raises
     ------
@@ -85,17 +235,11 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
         If a pair has no name or no value, is no setting of the program, or is not of its type.
     """
     from polyqa.programs import PROGRAMS
-    from polyqa.signatures import PolyqaError
 
     from ..loading import check_settings
     from ..program_settings import setting_types
 
-    given: dict[str, Any] = {}
-    for pair in pairs or ():
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise PolyqaError(f"--set {pair}: write NAME=VALUE, such as --set depth=2.")
-        given[name.strip()] = _value(value.strip())
+    given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
         given = {"passages": passages, **given}
     return check_settings(program, given)

@@ -19,11 +19,11 @@ _Place = Annotated[
 
 
 @questions_app.command("build")
+@options.takes_language_models("helper_lm", "helper_api_base", "prompt_lm")
 def build_command(
     index: _Index = "homonyms",
     out: Annotated[Path | None, typer.Option(help="Folder; by default questions/ in the index's folder.")] = None,
-    lm: options.Lm = "polyqa/extractive",
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     threads: options.Threads = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
@@ -42,7 +42,6 @@ def build_command(
     from polyqa.evaluation.progress import showing
     from polyqa.signatures import PolyqaError
 
-    from ..models import Models
     from ..question_building import Ray, build
     from .display import Bars
 
@@ -52,7 +51,7 @@ def build_command(
         database = build(
             index,
             out=out,
-            models=Models(lm=lm, api_base=api_base, reader=reader),
+            models=models.models(reader=reader),
             threads=threads,
             limit=limit,
             seed=seed,

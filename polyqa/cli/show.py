@@ -49,12 +49,12 @@ def diff_command(
     typer.echo(prompt_diff(left, right))
 
 
+@options.takes_language_models("prompt_lm")
 def why_command(
     question: Annotated[str, typer.Argument(help="A question.")],
     artifact: Annotated[str, typer.Option(help="Name or folder of a compiled program, or a plain program's name.")],
     index: options.Index = None,
-    lm: options.Lm = "polyqa/extractive",
-    api_base: options.ApiBase = None,
+    models: options.LanguageModels = options.EMBEDDED,
     as_json: options.Json = False,
 ) -> None:
     """Ask a question and show why it is answered so: the demos that were picked, the messages sent."""
@@ -64,12 +64,13 @@ def why_command(
 
     from ..asking import ask, check_question
     from ..loading import load
-    from ..models import language_model
     from .display import console, show_json, show_prompts, table
 
     question = check_question(question)
-    program = load(artifact, index=index)
-    result = ask(question, program=program, lm=language_model(lm, api_base=api_base))
+    asked = models.models()
+    model = asked.answering()
+    program = load(artifact, index=index, helper_lm=asked.helping())
+    result = ask(question, program=program, lm=model)
     picked = picked_demos(program, question)
     if as_json:
         calls = [{"messages": call.messages, "reply": call.reply} for call in result.calls]

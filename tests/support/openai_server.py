@@ -2,9 +2,8 @@
 
 import json
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
@@ -28,10 +27,30 @@ class Server:
 
 
 @contextmanager
-def serve(engine: Engine, *, latency: float = 0.0) -> Iterator[Server]:
-    """Serve ``POST /v1/chat/completions`` until the block ends; ``latency`` seconds are slept per call."""
+def serve(
+    engine: Engine,
+    *,
+    latency: float = 0.0,
+    drip: float | None = None,
+    failures: Sequence[tuple[int, Mapping[str, str]]] = (),
+) -> Iterator[Server]:
+    """Serve ``POST /v1/chat/completions`` until the block ends.
+
+    Parameters
+    ----------
+    engine
+        Answers.
+    latency
+        Seconds that every call waits for its reply; with a long one the server hangs, until the block ends.
+    drip
+        Seconds before every byte of a reply, whose headers come at once; all bytes at once if not given.
+    failures
+        Status and headers of the first replies, which are errors.
+    """
     running = 0
     lock = threading.Lock()
+    over = threading.Event()
+    failing = iter(failures)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -43,9 +62,12 @@ def serve(engine: Engine, *, latency: float = 0.0) -> Iterator[Server]:
                 state.requests.append(body)
                 running += 1
                 state.most_at_once = max(state.most_at_once, running)
+                status, headers = next(failing, (200, {}))
             try:
-                time.sleep(latency)
-                status, reply = self._answer(body)
+                over.wait(latency)
+                reply: dict[str, Any] = {"error": {"message": f"status {status}"}}
+                if status == 200:
+                    status, reply = self._answer(body)
             finally:
                 with lock:
                     running -= 1
@@ -53,8 +75,17 @@ def serve(engine: Engine, *, latency: float = 0.0) -> Iterator[Server]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            with suppress(ConnectionError):  # who asked may have given up
+                self.end_headers()
+                if drip is None:
+                    self.wfile.write(data)
+                    return
+                for byte in data:
+                    if over.wait(drip):
+                        return
+                    self.wfile.write(bytes([byte]))
 
         def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
             if self.path.split("?")[0] != "/v1/chat/completions":
@@ -103,6 +134,7 @@ def serve(engine: Engine, *, latency: float = 0.0) -> Iterator[Server]:
     try:
         yield state
     finally:
+        over.set()
         server.shutdown()
         server.server_close()
         thread.join()

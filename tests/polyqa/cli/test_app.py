@@ -45,6 +45,45 @@ def test_a_local_server_answers_in_place_of_the_engine(printed: Printed) -> None
     assert len(server.requests) == json.loads(out)["calls"]
 
 
+def test_a_helper_and_settings_reach_their_servers(printed: Printed) -> None:
+    with serve(ExtractiveEngine()) as answering, serve(ExtractiveEngine()) as helping:
+        lm, helper = (f"openai/{uuid.uuid4().hex}" for _ in range(2))
+        words = ("--lm", lm, "--api-base", answering.base, "--helper-lm", helper, "--helper-api-base", helping.base)
+        more = ("--temperature", 0, "--max-tokens", 900, "--lm-set", "seed=7", "--lm-set", "stop=END")
+        out = printed("ask", "When did Titanic come out?", "--program", "diva", *words, *more)
+    assert f"{lm} + {helper}" in out
+    first, helped = answering.requests[0], helping.requests[0]
+    assert (first["temperature"], first["max_completion_tokens"], first["seed"]) == (0, 900, 7)
+    assert first["stop"] in ("END", ["END"])
+    assert (helped["temperature"], helped["max_completion_tokens"], "seed" in helped) == (0, 900, False)
+
+
+@pytest.mark.parametrize("behaviour", [{"latency": 60.0}, {"drip": 0.2}], ids=["hangs", "drips"])
+def test_a_server_that_hangs_ends_in_a_line_that_names_the_option(
+    behaviour: dict[str, float], refused: Refused
+) -> None:
+    with serve(ExtractiveEngine(), **behaviour) as server:
+        words = ("--lm", f"openai/{uuid.uuid4().hex}", "--api-base", server.base, "--timeout", 1)
+        told = refused("ask", "Who founded Rome?", "--program", "closed-book", *words)
+    assert "no answer within 1 seconds" in told
+    assert "--timeout" in told
+
+
+def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
+    from polyqa.bounded_lm import RETRIES, TIMEOUT
+    from polyqa.models import REASONING_TOKENS
+    from polyqa.programs.sampling import DEFAULT_SAMPLING
+
+    shown = " ".join(printed("ask", "--help").replace("│", " ").split())
+    for default in (
+        f"[default: ({DEFAULT_SAMPLING['temperature']})]",
+        f"[default: ({DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons)]",
+        f"[default: {TIMEOUT}]",
+        f"[default: {RETRIES}]",
+    ):
+        assert default in shown
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -61,6 +100,18 @@ def test_a_local_server_answers_in_place_of_the_engine(printed: Printed) -> None
             "cannot be reached",
         ),
         (["ask", "Who?", "--demos", "missing.json"], "no file missing.json"),
+        (["ask", "Who?", "--temperature", "0"], "polyqa/extractive runs in this process and has no --temperature"),
+        (["ask", "Who?", "--timeout", "0", "--lm", "openai/x"], "--timeout is a number of seconds above 0, not 0"),
+        (["ask", "Who?", "--lm-set", "top_p"], "--lm-set top_p: write NAME=VALUE, such as --lm-set top_p=0.9"),
+        (["ask", "Who?", "--lm-set", "timeout=3"], "timeout has an option of its own: --timeout"),
+        (["ask", "Who?", "--lm-set", "api_key=sk-1"], "--lm-set takes no api_key"),
+        (["ask", "Who?", "--lm", "openai/o3", "--temperature", "0.2"], "openai/o3 reasons: its --temperature is 1"),
+        (["ask", "Who?", "--helper-lm", "openai/x"], "OPENAI_API_KEY, or name a local server with --helper-api-base"),
+        (["ask", "Who?", "--helper-api-base", "http://127.0.0.1:9"], "name the helper's model"),
+        (
+            ["ask", "Who?", "--program", "rac", "--helper-lm", "openai/x", "--helper-api-base", "http://127.0.0.1:9"],
+            "RAC has no call that a helper could make",
+        ),
         (["index", "build", "missing.jsonl"], "not a file"),
         (["index", "info", "nowhere"], "no index at"),
         (["index", "search", "homonyms", "x", "--retriever", "oracle"], "colbert, bm25, fused"),
