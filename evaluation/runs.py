@@ -84,6 +84,20 @@ class Run:
         """How many questions failed."""
         return sum(record.error is not None for record in self.records)
 
+    @property
+    def with_faults(self) -> int:
+        """How many questions were answered although some reply could not be had."""
+        return with_faults(self.records)
+
+    def __str__(self) -> str:
+        told = f"{len(self.records)} questions, {self.failed} failed"
+        return f"{told}, {self.with_faults} with replies that could not be had" if self.with_faults else told
+
+
+def with_faults(records: Sequence[Record]) -> int:
+    """Return how many records have faults, see `polyqa.programs.faults`."""
+    return sum(bool(record.extra.get("faults")) for record in records)
+
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file so that it is either the old or the whole new one."""
@@ -166,6 +180,7 @@ def write_summary(path: Path, settings: RunSettings | None, records: Sequence[Re
         "settings": settings.model_dump() if settings else None,
         "questions": len(records),
         "failed": sum(record.error is not None for record in records),
+        "with_faults": with_faults(records),
         "intervals": "95% percentile bootstrap over questions",
         "metrics": {name: value.to_dict() for name, value in values.items()},
     }

@@ -65,7 +65,7 @@ def evaluate_command(
             **settings,
         )
     _show([run], as_json)
-    typer.echo(f"{run.path}: {len(run.records)} questions, {run.failed} failed", err=True)
+    typer.echo(f"{run.path}: {run}", err=True)
 
 
 def score_command(
@@ -107,7 +107,7 @@ def score_command(
         write_summary(out, None, records)
     run = Run(path, None, records)
     _show([run], as_json)
-    typer.echo(f"{run.name}: {len(run.records)} questions, {run.failed} failed", err=True)
+    typer.echo(f"{run.name}: {run}", err=True)
 
 
 def compare_command(

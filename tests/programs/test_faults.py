@@ -1,8 +1,10 @@
 """Of many calls for a question one fails, or all of a kind: what is kept, and what the faults say."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -10,13 +12,16 @@ import pytest
 from dspy.lm15 import AuthError, Message, Request, Response, ServerError
 from openai_server import serve
 
+import polyqa
 from polyqa.asking import ask
 from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.models import Models
 from polyqa.programs import ask as ask_step
 from polyqa.programs import ask_all, drive
 from polyqa.programs.faults import Fault
 from polyqa.programs.stand_ins import complete_readings, stand_in
 from polyqa.programs.steps import Faults
+from polyqa.questions import Questions
 from polyqa.signatures import Coverage, ExtractInterpretations, Interpretation, LeanAdapter, WriteLongFormAnswer
 
 Make = Callable[..., Any]
@@ -275,3 +280,18 @@ def test_nothing_stands_in_for_signatures_of_others_or_answers_from_nothing() ->
     found = stand_in(WriteLongFormAnswer, {"interpretations": [reading]}, "")
     assert found is not None
     assert found.fields == {"answer": "Who won in 1998? France."}
+
+
+def test_a_run_counts_the_questions_with_faults(make: Make, engine: ExtractiveEngine, tmp_path: Path) -> None:
+    lm = Failing(engine, "answerable", GARBAGE, prompts=1).lm()
+    run = polyqa.evaluate(
+        make("diva"),
+        Questions("homonyms/dev", limit=2),
+        models=Models(lm=lm, judge=None),
+        folder=tmp_path / "run",
+        threads=1,
+    )
+    assert [len(record.extra.get("faults", [])) for record in run.records] == [1, 0]
+    assert str(run) == "2 questions, 0 failed, 1 with replies that could not be had"
+    summary = json.loads((run.path / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["failed"], summary["with_faults"]) == (0, 1)
