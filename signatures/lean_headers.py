@@ -10,7 +10,7 @@ _THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</think(?:ing)?>", re.S | re.I)
 _UNCLOSED = re.compile(r"<think(?:ing)?>.*\Z", re.S | re.I)
 _FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.M | re.S)
-_FENCED = re.compile(r"\A```\w*[ \t]*\n(.*)\n```\Z", re.S)
+_FENCED = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.S)
 _SEPARATOR = re.compile(r"[ \t]*(?::|=|[-–—](?=[ \t]|$))[ \t]*")
 _COMPLETED = "completed"  # ends a reply in the format of DSPy's ChatAdapter
 
@@ -167,7 +167,8 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
         heads.append(_Head(name, match.start(), end, not text[: match.start()].strip()))
     fences = [match.span() for match in _FENCE.finditer(text)]
     outside = [head for head in heads if not any(start < head.start < end for start, end in fences)]
-    return outside or heads  # "# code" in a block of code is a comment
+    # "# code" in a block of code is a comment; a reply of several fields may stand in a block as a whole.
+    return outside or (heads if len(hints) > 1 else [])
 
 
 def key_of(name: str) -> str:

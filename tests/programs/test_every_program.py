@@ -13,7 +13,7 @@ from dspy.lm15 import Request, Response
 from openai_server import serve
 
 from polyqa.colbert_index import BiEncoderReranker
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question, Reading
@@ -42,6 +42,29 @@ def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> No
         here = dict(program(question=question).items())
         assert dict(asyncio.run(program.acall(question=question)).items()) == here
         assert {"answer", "interpretations", "passages"} <= here.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("k", [None, 2], ids=["no demos", "demos"])
+def test_the_prompts_format_changes_nothing_but_their_length(
+    name: str, k: int | None, make: Make, engine: ExtractiveEngine
+) -> None:
+    program, lm = make(name), embedded_lm(engine)
+    if k is not None and name != "closed-book":
+        training = [BRIDGE] if needs_questions(name) else load_questions("homonyms/train")[:12]
+        set_knn_demos(program, label_demos(program, training), k=k)
+    for question in questions(name):
+        told, tokens, first = {}, {}, {}
+        for adapter in (None, dspy.ChatAdapter(), dspy.JSONAdapter()):
+            with dspy.context(adapter=adapter), recording(lm) as recorder:
+                told[adapter] = dict(program(question=question).items())
+            tokens[adapter] = recorder.input_tokens
+            first[adapter] = str(recorder.calls[0].messages[0]["content"])
+        lean, *others = told
+        assert all(told[other] == told[lean] for other in others)
+        assert all(tokens[lean] < tokens[other] for other in others)
+        assert "\nYou reply " in first[lean]
+        assert all("Your output fields are" in first[other] for other in others), "a configured adapter is honoured"
 
 
 @pytest.mark.parametrize("name", NAMES)

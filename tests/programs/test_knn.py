@@ -94,6 +94,37 @@ def predictor(encoder: Encoder) -> KNNPredict:
     return predictor
 
 
+# --- the adapter ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("adapter", "followed", "style"),
+    [
+        (None, False, "lean"),
+        (None, True, "chat"),
+        (dspy.JSONAdapter(), False, "json"),
+        (dspy.ChatAdapter(), True, "chat"),
+    ],
+)
+def test_prompts_are_lean_unless_another_format_is_configured_or_needed(
+    adapter: dspy.Adapter | None, followed: bool, style: str
+) -> None:
+    engine = ScriptedEngine(lambda prompt: {"answer": f"In 1997, says {prompt.style}."})
+    predict = KNNPredict(AnswerClosedBook)
+    listeners = [dspy.streaming.StreamListener(signature_field_name="answer", predict=predict)] if followed else None
+
+    async def last(streaming: Any) -> Any:
+        return [one async for one in streaming(question=ASKED)][-1]
+
+    with dspy.context(lm=scripted_lm(engine), adapter=adapter):
+        streamed = asyncio.run(last(dspy.streamify(predict, stream_listeners=listeners)))
+        assert dspy.settings.adapter is adapter
+        if not followed:
+            assert predict(question=ASKED).answer == asyncio.run(predict.acall(question=ASKED)).answer
+    assert streamed.answer == f"In 1997, says {style}."
+    assert {prompt.style for prompt in engine.seen} == {style}
+
+
 # --- choosing ------------------------------------------------------------------------------------
 
 
