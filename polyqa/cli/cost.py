@@ -123,7 +123,7 @@ def _facts(found: "Cost") -> dict[str, str]:
 def _repeated(found: "Cost") -> str:
     if found.cached_tokens.mean:
         return f"{found.cached_tokens.mean:,.0f}, cheaper where the provider caches them"
-    return "none: no two prompts begin alike for long enough to be cached"
+    return "too few for a provider to cache"
 
 
 def _spread(found: "Spread", mean: str, one: str) -> str:
