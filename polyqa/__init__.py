@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .asking import ask as ask
     from .compiling import Budget as Budget
     from .compiling import compile as compile
+    from .costing import Cost as Cost
+    from .costing import cost as cost
     from .evaluating import evaluate as evaluate
     from .loading import load as load
     from .loading import open_index as open_index
@@ -43,6 +45,7 @@ _HOMES = {
         "polyqa.asking": "Result aask ask",
         "polyqa.colbert_index": "ColBERTIndex build_index",
         "polyqa.compiling": "Budget compile",
+        "polyqa.costing": "Cost cost",
         "polyqa.engines.extractive": "embedded_lm",
         "polyqa.evaluating": "evaluate",
         "polyqa.loading": "load open_index",

@@ -13,6 +13,7 @@ from polyqa import __version__
 from .adapt import adapt_command
 from .ask import ask_command
 from .compile import compile_command, curve_command, recipes_command
+from .cost import cost_command
 from .evaluate import compare_command, evaluate_command, score_command, table_command
 from .index import index_app, setup_command
 from .programs import programs_command
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("ask")(ask_command)
 app.command("programs")(programs_command)
+app.command("cost")(cost_command)
 app.command("setup")(setup_command)
 app.command("evaluate")(evaluate_command)
 app.command("score")(score_command)
