@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,14 @@ from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import Run, RunSettings, write_atomically
 from polyqa.evaluation.scoring import Scorer
 from polyqa.programs.knn import set_knn_demos
-from polyqa.signatures import PolyqaError, adapter_name
+from polyqa.signatures import (
+    PolyqaError,
+    VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
+    adapter_name,
+)
+from polyqa.signatures.lookup import find_by_fields
 
 from .calls import CallCounter, Meter, kept_calls
 from .labels import label_demos
@@ -151,10 +159,29 @@ def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path) -> dspy.M
         return run_teleprompter(program, plan, work)
 
 
+# Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.
+_VERIFICATIONS: Mapping[type[dspy.Signature], bool] = {
+    VerifyInterpretation: True,
+    VerifyInterpretations: True,
+    VerifyReadings: True,
+}
+
+
+def _is(signature: type[dspy.Signature], known: Mapping[type[dspy.Signature], bool]) -> bool:
+    return bool(find_by_fields(known, signature.input_fields, signature.output_fields))
+
+
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
-    """Give the predictors their demos; those that the recipe leaves out keep theirs."""
+    """Give the predictors their demos; those that the recipe leaves out keep theirs.
+
+    Verification gets some only if the recipe names it: it is zero-shot in DIVA (Table 9), and its demos, each with
+    passages, cost more than all others together.
+    """
     recipe = plan.recipe
-    chosen = {name: pool for name, pool in pools.items() if not recipe.predictors or name in recipe.predictors}
+    names = recipe.predictors or [
+        name for name, predictor in program.named_predictors() if not _is(predictor.signature, _VERIFICATIONS)
+    ]
+    chosen = {name: pool for name, pool in pools.items() if name in names}
     if recipe.k is None:
         draw = random.Random(plan.seed)
         chosen = {

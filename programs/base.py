@@ -69,9 +69,9 @@ class Program(dspy.Module):
         self.encoder = encoder
         self._calls_at_once = calls_at_once
 
-    def predictor(self, signature: type[dspy.Signature]) -> KNNPredict:
+    def predictor(self, signature: type[dspy.Signature], *, brief: bool = False) -> KNNPredict:
         """Return a predictor that can pick its demos with the program's encoder."""
-        return KNNPredict(signature, encoder=self.encoder)
+        return KNNPredict(signature, encoder=self.encoder, brief=brief)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""
@@ -141,7 +141,8 @@ class GroundedProgram(RetrievingProgram):
         See `RetrievingProgram`.
     preset
         ``paper``: two calls, one after the other. ``lean``: one reply gives readings and answer, as the prompt of Tree
-        of Clarifications does; the passages are sent, paid for and waited for once.
+        of Clarifications does; the passages are sent, paid for and waited for once, and of the demos the nearest one
+        alone is shown with its passages.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class GroundedProgram(RetrievingProgram):
             raise ValueError(f"preset is paper or lean, got {preset!r}")
         self.preset: Preset = preset
         if self.lean:
-            self.clarify = self.predictor(ClarifyQuestion)
+            self.clarify = self.predictor(ClarifyQuestion, brief=True)
         else:
             self.extract = self.predictor(ExtractInterpretations)
             self.write = self.predictor(WriteLongFormAnswer)

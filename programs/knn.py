@@ -45,6 +45,9 @@ class KNNPredict(dspy.Predict):
         loaded state.
     field
         The input field whose text is compared. Demos without it are left out.
+    brief
+        Whether only the last demo is shown with its passages, the nearest one. The others show what readings and
+        answers look like, which takes a tenth of the tokens; without passages they cite none.
     """
 
     def __init__(
@@ -54,11 +57,13 @@ class KNNPredict(dspy.Predict):
         k: int | None = None,
         encoder: Encoder | None = None,
         field: str = "question",
+        brief: bool = False,
         **config: Any,
     ) -> None:
         super().__init__(signature, **config)
         self.encoder = encoder
         self.field = field
+        self.brief = brief
         self.k: int | None = None
         self.set_k(k)
 
@@ -103,9 +108,12 @@ class KNNPredict(dspy.Predict):
         ]
 
     def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        if "demos" in kwargs or (self.k is None and not LEFT_OUT.get()):
+        if "demos" in kwargs or (self.k is None and not self.brief and not LEFT_OUT.get()):
             return kwargs
-        return {**kwargs, "demos": self.nearest(str(kwargs.get(self.field, "")))}
+        shown = self.nearest(str(kwargs.get(self.field, "")))
+        if self.brief:
+            shown = [*map(without_passages, shown[:-1]), *shown[-1:]]
+        return {**kwargs, "demos": shown}
 
     if TYPE_CHECKING:  # DSPy's modules are called through a metaclass that type checkers do not see
 
@@ -157,6 +165,21 @@ class KNNPredict(dspy.Predict):
 
     def _encoder_name(self) -> str | None:
         return self.encoder.name if self.encoder is not None else None
+
+
+def without_passages(demo: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a demo without its passages, and without the numbers that its readings cite them by.
+
+    >>> without_passages({"passages": ["A | B."], "question": "Who?", "interpretations": [{"answer": "B", "pid": "1"}]})
+    {'question': 'Who?', 'interpretations': [{'answer': 'B'}]}
+    """
+    shown = {name: value for name, value in demo.items() if name != "passages"}
+    readings = shown.get("interpretations")
+    if isinstance(readings, (list, tuple)):
+        shown["interpretations"] = [
+            {name: value for name, value in dict(one).items() if name != "pid"} for one in readings
+        ]
+    return shown
 
 
 def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str, Any]]], k: int | None) -> None:

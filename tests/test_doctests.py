@@ -14,7 +14,6 @@ _WITH_EXAMPLES = {
     "polyqa.engines.extractive.answer_kinds",
     "polyqa.engines.extractive.titles",
     "polyqa.engines.extractive.wordings",
-    "polyqa.training.unanswerable",
     "polyqa.metrics.agreement",
     "polyqa.metrics.alce",
     "polyqa.metrics.dr",
@@ -27,12 +26,15 @@ _WITH_EXAMPLES = {
     "polyqa.metrics.text",
     "polyqa.metrics.token_f1",
     "polyqa.models",
+    "polyqa.programs.knn",
+    "polyqa.programs.stand_ins",
     "polyqa.question_db.families",
     "polyqa.signatures.lean_fields",
     "polyqa.signatures.lean_headers",
     "polyqa.signatures.lenient",
     "polyqa.signatures.lookup",
     "polyqa.signatures.types",
+    "polyqa.training.unanswerable",
 }
 
 

@@ -48,7 +48,8 @@ def test_demos_come_from_train_only_and_hold_the_fields_of_their_predictor(
             if predictor_name in ("extract", "write", "classify", "infer"):
                 assert demo["question"] in known
     filled = {name for name, predictor in predictors.items() if predictor.demos}
-    assert {"extract", "write", "classify", "infer", "verify"} <= filled
+    assert {"extract", "write", "classify", "infer"} <= filled
+    assert "verify" not in filled or recipe(name).optimizer not in ("labels", "bootstrap")
 
 
 def test_the_same_seed_gives_the_same_program(rac: dspy.Module, compiled: Compile) -> None:
@@ -86,6 +87,17 @@ def test_only_the_named_predictors_get_demos(rac: dspy.Module, compiled: Compile
     made = compiled(rac, Recipe(name="only", optimizer="labels", k=1, predictors=("write",)))
     demos = {name: len(predictor.demos) for name, predictor in made.program.named_predictors()}
     assert demos == {"extract": 0, "write": 6}
+
+
+def test_verification_gets_demos_only_where_the_recipe_says_so(diva: dspy.Module, compiled: Compile) -> None:
+    filled = [
+        {name for name, predictor in compiled(diva, own, own.name).program.named_predictors() if predictor.demos}
+        for own in (
+            Recipe(name="all", optimizer="labels", k=1),
+            Recipe(name="named", optimizer="labels", k=1, predictors=("verify",)),
+        )
+    ]
+    assert filled == [{"classify", "infer", "extract", "write"}, {"verify"}]
 
 
 # --- a stopped compilation -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ from polyqa.evaluation.recording import recording
 from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
 from polyqa.signatures import (
     AnswerClosedBook,
+    ClarifyQuestion,
     ExtractInterpretations,
     Interpretation,
     PolyqaError,
@@ -501,3 +502,21 @@ def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, 
         seen.append(messages)
     assert seen[0] == seen[1]
     assert "null" not in str(seen[0])
+
+
+def test_a_brief_predictor_shows_passages_of_the_nearest_demo_alone(encoder: Encoder) -> None:
+    def demo(question: str) -> dict[str, Any]:
+        reading = {"question": question, "answer": "1998", "pid": "1"}
+        return {"passages": ["A | In 1998."], "question": question, "interpretations": [reading], "answer": "1998."}
+
+    predictor = KNNPredict(ClarifyQuestion, encoder=encoder, k=2, brief=True)
+    predictor.demos = [demo("Who won the cup?"), demo("When was the bridge opened?"), demo("Who wrote the book?")]
+    shown = predictor._with_demos({"question": "When was the tower opened?", "passages": []})["demos"]
+    far, near = shown
+    assert near == demo("When was the bridge opened?")
+    assert "passages" not in far
+    assert [one.keys() for one in far["interpretations"]] == [{"question", "answer"}]
+    assert predictor.demos[0] == demo("Who won the cup?")
+    predictor.set_k(None)
+    everything = predictor._with_demos({"question": "When was the tower opened?", "passages": []})["demos"]
+    assert ["passages" in one for one in everything] == [False, False, True]
