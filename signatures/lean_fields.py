@@ -23,6 +23,7 @@ _TOOL_CALLS = 'must be a JSON object like {"tool_calls": [{"name": "...", "args"
 _READING_LINE = re.compile(r"(?!\s*\|)\s*(?:[-*•]\s+|\(?\d{1,3}[.):]\s+)?(.*\S)\s+\|\s+(\S.*)")
 _PASSAGE_MARK = re.compile(r"\s*\[(\d{1,3})\](?:\s*\[\d{1,3}\])*\s*\Z")
 _JSON = re.compile(r"^\s*(?:```|\{|\[\s*(?:[\"'{\[\]]|\Z))", re.M)
+_OTHER_FORMAT = re.compile(r"^\W{0,6}(?:D[QA]\s*\d*\W{0,3}:|Interpretation\()", re.M)
 _NUMBERED_ITEM = re.compile(r"\[(\d+)\] ")
 
 
@@ -45,16 +46,15 @@ class Form:
     read: Callable[[Any], Any]
 
 
-# --- to be replaced by polyqa.signatures.lenient as soon as its parse_interpretations takes these lines ---------------
-
-
 def parse_readings(value: Any) -> list[Interpretation]:
     """Read lines ``1. reading | answer [3]``, else what `lenient.parse_interpretations` reads.
 
     >>> parse_readings("1. When did the 1953 film come out? | 1953 [2]")
     [Interpretation(question='When did the 1953 film come out?', answer='1953', pid='2')]
     """
-    lines = [line for line in value.splitlines() if line.strip()] if isinstance(value, str) else []
+    if not isinstance(value, str) or _OTHER_FORMAT.search(value):
+        return lenient.parse_interpretations(value)
+    lines = [line for line in value.splitlines() if line.strip()]
     found = [match for line in lines if not _JSON.match(line) and (match := _READING_LINE.fullmatch(line))]
     if not found or len(found) < len(lines) - 1:  # one line may introduce them
         return lenient.parse_interpretations(value)
@@ -67,9 +67,6 @@ def parse_readings(value: Any) -> list[Interpretation]:
                 Interpretation(question=match[1], answer=answer.strip(), pid=mark[1] if mark else None),
             )
     return readings
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def write_readings(readings: list[Interpretation]) -> str:
@@ -237,7 +234,7 @@ def read_value(field: FieldInfo, value: Any) -> Any:
     """
     annotation: Any = field.annotation
     form = form_of(annotation)
-    if form is not None and isinstance(value, str) and not _JSON.search(value):
+    if form is not None and isinstance(value, str) and (not _JSON.search(value) or lenient.is_json(value)):
         # The lenient types read text themselves; DSPy's repairing JSON parser would only see a part of it.
         return TypeAdapter(annotation).validate_python(form.read(value))
     if is_text(annotation) and not isinstance(value, str):

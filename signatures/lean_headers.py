@@ -15,9 +15,6 @@ _SEPARATOR = re.compile(r"[ \t]*(?::|=|[-–—](?=[ \t]|$))[ \t]*")
 _COMPLETED = "completed"  # ends a reply in the format of DSPy's ChatAdapter
 
 
-# --- to be replaced by polyqa.signatures.lenient.without_thoughts -----------------------------------------------------
-
-
 def without_thoughts(text: str) -> str:
     """Return a reply without what a reasoning model thought aloud.
 
@@ -25,9 +22,6 @@ def without_thoughts(text: str) -> str:
     'Yes'
     """
     return _UNCLOSED.sub("", _UNOPENED.sub("", _THOUGHT.sub("", text))).strip()
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class _Head(NamedTuple):

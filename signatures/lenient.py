@@ -14,6 +14,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import dspy
@@ -29,7 +30,9 @@ _ANSWER_LINE = re.compile(
     r"^\s*(?:[-*•–]\s+)?\**(?:DA|disambiguated answer|short answer|answer)\s*(\d*)\**\s*[:.]\**", re.I
 )
 _LONG_ANSWER_LINE = re.compile(r"^\s*\**answer\**\s*[:.]", re.I)
-_PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?(?:pid|passage|source)\s*\d*\s*[:.]", re.I)
+_INLINE_TAG = re.compile(r"(?<=\S)[ \t]+(?=\**D[QA][ \t]*\d+\**[ \t]*:)")
+_PASSAGE_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?\**(?:pid|passage|source)\s*\d*\**\s*[:.]\**", re.I)
+_BETWEEN = re.compile(r"[\s,]*")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 _GRADED = re.compile(r"\d *(?:[-–—]|to|through) *\d|\d\.\d|\b(?:yes|no|not|true|false|but|except)\b", re.I)
@@ -46,12 +49,47 @@ def _decode(text: str) -> Any:
     """Return the JSON or Python literal in ``text`` (a code fence around it is fine), else the text."""
     body = re.sub(r"^```\w*\s*|\s*```$", "", text.strip())
     if body[:1] in "[{":
-        for decode in (json.loads, ast.literal_eval):
+        for decode in (json.loads, ast.literal_eval, _json_lines, _constructed):
             try:
                 return decode(body)
             except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
                 continue  # literal_eval documents all of these for malformed text
-    return text
+    return _constructed(body) if body.startswith("Interpretation(") else text
+
+
+def is_json(text: str) -> bool:
+    """Return whether text is JSON or a Python literal as it stands, one value or several, in a fence or not."""
+    return not isinstance(_decode(text), str)
+
+
+def _json_lines(text: str) -> list[Any]:
+    """Return several JSON values that stand one after the other, with nothing but commas and white space between."""
+    decoder, values, at = json.JSONDecoder(), list[Any](), 0
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        values.append(value)
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+    return values
+
+
+def _constructed(text: str) -> Any:
+    """Return what ``Interpretation(question='…', answer='…')`` means, one, several or in a list; else the text.
+
+    DSPy tells the type as ``list[Interpretation]``, which invites a language model to write Python.
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+    calls = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
+    values: list[dict[str, Any]] = []
+    for call in calls:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "Interpretation":
+            return text
+        named = dict(zip(("question", "answer", "pid"), call.args, strict=False))
+        named |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        values.append({name: value.value for name, value in named.items() if isinstance(value, ast.Constant)})
+    return values
 
 
 def parse_lines(text: str) -> list[str]:
@@ -71,38 +109,89 @@ def parse_lines(text: str) -> list[str]:
 def parse_interpretation_lines(text: str) -> list[Interpretation]:
     """Read ``DQ n: … / DA n: …`` lines (the format of the RAC prompt of Tree of Clarifications).
 
-    A question and the answer line that follows it make a pair, also where that line says that there is no
-    answer; a question without an answer line, or an answer without a question, is dropped. Lines of other
-    kinds are passed over, an ``Answer:`` line without a number ends the list, as there the long answer begins.
+    Questions and answers that are all numbered belong together by their numbers, in whatever order they stand; others
+    by their order, a question and the answer line that follows it, also where that line says that there is no
+    answer. A question without an answer is dropped. Lines of other kinds are passed over, but what stands alone after
+    an empty ``DQ n:`` or ``DA n:`` is its text. An ``Answer:`` line without a number ends the list, as there the long
+    answer begins.
+
+    Raises
+    ------
+    ValueError
+        If an answer has no number and no question before it: whose it is cannot be told.
     """
-    pairs: list[Interpretation] = []
-    question: str | None = None
+    entries = _tagged(text)
+    numbers = [[one.number for one in entries if one.kind == kind] for kind in ("question", "answer")]
+    if all(all(own) and len(set(own)) == len(own) for own in numbers):
+        answers = {one.number: one for one in entries if one.kind == "answer"}
+        paired = [(one, answers.get(one.number)) for one in entries if one.kind == "question"]
+    else:
+        paired = _in_order(entries)
+    return [
+        Interpretation(question=question.text, answer=answer.text, pid=answer.pid)
+        for question, answer in paired
+        if answer is not None and question.text
+    ]
+
+
+@dataclass
+class _Tagged:
+    kind: str
+    number: str
+    text: str
+    pid: str | None = None
+
+
+def _tagged(text: str) -> list[_Tagged]:
+    """Return the question and answer lines of a text."""
+    entries: list[_Tagged] = []
     tagged = False
-    for line in text.splitlines():
+    for line in _INLINE_TAG.sub("\n", text).splitlines():
         if match := _QUESTION_LINE.match(line):
-            question = _strip_quotes(line[match.end() :])
+            entries.append(_Tagged("question", match[1], _bare(line[match.end() :])))
             tagged = tagged or "DQ" in match[0].upper()
         elif tagged and _LONG_ANSWER_LINE.match(line):
             break
-        elif (match := _ANSWER_LINE.match(line)) and question:
-            pairs.append(Interpretation(question=question, answer=_strip_quotes(line[match.end() :])))
-            question = None
-        elif (match := _PASSAGE_LINE.match(line)) and pairs and question is None:
-            pairs[-1] = pairs[-1].model_copy(update={"pid": _passage_number(line[match.end() :])})
+        elif match := _ANSWER_LINE.match(line):
+            entries.append(_Tagged("answer", match[1], _bare(line[match.end() :])))
+        elif match := _PASSAGE_LINE.match(line):
+            if entries and entries[-1].kind == "answer":
+                entries[-1].pid = _passage_number(line[match.end() :])
+        elif entries and not entries[-1].text and line.strip():
+            entries[-1].text = _bare(line)
+    return entries
+
+
+def _in_order(entries: list[_Tagged]) -> list[tuple[_Tagged, _Tagged | None]]:
+    pairs: list[tuple[_Tagged, _Tagged | None]] = []
+    for one in entries:
+        if one.kind == "question":
+            pairs.append((one, None))
+        elif pairs and pairs[-1][1] is None:
+            pairs[-1] = (pairs[-1][0], one)
+        else:
+            raise ValueError(f"an answer without a question: {one.text!r:.200}")
     return pairs
+
+
+def _bare(text: str) -> str:
+    """Return text without quotes and emphasis around it."""
+    return _strip_quotes(_strip_quotes(text).strip("*").strip())
 
 
 def _passage_number(value: Any) -> str | None:
     if value is None or isinstance(value, bool):
         return None
-    text = str(value).strip().strip("[]").strip()
-    return text or None
+    text = str(value).strip().strip("[]*").strip()
+    named = re.fullmatch(r"(?:passage|source|pid|no\.?)\s*[\[#]?\s*(\d{1,3})\]?\.?", text, re.I)
+    return (named[1] if named else text) or None
 
 
-_QUESTION_KEYS = ("question", "disambiguated_question", "interpretation", "dq")
+_QUESTION_KEYS = ("disambiguated_question", "interpretation", "reading", "dq", "question")
 _ANSWER_KEYS = ("answer", "short_answer", "disambiguated_answer", "short_answers", "answers", "da")
 _LIST_KEYS = ("interpretations", "readings", "disambiguations", "refinements")
 _PID_KEYS = ("pid", "passage", "source", "citation")
+_TEXT_KEYS = ("text", "answer", "value", "span", "short_answer")
 
 
 def _first(mapping: dict[str, Any], keys: Iterable[str]) -> Any:
@@ -118,6 +207,8 @@ def _interpretation(value: Any) -> Interpretation | None:
     if isinstance(value, dict):
         fields = {str(key).strip().lower(): item for key, item in value.items()}
         question, answer = _first(fields, _QUESTION_KEYS), _first(fields, _ANSWER_KEYS)
+        if isinstance(answer, dict):
+            answer = _first({str(key).strip().lower(): item for key, item in answer.items()}, _TEXT_KEYS)
         if isinstance(answer, (list, tuple)):
             answer = "; ".join(map(str, answer))
         if question is not None and answer is not None and not (isinstance(answer, str) and is_null(answer)):
@@ -163,6 +254,9 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         wrapped = next((fields[key] for key in _LIST_KEYS if isinstance(fields.get(key), list)), None)
         if wrapped is None and len(inner) == 1 and not fields.keys() & set(_QUESTION_KEYS):
             (wrapped,) = inner
+        if wrapped is None and fields and not fields.keys() & {*_QUESTION_KEYS, *_ANSWER_KEYS}:
+            rows = list(fields.values())  # {"reading_1": {…}, "reading_2": {…}}
+            wrapped = rows if all(isinstance(row, dict) for row in rows) else None
         return parse_interpretations(wrapped if wrapped is not None else [value])
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(item, str) for item in value):
@@ -180,7 +274,9 @@ def parse_questions(value: Any) -> list[str]:
     if isinstance(value, str):
         value = _decode(value)
     if isinstance(value, str):
-        value = [] if value.strip().lower() in ("", "none", "n/a") else parse_lines(value)
+        if looks_like_refusal(value):
+            raise ValueError(f"a refusal, no questions: {value!r:.200}")
+        value = [] if is_null(value) else _question_lines(value)
     if isinstance(value, dict):
         inner = [item for item in value.values() if isinstance(item, (list, str))]
         value = inner[0] if len(inner) == 1 and isinstance(inner[0], list) else list(value.values())
@@ -195,11 +291,22 @@ def parse_questions(value: Any) -> list[str]:
         if not isinstance(item, str):
             raise ValueError(f"not a question: {item!r:.200}")
         match = _QUESTION_LINE.match(str(item))
-        text = _strip_quotes(str(item)[match.end() :] if match else _BULLET.sub("", str(item), count=1))
+        text = _bare(str(item)[match.end() :] if match else _BULLET.sub("", str(item), count=1))
         if len(_WORD.findall(text)) < 2:
             raise ValueError(f"not a question: {text!r:.200}")
         questions.setdefault(" ".join(text.lower().split()), " ".join(text.split()))
     return list(questions.values())
+
+
+def _question_lines(text: str) -> list[str]:
+    """Return the items of a list of questions, without what introduces them."""
+    numbered = re.split(r"(?:(?<=\?)|(?<=^))\s*(?:\d{1,2}[.)]\s+|;\s+)(?=\S)", text.strip())
+    items = [item for piece in numbered if (item := piece.strip())]
+    if "\n" not in text.strip() and len(items) > 1 and all(item.endswith("?") for item in items):
+        return items
+    lines = parse_lines(text)
+    kept = [line for line in lines if not line.rstrip("*").endswith(":")]
+    return kept or lines
 
 
 _NO_ANSWER = ("", "none", "n/a", "null", "no answers", "[]")
@@ -238,27 +345,112 @@ def parse_answers(value: Any) -> list[str]:
     return list(answers.values())
 
 
-def is_null(text: str) -> bool:
-    """Return whether a language model wrote that there is nothing: empty text, "null", "none", "n/a".
+_NOTHING_SAID = re.compile(
+    r"(?:null|none|n/a|nil|no answers?|not (?:answerable|answered|mentioned|stated|specified|given|provided|available|"
+    r"found|applicable)|unanswerable|unknown|cannot be (?:determined|answered|found)|none of the passages)"
+    r"(?:\s*[.!]?\s*(?:$|(?:answers?|says?|mentions?|tells?|contains?|states?)\b.*|"
+    r"\(.*|[-–—:;,] .*|(?:in|by|from) (?:the|this|any|these) (?:passages?|text|context)s?\b.*))",
+    re.I | re.S,
+)
+_NO_PASSAGE = re.compile(
+    r"(?:the|this|these|no|none of the) (?:passages?|text|context|question|sources?)\b[^.?!]{0,60}?\b"
+    r"(?:do(?:es)? not|don['’]t|doesn['’]t|did not|cannot|can['’]t|is not|are not|answers?|contains?|mentions?)\b"
+    r"[^?!]{0,80}?\b(?:answers?|contain|mention|say|state|specify|give|provide|tell|answered|answerable|it|this)\b.*",
+    re.I | re.S,
+)
 
-    >>> is_null("None."), is_null("Nonesuch")
+
+def is_null(text: str) -> bool:
+    """Return whether a language model wrote that there is nothing: empty text, "null", "n/a", "not mentioned".
+
+    Words behind a dash or in brackets may say why. A name that begins with such a word is an answer.
+
+    >>> [is_null(text) for text in ("None.", "**null**", "null (the passage is about a ship)", "Not mentioned.")]
+    [True, True, True, True]
+    >>> [is_null(text) for text in ("Nonesuch", "None of the Above", "Unknown Pleasures", "No", "Not Fade Away")]
+    [False, False, False, False, False]
+    """
+    bare = _BULLET.sub("", text.strip(), count=1).strip(" \t\n\"'`*_[]().").lower()
+    if bare in _NO_ANSWER:
+        return True
+    bare = _BULLET.sub("", text.strip(), count=1).strip(" \t\n\"'`*_")
+    return bool(_NOTHING_SAID.fullmatch(bare)) or says_no_passage_answers(bare)
+
+
+def says_no_passage_answers(text: str) -> bool:
+    """Return whether a reply is a sentence that the passages do not answer.
+
+    >>> says_no_passage_answers("The passages do not contain the answer."), says_no_passage_answers("The Passage")
     (True, False)
     """
-    return text.strip().strip(".\"'[]()").lower() in _NO_ANSWER
+    found = _NO_PASSAGE.fullmatch(text.strip())
+    return bool(found) and bool(re.search(r"\b(?:no|none|not|cannot)\b|n['’]t\b", text, re.I))
+
+
+_REFUSAL = re.compile(
+    r"\W*(?:i['’]?m (?:very )?sorry\b|sorry[,.! ]|i (?:cannot|can['’]t|am unable|am not able|won['’]t|don['’]t have)\b|"
+    r"as an ai\b|i apologi[sz]e\b|unfortunately, i\b)",
+    re.I,
+)
+
+
+def looks_like_refusal(text: str) -> bool:
+    """Return whether a reply begins as refusals and excuses begin.
+
+    >>> looks_like_refusal("I'm sorry, but I cannot help with that."), looks_like_refusal("I, Robot is a film.")
+    (True, False)
+    """
+    return bool(_REFUSAL.match(text))
+
+
+_VERDICT = re.compile(r"(?<!\bno )\b(yes|true|no|false)\b(?! doubt)")
+_CONCLUSION = re.compile(
+    r"\b(?:overall|final(?: answer| verdict)?|answer|verdict|conclusion|therefore|thus|so|hence)\b[\s:*,–—-]{1,6}"
+    r"(?:the answer is )?(yes|true|no|false)\b"
+)
+_UNANSWERED = re.compile(r"\b(?:not answer(?:able|ed)|unanswerable)\b")
 
 
 def parse_yes_no(value: Any) -> str:
-    """Return ``"Yes"`` or ``"No"`` from the first of these words, from a bool, or from 1 and 0."""
+    r"""Return ``"Yes"`` or ``"No"`` from a bool, from 1 and 0, or from what a text says at last.
+
+    A text that leads with its verdict and gives reasons behind it counts by that verdict, unless a conclusion follows
+    ("Passage 1: No. Overall: Yes").
+
+    >>> [parse_yes_no(text) for text in ("No. It says yes nowhere.", "There is no doubt: Yes", "1: No\nOverall: Yes")]
+    ['No', 'Yes', 'Yes']
+
+    Raises
+    ------
+    ValueError
+        If there is no verdict, or several that contradict each other and no conclusion.
+    """
     if isinstance(value, bool) or value in (0, 1):
         return "Yes" if value else "No"
     if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (str, bool)):
         return parse_yes_no(value[0])  # not a number: DSPy's repairing parser makes [1] of "No [1]"
     if isinstance(value, (list, tuple)):
         raise ValueError(f"neither Yes nor No: {value!r:.200}")
-    match = re.search(r"\b(yes|true|no|false)\b", str(value).lower())
-    if not match:
+    text = str(value).strip()
+    lower = text.lower()
+    if re.fullmatch(r"\W*[yn]\W*", lower):
+        return "Yes" if "y" in lower else "No"
+    lines = [line for line in lower.splitlines() if line.strip()]
+    last = re.fullmatch(r"\W*(yes|true|no|false)\W*", lines[-1]) if lines else None
+    concluded = last or next(iter(list(_CONCLUSION.finditer(lower))[-1:]), None)
+    found = [match[1] for match in _VERDICT.finditer(lower)]
+    leads = re.match(r"\W*(yes|true|no|false)\b(?! doubt)(?!\s+\w)", lower)
+    if concluded:
+        said = concluded[1]
+    elif leads:
+        said = leads[1]
+    elif found and len({one in ("yes", "true") for one in found}) == 1:
+        said = found[0]
+    elif not found and (_UNANSWERED.search(lower) or says_no_passage_answers(text)):
+        said = "no"
+    else:
         raise ValueError(f"neither Yes nor No: {value!r:.200}")
-    return "Yes" if match[1] in ("yes", "true") else "No"
+    return "Yes" if said in ("yes", "true") else "No"
 
 
 def parse_numbers(value: Any) -> list[int]:
@@ -285,11 +477,29 @@ def _numbers(item: Any) -> list[int]:
         return []
     if isinstance(item, (int, float)) and not isinstance(item, bool) and item == item // 1:
         return [int(item)]  # also 1.0, which DSPy's repairing parser makes of "1."
+    if isinstance(item, str) and re.match(r"\W*none of (?:the|these|them)\b", item, re.I):
+        return []
     if isinstance(item, str) and not _GRADED.search(item):
-        numbers = [int(number) for number in _NUMBER.findall(item)]
+        told = re.sub(r"\A[^:\n]*\b\d+ of (?:them|these|the \w+)\b[^:\n]*:", "", item)  # "2 of them: 1, 3"
+        numbers = [int(number) for number in _NUMBER.findall(told)] or _numbers_in_words(told)
         if numbers or item.lower().strip(" .[]\n") in ("", "none", "null", "n/a"):
             return numbers
     raise ValueError(item)
+
+
+_NUMBER_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+
+
+def _numbers_in_words(text: str) -> list[int]:
+    words = re.findall(r"[a-z]+", text.lower())
+    nouns = ("number", "candidate", "question", "reading")
+    filler = {"the", "and", *nouns, *(f"{noun}s" for noun in nouns)}
+    if not words or any(word not in filler and word not in _NUMBER_WORDS and word not in _ORDINALS for word in words):
+        return []
+    return [
+        (_NUMBER_WORDS if word in _NUMBER_WORDS else _ORDINALS).index(word) + 1 for word in words if word not in filler
+    ]
 
 
 _LABELS: dict[str, AmbiguityType] = {
@@ -311,6 +521,13 @@ _LABELS: dict[str, AmbiguityType] = {
 _LABEL = re.compile(r"(?<![a-z])(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True)) + r")(?![a-z])")
 
 
+_NEGATED = re.compile(
+    r"\b(?:not|no|isn['’]t|rather than|instead of|without)\s+(?:an? |the |really |just )*\W{0,2}"
+    r"(?:amb)?(?:sub|obj|pred|time|loc|subject|object|predicate|location)\w*\W{0,2}"
+    r"(?:\s*(?:,|or|nor|and)\s*\W{0,2}amb(?:sub|obj|pred|time|loc)\W{0,2})*"
+)
+
+
 def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     """Read labels in any case, with or without brackets, one or several; ``N/A`` beside another goes.
 
@@ -320,7 +537,10 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     if value is None:
         text = "none"
-    labels = list(dict.fromkeys(_LABELS[match] for match in _LABEL.findall(text.lower())))
+    if text.strip() in ("[]", "{}"):
+        return [AmbiguityType.NONE]
+    said = _NEGATED.sub(" ", text.lower())
+    labels = list(dict.fromkeys(_LABELS[match] for match in _LABEL.findall(said)))
     if not labels:
         raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {text!r:.200}")
     return [label for label in labels if label is not AmbiguityType.NONE] or labels
