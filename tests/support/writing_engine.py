@@ -5,11 +5,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+import dspy
 from dspy.lm15 import LM15Error, Message, Request, Response
 from scripted_engine import ScriptedEngine, prompt_of
 
 from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.engines.extractive.prompt import Prompt, PromptError, render_reply
+from polyqa.signatures import LeanAdapter
 
 _HEEDED = "read every passage twice"
 
@@ -52,9 +54,12 @@ class WritingEngine(ScriptedEngine):
             return instructed(
                 prompt, f"Instruction {next(self._numbers)}: {_HEEDED}, then answer.", ("extract", "write")
             )
-        text = response.message.text or ""
-        if prompt.demos or _HEEDED in prompt.instructions or "## answer ##" not in text:
+        if prompt.demos or _HEEDED in prompt.instructions or prompt.output_fields[-1:] != ("answer",):
             return response
-        head, _, answer = text.partition("[[ ## answer ## ]]\n")
-        short = f"{head}[[ ## answer ## ]]\n{' '.join(answer.split()[:25])}\n\n[[ ## completed ## ]]"
+        told = LeanAdapter().parse(dspy.Signature(f"question -> {', '.join(prompt.output_fields)}"), _text(response))
+        short = render_reply(prompt, {**told, "answer": " ".join(told["answer"].split()[:25])})
         return replace(response, message=Message.assistant(short))
+
+
+def _text(response: Response) -> str:
+    return response.message.text or ""
