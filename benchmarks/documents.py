@@ -20,6 +20,7 @@ from polyqa.optimizers.readme import change_text, figure_text
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
+from .latency import Latency
 from .results import HOME, Summary, read_results
 from .retrieval import Retrieval
 
@@ -163,6 +164,16 @@ def retrieval() -> str:
     return "\n\n".join(parts)
 
 
+def latency() -> str:
+    """Return every stored measurement of how long a question waits."""
+    parts = []
+    for path in sorted(HOME.glob("latency-*.json")):
+        one = Latency.model_validate_json(path.read_bytes())
+        made = f"{one.questions}; index {one.index}; {one.latency:g} s a call; {one.date}."
+        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}")
+    return "\n\n".join(parts)
+
+
 PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
         "answers": answers,
@@ -170,6 +181,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "commands": commands,
         "compiled": compiled,
         "corpus": corpus,
+        "latency": latency,
         "program-classes": program_classes,
         "programs": programs,
         "published": published,

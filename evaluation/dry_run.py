@@ -98,13 +98,13 @@ class Rehearsal:
                 f"{type(program).__name__} has no aforward, so it cannot be run without sending anything; a program "
                 "that writes its algorithm as steps() has one."
             )
-        self._own = {name: one.lm.model for name, one in program.named_predictors() if one.lm is not None}
+        self._own = {name: one.lm.model for name, one in _predictors(program) if one.lm is not None}
         self._program = _without_lms(program)
         self._engine = engine
 
     def run(self, question: str) -> DryRun:
         """Return what a question takes; the adapter is the one that is configured in DSPy."""
-        names = {id(predictor): name for name, predictor in self._program.named_predictors()}
+        names = {id(predictor): name for name, predictor in _predictors(self._program)}
         noted: list[DryCall] = []
         engine = _NotingEngine(self._engine, noted, self._own)
         lm = dspy.LM(MODEL_NAME, engine=self._engine, async_engine=engine, cache=False, num_retries=0)
@@ -157,12 +157,17 @@ class _NotingEngine:
         pass
 
 
+def _predictors(program: dspy.Module) -> list[tuple[str, Any]]:
+    """Return all predictors by name, those of compiled parts among them, which DSPy's named_predictors passes over."""
+    return [(name.removeprefix("self."), one) for name, one in program.named_sub_modules(dspy.Predict)]
+
+
 def _without_lms(program: dspy.Module) -> dspy.Module:
     """Return the program, or a copy if any of its predictors has a language model of its own: nothing may be sent."""
-    if all(one.lm is None for _, one in program.named_sub_modules(dspy.Predict)):
+    if all(one.lm is None for _, one in _predictors(program)):
         return program
     copy = program.deepcopy()
-    for _, predictor in copy.named_sub_modules(dspy.Predict):
+    for _, predictor in _predictors(copy):
         predictor.lm = None
     return copy
 

@@ -25,7 +25,13 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
 )
 HISTORY = ROOT / "CHANGELOG.md"
-RUN = ("README.md", "docs/how-to/ask.md", "docs/how-to/evaluate.md", "docs/how-to/write-a-program.md")
+RUN = (
+    "README.md",
+    "docs/how-to/ask.md",
+    "docs/how-to/cost.md",
+    "docs/how-to/evaluate.md",
+    "docs/how-to/write-a-program.md",
+)
 """Their snippets are run: they need neither a language model nor files of the reader's."""
 
 

@@ -33,7 +33,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return of
 
 
-@pytest.mark.parametrize("name", ["answerable", "question_retrieval", "retrieval", "scoring_speed", "support"])
+@pytest.mark.parametrize(
+    "name", ["answerable", "latency", "question_retrieval", "retrieval", "scoring_speed", "support"]
+)
 def test_help(name: str, run: Run) -> None:
     assert "--questions" in run(name, "--help")
 
@@ -57,6 +59,20 @@ def test_scoring_speed_finds_the_same_answers_both_ways(run: Run) -> None:
     out = run("scoring_speed", "--questions", "homonyms/dev", "--limit", 2)
     asked = sum(len(question.readings) for question in load_questions("homonyms/dev", limit=2))
     assert f"same answers: {asked} of {asked}" in out
+
+
+def test_latency_prints_and_keeps_its_table(run: Run, tmp_path: Path) -> None:
+    words = ("--program", "closed-book", "--program", "query-refinement", "--limit", 2, "--latency", 0.05)
+    out = run("latency", *words, "--json", tmp_path / "l.json")
+    assert "homonyms/dev, 2 questions" in out
+    kept = json.loads((tmp_path / "l.json").read_text())["programs"]
+    assert {name: (one["calls"], one["depth"]) for name, one in kept.items()} == {
+        "closed-book": (1, 1),
+        "query-refinement": (2, 2),
+    }
+    assert all(f"| `{name}` |" in out for name in kept)
+    (tmp_path / "one.json").write_text(json.dumps([{"question": "Who wrote Dune?", "answers": ["Frank Herbert"]}]))
+    assert "at least two" in told(run, "latency", *words, "--questions", tmp_path / "one.json")
 
 
 def test_support_prints_its_weights(run: Run) -> None:

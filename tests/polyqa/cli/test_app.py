@@ -188,7 +188,7 @@ def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, refused
     assert not (tmp_path / "index").exists()
 
 
-COMMANDS = ["adapt", "ask", "compare", "compile", "curve", "evaluate", "questions", "score", "table"]
+COMMANDS = ["adapt", "ask", "compare", "compile", "cost", "curve", "evaluate", "questions", "score", "table"]
 
 
 @pytest.mark.parametrize("words", [[], ["--version"], *([name] for name in COMMANDS)])

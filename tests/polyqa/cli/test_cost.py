@@ -1,0 +1,54 @@
+import json
+from collections.abc import Callable
+
+import pytest
+
+Printed = Callable[..., str]
+Refused = Callable[..., str]
+
+
+def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ("cost", "--program", "diva-homonyms", "--limit", 2, "--lm", "openai/gpt-4o-mini")
+    lines = printed(*words).splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = "\n".join(lines)
+    for part in ("2 questions of homonyms/dev", "o200k_base", "verify", "demos", "total", "round trips", "at most 14"):
+        assert part in shown
+    assert "$ a million" in shown
+    assert "0.15 in, 0.075 repeated, 0.6 out" in shown
+    assert "Nothing was sent" in shown
+
+
+def test_json_of_one_question(printed: Printed) -> None:
+    words = ("cost", "Who founded Alexandria?", "--program", "verdict", "--set", "universe=4", "--json")
+    found = json.loads(printed(*words, "--tokenizer", "embedded"))
+    assert found["questions"] == ["Who founded Alexandria?"]
+    assert (found["calls"]["mean"], found["depth"]["mean"], found["most_calls"]) == (6, 3, 6)
+    assert sum(found["parts"].values()) == found["input_tokens"]["mean"]
+    assert (found["tokenizer"], found["lm"], found["dollars"]) == ("embedded", None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--lm", "ollama_chat/llama-x"], "LiteLLM's price list does not have ollama_chat/llama-x"),
+        ([], "name a model with --lm"),
+        (["--lm", "openai/o3"], "what the model thinks, billed as output"),
+    ],
+)
+def test_what_is_not_known_of_the_price_is_said(words: list[str], told: str, printed: Printed) -> None:
+    assert told in printed("cost", "Who founded Alexandria?", "--program", "closed-book", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--tokenizer", "gpt-0"], "neither an encoding nor a model 'gpt-0'"),
+        (["--program", "oracle"], "Unknown program 'oracle'"),
+        (["--set", "depth"], "NAME=VALUE"),
+        (["   "], "question is empty"),
+    ],
+)
+def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) -> None:
+    assert told in refused("cost", *words)
