@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 
 from polyqa.signatures import FindDistinct, LeanAdapter, MatchInterpretations, Passage, PolyqaError, VerifySupport
+from polyqa.signatures.exchanges import exchanging
 
 from .judges import Claim
 
@@ -78,7 +79,7 @@ class LLMJudge:
 
     def _ask(self, predict: Callable[..., Any], **inputs: str) -> Any:
         # A judge's calls are no part of the program's trace, from which optimizers make demos.
-        with dspy.context(lm=self.lm, adapter=LeanAdapter(), trace=None):
+        with dspy.context(lm=self.lm, adapter=LeanAdapter(), trace=None), exchanging():
             return predict(**inputs)
 
     def _flags(self, numbers: Sequence[int], size: int) -> list[bool]:

@@ -90,7 +90,8 @@ def bootstrap_pool(
             score = float(value)
         except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
             failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        if not failed and score >= metric.threshold:
+        # After a reply that something stands in for, the later calls of the run were given what nobody said.
+        if not failed and score >= metric.threshold and not prediction.get("faults"):
             demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]
         return {"id": question.id, "score": score, "failed": failed, "demos": demos}
 

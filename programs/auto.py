@@ -22,6 +22,7 @@ from polyqa.signatures.lenient import is_null
 from .base import write_answer
 from .citation import cite, number_citations
 from .diva import DIVA, DIVASettings, said_yes
+from .stand_ins import NOTHING_FOUND
 from .steps import Steps, ask, ask_all, work
 
 Rule = Literal["both", "typing", "spread", "never"]
@@ -95,7 +96,10 @@ class Auto(DIVA):
         extracted, told = list[Interpretation](), ""
         if passages:
             reply = yield from ask(
-                self.clarify if self.lean else self.extract, passages=render_passages(passages), question=question
+                self.clarify if self.lean else self.extract,
+                otherwise=NOTHING_FOUND,
+                passages=render_passages(passages),
+                question=question,
             )
             extracted, told = cite(reply.interpretations, passages), reply.answer if self.lean else ""
             readings = self._distinct(extracted, found)[: self.max_interpretations]

@@ -18,7 +18,8 @@ from polyqa.signatures import (
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
-from .steps import CALLS_AT_ONCE, Faults, Steps, adrive, ask, drive
+from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
+from .tries import Faults
 
 Preset = Literal["paper", "lean"]
 """``paper`` makes the calls of the publication; ``lean`` fewer, that say the same."""

@@ -23,7 +23,8 @@ from polyqa.signatures import (
 from .base import GroundedProgram, GroundedSettings
 from .citation import cite
 from .pseudo_interpretations import from_questions
-from .steps import Steps, ask, ask_all, work
+from .stand_ins import NOTHING_FOUND, StandIn
+from .steps import Call, Steps, ask, ask_all, work
 
 Pseudo = Literal["lm", "questions"]
 _SIMILAR = 20  # generated questions
@@ -146,13 +147,17 @@ class DIVA(GroundedProgram):
         verified, both = yield from ask_all(
             [
                 (self.verify, {"passages": shown, "question": question, "candidates": list(pseudo)}),
-                (self.clarify, {"passages": shown, "question": question}),
+                Call(self.clarify, {"passages": shown, "question": question}, otherwise=NOTHING_FOUND),
             ]
         )
         verdicts = said_yes(verified.answered, len(pseudo))
-        if self._useful(verdicts):
+        if both.answer and self._useful(verdicts):
             return verdicts, both.answer, cite(both.interpretations, passages)
-        return verdicts, (yield from ask(self.recall, question=question)).answer, []
+        from_passages = StandIn({"answer": ""}, "the answer from the passages is told") if both.answer else None
+        recalled = yield from ask(self.recall, otherwise=from_passages, question=question)
+        if recalled.answer or not both.answer:
+            return verdicts, recalled.answer, []
+        return verdicts, both.answer, cite(both.interpretations, passages)
 
     def verify_all(self, pseudo: Sequence[str], passages: Sequence[Passage]) -> Steps[list[bool]]:
         """Return for each pseudo-interpretation whether the passages answer it; no call is made without passages."""

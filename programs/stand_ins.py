@@ -38,18 +38,35 @@ from polyqa.signatures import (
     WriteLongFormAnswer,
 )
 from polyqa.signatures.lean_fields import parse_readings
+from polyqa.signatures.lean_headers import without_thoughts
 from polyqa.signatures.lookup import find_by_fields
 
+_COMPLETE = ("]", "}", "\n", "?", ".")  # what an item of a list ends with that has not broken off
 Inputs = Mapping[str, Any]
 Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """The output fields that are taken instead of a reply, and what that means in words."""
+    """What is taken instead of a reply.
+
+    Attributes
+    ----------
+    fields
+        The output fields.
+    became
+        What that means, in words.
+    kept
+        How many readings of the reply are kept.
+    """
 
     fields: Fields
     became: str
+    kept: int = 0
+
+
+NOTHING_FOUND = StandIn({"interpretations": [], "answer": ""}, "no reading is taken from it")
+"""For `ClarifyQuestion`, where a program goes on without an answer from the passages."""
 
 
 def _typing(inputs: Inputs, reply: str) -> StandIn:
@@ -62,14 +79,15 @@ def _inference(inputs: Inputs, reply: str) -> StandIn:
 
 def _extraction(inputs: Inputs, reply: str) -> StandIn:
     readings = complete_readings(reply)
-    return StandIn({"interpretations": readings}, _kept(readings))
+    return StandIn({"interpretations": readings}, _kept(readings), len(readings))
 
 
 def _clarification(inputs: Inputs, reply: str) -> StandIn | None:
     readings = complete_readings(reply)
     if not readings:
         return None
-    return StandIn({"interpretations": readings, "answer": told(readings)}, f"{_kept(readings)}, the answer lists them")
+    fields = {"interpretations": readings, "answer": told(readings)}
+    return StandIn(fields, f"{_kept(readings)}, the answer lists them", len(readings))
 
 
 def _writing(inputs: Inputs, reply: str) -> StandIn | None:
@@ -89,7 +107,7 @@ def _check_of_readings(inputs: Inputs, reply: str) -> StandIn:
 
 def _refinement(inputs: Inputs, reply: str) -> StandIn:
     readings = complete_readings(reply)
-    return StandIn({"refinements": readings}, _kept(readings))
+    return StandIn({"refinements": readings}, _kept(readings), len(readings))
 
 
 def _same(fields: Fields, became: str) -> Callable[[Inputs, str], StandIn]:
@@ -125,7 +143,7 @@ _STAND_INS: Mapping[type[dspy.Signature], Callable[[Inputs, str], StandIn | None
 }
 
 
-def stand_in(signature: type[dspy.Signature], inputs: Inputs, reply: str) -> StandIn | None:
+def stand_in(signature: type[dspy.Signature], inputs: Inputs, reply: str, *, cut: bool = False) -> StandIn | None:
     """Return what stands in for a reply; ``None`` if nothing can, as for a long answer without a reading.
 
     Parameters
@@ -136,9 +154,41 @@ def stand_in(signature: type[dspy.Signature], inputs: Inputs, reply: str) -> Sta
         Of the call.
     reply
         The reply that could not be read: what is complete in it is kept. Empty if none came.
+    cut
+        Whether the reply broke off, so that its last line may not be whole.
     """
+    reply = without_thoughts(reply)
+    if cut and not reply.endswith(_COMPLETE):
+        reply = reply[: reply.rfind("\n") + 1]
     found = find_by_fields(_STAND_INS, signature.input_fields, signature.output_fields, exact=True)
     return found(inputs, reply) if found else None
+
+
+def cut_short(signature: type[dspy.Signature], reply: dspy.Prediction, text: str) -> tuple[str, str] | None:
+    """Leave out of a reply what is not whole, where the reply broke off but could be read.
+
+    Parameters
+    ----------
+    signature
+        Of the call.
+    reply
+        The prediction; it is changed in place, so that the trace has it so, too.
+    text
+        The reply as it came.
+
+    Returns
+    -------
+    tuple of str, or None
+        The field that broke off and what became of it, in words; ``None`` if nothing was lost, as after a label.
+    """
+    name = list(signature.output_fields)[-1]
+    value = reply[name]
+    if isinstance(value, list) and len(value) > 1 and not text.rstrip(" \t").endswith(_COMPLETE):
+        reply[name] = value[:-1]
+        return name, f"without its last item, {len(value) - 1} are kept"
+    if signature.output_fields[name].annotation is str and value:
+        return name, "kept as far as it goes"
+    return None
 
 
 def complete_readings(reply: str) -> list[Interpretation]:

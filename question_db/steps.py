@@ -9,6 +9,7 @@ from polyqa.embedded_models import SpanReader
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion, configured_adapter
+from polyqa.signatures.exchanges import exchanging
 from polyqa.signatures.lenient import is_null
 
 REVISIONS = 2  # a third changes nothing (SIXPAQ, section 3.3.1)
@@ -27,7 +28,7 @@ def read_passage(passage: Passage, lm: dspy.LM, reader: SpanReader) -> dict[str,
     """
     line: dict[str, Any] = {"pid": passage.pid, "failed": ""}
     try:
-        with dspy.context(lm=lm, adapter=configured_adapter()):
+        with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
             return {**line, **_steps(passage, reader)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
         return {**line, "failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}

@@ -110,9 +110,9 @@ def _language_model_error(error: Exception) -> str | None:
 
     text = " ".join(str(error).split())
     lower = text.lower()
+    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if isinstance(error, dspy_errors.AdapterParseError):
         reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
         return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
@@ -122,4 +122,4 @@ def _language_model_error(error: Exception) -> str | None:
         return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
     if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):
         return f"the language model's server refused the key; check the provider's key variable ({text[:160]})"
-    return f"the language model failed: {text[:300]}"
+    return f"the language model failed{step}: {text[:300]}"

@@ -20,7 +20,7 @@ from polyqa.programs import ask as ask_step
 from polyqa.programs import ask_all, drive
 from polyqa.programs.faults import Fault
 from polyqa.programs.stand_ins import complete_readings, stand_in
-from polyqa.programs.steps import Faults
+from polyqa.programs.tries import Faults
 from polyqa.questions import Questions
 from polyqa.signatures import Coverage, ExtractInterpretations, Interpretation, LeanAdapter, WriteLongFormAnswer
 
@@ -189,7 +189,7 @@ def test_a_question_without_any_answer_fails_and_names_the_step(
     program = make("rac", preset="lean")
     with dspy.context(lm=Failing(engine, field, GARBAGE).lm()), pytest.raises(Exception, match="reply") as caught:
         program(question=QUESTION)
-    assert caught.value.__notes__ == ["step clarify"]
+    assert caught.value.__notes__ == ["step clarify, field interpretations"]
 
 
 @pytest.mark.parametrize("error", [AuthError("bad key"), TypeError("a bug")], ids=["key", "bug"])
