@@ -20,8 +20,9 @@ class _Selector(selectors.DefaultSelector):
             return super().select(timeout)
         if self.loop.working:  # a thread may make calls when it ends: wait for it, however long it takes
             return super().select(None)
-        self.loop.now += timeout
-        return super().select(0)
+        if not (ready := super().select(0)):
+            self.loop.now += timeout
+        return ready
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
