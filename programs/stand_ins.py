@@ -185,7 +185,8 @@ def cut_short(signature: type[dspy.Signature], reply: dspy.Prediction, text: str
     value = reply[name]
     if isinstance(value, list) and len(value) > 1 and not text.rstrip(" \t").endswith(_COMPLETE):
         reply[name] = value[:-1]
-        return name, f"without its last item, {len(value) - 1} are kept"
+        left = len(value) - 1
+        return name, f"without its last item, {left} {'is' if left == 1 else 'are'} kept"
     if signature.output_fields[name].annotation is str and value:
         return name, "kept as far as it goes"
     return None
@@ -205,7 +206,7 @@ def complete_readings(reply: str) -> list[Interpretation]:
     for piece in pieces:
         try:
             read = parse_readings(json.loads(piece) if piece.startswith("{") else piece)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         found += [one for one in read if one.question and one.answer and one not in found]
     return found

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 
-from polyqa.signatures.exchanges import Exchange
+from polyqa.signatures.exchanges import UNREADABLE, Exchange
 
 from .faults import Fault, field_of, has_reply, is_silence, may_be_mended, reply_of, takes_long
 from .stand_ins import StandIn, cut_short, stand_in
@@ -128,6 +129,8 @@ class Tries:
 
     def failed(self, error: Exception, exchange: Exchange) -> Instead | None:
         """Return what stands in for the reply, ``None`` if there is to be another try, or raise the error."""
+        if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
+            error = _as_unreadable(error, self._signature, exchange.reply)
         self._faults.answered |= has_reply(error)
         if not may_be_mended(error) or self._seems_down(error):
             raise self._named(error)
@@ -178,3 +181,12 @@ class _Failed:
     @property
     def kept(self) -> int:
         return self.instead.kept if self.instead else 0
+
+
+def _as_unreadable(error: Exception, signature: type[dspy.Signature], reply: str) -> AdapterParseError:
+    """Return the error of an adapter; one of the parts that it is made of tells neither signature nor reply."""
+    if isinstance(error, AdapterParseError):
+        return error
+    unreadable = AdapterParseError("in use", signature, reply, f"{type(error).__name__}: {error}")
+    unreadable.__cause__ = error
+    return unreadable

@@ -14,6 +14,8 @@ from dspy.clients.execution import IGNORED_CACHE_KEYS, prepare
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
 
+UNREADABLE = (AdapterParseError, ValueError, RecursionError)
+"""What is raised for a reply that cannot be read: by adapters, or by the types and parsers that they are made of."""
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
 
@@ -65,7 +67,7 @@ def exchanging() -> Iterator[Exchange]:
     with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), exchange]):
         try:
             yield exchange
-        except AdapterParseError:
+        except UNREADABLE:
             exchange.forget()
             raise
 

@@ -195,7 +195,7 @@ def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
         return {}  # JSON that was cut off, or has other fields, is no text
     found = _split(signature, text)
     if len(signature.output_fields) > 1 and not found.keys() >= _needed(signature) and "{" in text:
-        return _values(signature, text[text.index("{") : text.rindex("}") + 1]) or found
+        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or found
     return found
 
 

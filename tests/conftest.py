@@ -5,7 +5,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import dspy
 import pytest
+from dspy.clients.cache import Cache
 from hypothesis import settings
 
 from polyqa.colbert_index import ColBERTIndex, build_index
@@ -58,3 +60,11 @@ def copy_index(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
         return Path(shutil.copytree(index.path, tmp_path / "copy"))
 
     return copy
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """A cache of DSPy's, in memory and on disk, that nothing else uses."""
+    cache = Cache(enable_disk_cache=True, enable_memory_cache=True, disk_cache_dir=str(tmp_path / "cache"))
+    monkeypatch.setattr(dspy, "cache", cache)
+    return cache

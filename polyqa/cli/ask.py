@@ -1,5 +1,6 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,11 +74,17 @@ def _show(result: "Result", with_prompts: bool) -> None:
             passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
         console.print(Padding(passages, (1, 2, 0, 2)))
     if result.faults:
-        said = "; ".join(dict.fromkeys(map(str, result.faults)))
-        console.print(f"\n[yellow]{len(result.faults)} of {len(result.calls)} calls failed twice.[/] {escape(said)}")
+        console.print(f"\n[yellow]{escape(_told(result))}[/]")
     coverage = f"coverage {result.coverage} · " if result.coverage else ""
     lm = f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm
     console.print(
         f"\n[dim]{coverage}{result.program} · {lm} · {len(result.calls)} calls · {result.input_tokens:,} + "
         f"{result.output_tokens:,} tokens · {result.seconds:.1f} s[/]"
     )
+
+
+def _told(result: "Result") -> str:
+    """Return in a line which replies could not be had: "1 of 22 replies …: interpret: the reply was empty; …"."""
+    said = Counter(map(str, result.faults))
+    each = "; ".join(f"{fault} ({times} times)" if times > 1 else fault for fault, times in said.items())
+    return f"{len(result.faults)} of {len(result.calls)} replies could not be had, or not whole: {each}."

@@ -4,7 +4,9 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.clients.cache import Cache
 from dspy.utils.exceptions import AdapterParseError
+from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.engines.extractive.prompt import Prompt
@@ -115,6 +117,17 @@ def test_a_reply_without_a_verdict_is_an_error(judge: LLMJudge, engine: Scripted
     engine.reply = lambda prompt: {"supported": "perhaps"}
     with pytest.raises(AdapterParseError, match="perhaps"):
         judge.supported(PAIRS[:1])
+
+
+def test_a_verdict_that_could_not_be_read_is_asked_for_again(engine: ScriptedEngine, own_cache: Cache) -> None:
+    engine.reply = lambda prompt: {"supported": "perhaps"}
+    with serve(engine) as server:
+        judge = LLMJudge(dspy.LM("openai/judge", api_base=server.base, api_key="none", temperature=0.0))
+        with pytest.raises(AdapterParseError, match="perhaps"):
+            judge.supported(PAIRS[:1])
+        engine.reply = lambda prompt: {"supported": "Yes"}
+        assert judge.supported(PAIRS[:1]) == judge.supported(PAIRS[:1]) == [True]
+    assert len(server.requests) == 2
 
 
 def test_calls_do_not_land_in_the_trace(judge: LLMJudge, engine: ScriptedEngine) -> None:

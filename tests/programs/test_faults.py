@@ -2,19 +2,23 @@
 
 import asyncio
 import json
-import threading
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import AuthError, Message, Request, Response, ServerError
-from openai_server import serve
+from dspy.clients.cache import Cache
+from dspy.lm15 import AuthError, RateLimitError, ServerError, TimeoutError, TransportError
+from dspy.utils.exceptions import AdapterParseError, LMError
+from failing_engine import Failing
+from openai_server import Wire, completion, serve
+from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
 import polyqa
 from polyqa.asking import ask
-from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.models import Models
 from polyqa.programs import ask as ask_step
 from polyqa.programs import ask_all, drive
@@ -22,71 +26,20 @@ from polyqa.programs.faults import Fault
 from polyqa.programs.stand_ins import complete_readings, stand_in
 from polyqa.programs.tries import Faults
 from polyqa.questions import Questions
-from polyqa.signatures import Coverage, ExtractInterpretations, Interpretation, LeanAdapter, WriteLongFormAnswer
+from polyqa.signatures import (
+    AnswerClosedBook,
+    Coverage,
+    DraftSegment,
+    ExtractInterpretations,
+    Interpretation,
+    LeanAdapter,
+    WriteLongFormAnswer,
+)
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
 BRIDGE = "When was Tower Bridge opened?"
 EMPTY, GARBAGE = "", '{"status": "ok"}'
-
-
-def asks_for(request: Request, field: str) -> bool:
-    """Return whether a prompt of `LeanAdapter` asks for an output field."""
-    system = request.system if isinstance(request.system, str) else "".join(part.text for part in request.system or ())
-    asked = system[system.rindex("You reply ") :]
-    return any(line.removeprefix("## ").startswith(f"{field} (") for line in asked.splitlines())
-
-
-class Failing:
-    """The embedded engine, which fails where it is asked for a field.
-
-    Parameters
-    ----------
-    field
-        Of the calls that fail.
-    how
-        The text of the reply, or the error that is raised.
-    prompts
-        How many different prompts of that kind fail, always; all if not given.
-    tries
-        How many tries of each prompt fail.
-    """
-
-    def __init__(
-        self,
-        engine: ExtractiveEngine,
-        field: str,
-        how: str | Exception,
-        *,
-        prompts: int = 1_000,
-        tries: int = 1_000,
-    ) -> None:
-        self.engine, self.field, self.how, self.prompts, self.tries = engine, field, how, prompts, tries
-        self.failed: dict[str, int] = {}
-        self.calls = 0
-        self._lock = threading.Lock()
-
-    def complete(self, request: Request) -> Response:
-        right = self.engine.complete(request)
-        with self._lock:
-            self.calls += 1
-            if not asks_for(request, self.field):
-                return right
-            key = repr(request.messages)
-            if key not in self.failed and len(self.failed) >= self.prompts:
-                return right
-            self.failed[key] = self.failed.get(key, 0) + 1
-            if self.failed[key] > self.tries:
-                return right
-        if isinstance(self.how, Exception):
-            raise self.how
-        return Response(
-            id=None, model=right.model, message=Message.assistant(self.how), finish_reason="stop", usage=right.usage
-        )
-
-    def lm(self) -> dspy.LM:
-        background = AsyncExtractiveEngine(self)
-        return dspy.LM("polyqa/extractive", engine=self, async_engine=background, cache=False, num_retries=0)
 
 
 CUT = '[{"question": "When did the musical Titanic open?", "answer": "23 April 1997"}, {"question": "When d'
@@ -204,26 +157,23 @@ def test_what_no_second_try_mends_is_raised_at_once(error: Exception, make: Make
     assert all(times == 1 for times in failing.failed.values())
 
 
-def test_an_unreadable_reply_is_not_replayed_from_the_cache(make: Make, engine: ExtractiveEngine) -> None:
-    failing = Failing(engine, "answered", GARBAGE)
+@pytest.mark.parametrize("tries", [1, 2], ids=["mended by the second try", "not mended"])
+def test_an_unreadable_reply_is_not_replayed_from_the_cache(
+    tries: int, make: Make, engine: ExtractiveEngine, own_cache: Cache
+) -> None:
+    failing = Failing(engine, "answered", GARBAGE, tries=tries)
+    program = make("diva", preset="lean")
     with serve(failing) as server:
-        remote = dspy.LM(
-            "openai/polyqa-extractive",
-            api_base=server.base,
-            api_key="none",
-            cache=True,
-            temperature=0.31,
-            num_retries=0,
-        )
-        program = make("diva", preset="lean")
-        with dspy.context(lm=remote):
-            broken = program(question=QUESTION)
-            failing.tries = 0
+        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", num_retries=0)
+        sent, faults = [], []
+        for _ in range(3):  # as if each were a process of its own
+            own_cache.reset_memory_cache()
             before = len(server.requests)
-            mended = program(question=QUESTION)
-    assert len(broken.faults) == 1
-    assert mended.faults == []
-    assert len(server.requests) == before + 1  # the others are in the cache, and so is the bad reply
+            with dspy.context(lm=remote):
+                faults.append(len(program(question=QUESTION).faults))
+            sent.append(len(server.requests) - before)
+    # What was answered well is not sent again, be it by a second try.
+    assert (sent[1:], faults) == ([tries - 1, 0], [tries - 1, 0, 0])
 
 
 def test_the_result_and_its_json_tell_the_faults(make: Make, engine: ExtractiveEngine) -> None:
@@ -295,3 +245,241 @@ def test_a_run_counts_the_questions_with_faults(make: Make, engine: ExtractiveEn
     assert str(run) == "2 questions, 0 failed, 1 with replies that could not be had"
     summary = json.loads((run.path / "summary.json").read_text(encoding="utf-8"))
     assert (summary["failed"], summary["with_faults"]) == (0, 1)
+
+
+LOST = [
+    ("empty", Wire(completion(""))),
+    ("null", Wire(completion(None))),
+    ("no choices", Wire(completion("").replace('"choices": [{', '"choices": [], "others": [{'))),
+    ("filtered", Wire(completion("", "content_filter"))),
+    ("garbage", Wire(completion("```\n{]"))),
+    ("deep", Wire(completion("[" * 3_000))),
+    ("excuse", Wire(completion("I am sorry, but I cannot help with that."))),
+    ("HTML", Wire("<html>Please log in</html>", content_type="text/html")),
+    ("half of the JSON", Wire(completion("Yes")[:70])),
+    ("500", Wire('{"error": {"message": "boom"}}', 500)),
+    ("502", Wire("<html>bad gateway</html>", 502, "text/html")),
+    ("429", Wire('{"error": {"message": "slow down"}}', 429)),
+    ("reset", Wire(None)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "field", "became"),
+    [
+        ("crag", {}, "grade", "the passage counts as Ambiguous"),
+        ("verdict", {"universe": 8}, "interpretation", "the passage counts as abstaining"),
+    ],
+)
+@pytest.mark.parametrize(("kind", "wire"), LOST, ids=[kind for kind, _ in LOST])
+def test_whatever_the_server_sends_for_one_call_loses_one_thing(
+    kind: str,
+    wire: Wire,
+    name: str,
+    settings: dict[str, Any],
+    field: str,
+    became: str,
+    make: Make,
+    engine: ExtractiveEngine,
+) -> None:
+    failing = Failing(engine, field, wire, prompts=1)
+    with serve(failing) as server:
+        remote = dspy.LM("openai/e", api_base=server.base, api_key="none", num_retries=0, cache=False)
+        with dspy.context(lm=remote):
+            prediction = make(name, **settings)(question=QUESTION)
+    assert [fault.became for fault in prediction.faults] == [became]
+    assert prediction.interpretations
+    assert list(failing.failed.values()) == [2]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "bad"), (403, "bad"), (404, "model_not_found"), (400, "context_length_exceeded")]
+)
+def test_what_asking_again_does_not_mend_is_asked_once(
+    status: int, code: str, make: Make, engine: ExtractiveEngine
+) -> None:
+    wire = Wire(json.dumps({"error": {"message": "no", "code": code}}), status)
+    failing = Failing(engine, "ambiguity_types", wire)
+    with serve(failing) as server:
+        remote = dspy.LM("openai/e", api_base=server.base, api_key="none", num_retries=3, cache=False)
+        with dspy.context(lm=remote), pytest.raises(LMError):
+            make("diva")(question=QUESTION)
+        assert len(server.requests) == 1
+
+
+def called(program: Any) -> Any:
+    return program(question=QUESTION)
+
+
+def awaited(program: Any) -> Any:
+    return asyncio.run(program.acall(question=QUESTION))
+
+
+both = pytest.mark.parametrize("run", [called, awaited], ids=["called", "awaited"])
+
+
+@both
+@pytest.mark.parametrize(
+    ("error", "requests"),
+    [
+        (TimeoutError("no luck"), 1),  # all the time that a call has is spent
+        (TransportError("no luck"), 2),
+        (ServerError("no luck"), 4),  # two steps, twice each
+        (RateLimitError("no luck"), 4),
+    ],
+    ids=["timeout", "transport", "server", "rate"],
+)
+def test_a_server_that_is_down_ends_the_question(
+    run: Any, error: Exception, requests: int, make: Make, engine: ExtractiveEngine
+) -> None:
+    failing = Failing(engine, "", error)
+    with dspy.context(lm=failing.lm()), pytest.raises(LMError, match="no luck") as caught:
+        run(make("diva"))
+    assert failing.calls == requests
+    assert any(note.startswith("step ") for note in caught.value.__notes__)
+
+
+@both
+def test_a_server_that_goes_down_ends_the_question(run: Any, make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "", TransportError("refused"), after=1)
+    program = make("diva")
+    with dspy.context(lm=failing.lm()), pytest.raises(LMError, match="refused"):
+        run(program)
+    assert failing.calls == 1 + 2 + 2  # the first step, inference, one verification
+
+
+@pytest.mark.parametrize("error", [TypeError("a bug"), KeyError("a bug"), AssertionError("a bug")])
+def test_a_mistake_in_an_engine_is_no_bad_reply(error: Exception, make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "grade", error, prompts=1)
+    with dspy.context(lm=failing.lm()), pytest.raises(LMError, match="a bug"):
+        make("crag")(question=QUESTION)
+    assert list(failing.failed.values()) == [1]
+
+
+LINES = "1. When did the musical Titanic open? | 23 April 1997 [1]\n2. When did the film come out? | 19 Dec"
+
+
+def test_a_list_that_broke_off_at_the_limit_loses_its_last_item(make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "interpretations", LINES, finish_reason="length")
+    with dspy.context(lm=failing.lm(), trace=[]):
+        prediction = make("rac", preset="paper")(question=QUESTION)
+        (traced,) = [outputs for _, _, outputs in dspy.settings.trace if "interpretations" in outputs]
+    (fault,) = prediction.faults
+    assert [one.answer for one in prediction.interpretations] == ["23 April 1997"]
+    assert [one.answer for one in traced.interpretations] == ["23 April 1997"]
+    assert (fault.step, fault.field, fault.error) == ("extract", "interpretations", "the reply broke off")
+    assert fault.became == "without its last item, 1 is kept"
+    assert list(failing.failed.values()) == [1]  # it would break off again
+
+
+def test_a_reply_that_broke_off_before_it_could_be_read_keeps_what_is_whole(
+    make: Make, engine: ExtractiveEngine
+) -> None:
+    failing = Failing(engine, "answer", f"## interpretations\n{LINES}", finish_reason="length")
+    with dspy.context(lm=failing.lm()):
+        prediction = make("rac", preset="lean")(question=QUESTION)
+    (fault,) = prediction.faults
+    assert [one.answer for one in prediction.interpretations] == ["23 April 1997"]
+    assert prediction.answer == "When did the musical Titanic open? 23 April 1997."
+    assert (fault.field, fault.error) == ("answer", "the reply broke off")
+    assert list(failing.failed.values()) == [1]
+
+
+def test_a_long_answer_that_broke_off_is_told_and_said_to(make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "answer", "The film came out in 1997, the mus", finish_reason="length")
+    with dspy.context(lm=failing.lm()):
+        prediction = make("closed-book")(question=QUESTION)
+    assert prediction.answer == "The film came out in 1997, the mus"
+    assert [(one.field, one.became) for one in prediction.faults] == [("answer", "kept as far as it goes")]
+
+
+def test_a_label_that_was_read_from_a_reply_that_broke_off_is_no_fault(make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "grade", "Correct. The passage", finish_reason="length")
+    with dspy.context(lm=failing.lm()):
+        assert make("crag")(question=QUESTION).faults == []
+
+
+@pytest.mark.parametrize("replies", [(CUT, GARBAGE), (GARBAGE, CUT), (CUT, ServerError("busy"))])
+def test_of_two_replies_the_one_that_keeps_more_counts(
+    replies: tuple[Any, Any], make: Make, engine: ExtractiveEngine
+) -> None:
+    failing = Failing(engine, "interpretations", "")
+    failing.in_turn = list(replies)
+    with dspy.context(lm=failing.lm()):
+        prediction = make("rac", preset="paper")(question=QUESTION)
+    (fault,) = prediction.faults
+    assert [one.answer for one in prediction.interpretations] == ["23 April 1997"]
+    assert (fault.reply, fault.became) == (CUT[:300], "1 complete reading is kept")
+
+
+@both
+def test_diva_goes_on_without_an_answer_from_the_passages(run: Any, make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "interpretations", GARBAGE)
+    with dspy.context(lm=failing.lm()):
+        prediction = run(make("diva", preset="lean"))
+    assert [fault.became for fault in prediction.faults] == ["no reading is taken from it"]
+    assert prediction.interpretations == []
+    assert prediction.answer
+
+
+def test_auto_goes_on_with_the_located_answer(make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "interpretations", GARBAGE)
+    with dspy.context(lm=failing.lm()):
+        prediction = make("auto", preset="lean", rule="never")(question=QUESTION)
+    assert [fault.step for fault in prediction.faults] == ["clarify"]
+    assert len(prediction.interpretations) == 1
+    assert prediction.interpretations[0].answer in prediction.answer
+
+
+def test_diva_tells_the_answer_from_the_passages_where_memory_fails(make: Make, engine: ExtractiveEngine) -> None:
+    def nothing(**inputs: Any) -> dspy.Prediction:
+        raise AdapterParseError("LeanAdapter", AnswerClosedBook, GARBAGE)
+
+    program = make("diva", preset="lean")
+    program.verify.forward = lambda **inputs: dspy.Prediction(answered=[])
+    program.recall.forward = nothing
+    with dspy.context(lm=Failing(engine, "", "", prompts=0).lm()):
+        prediction = program(question=QUESTION)
+    assert [(one.step, one.became) for one in prediction.faults] == [("recall", "the answer from the passages is told")]
+    assert prediction.coverage is Coverage.USELESS
+    assert prediction.interpretations[0].answer in prediction.answer
+
+
+@pytest.mark.parametrize("adapter", [LeanAdapter(), dspy.ChatAdapter()], ids=["lean", "chat"])
+def test_the_field_that_could_not_be_read_is_named(adapter: dspy.Adapter) -> None:
+    reply = "## relevant\nYes\n## readings\n7 of them\n## segment\nIt opened."
+    if type(adapter) is dspy.ChatAdapter:
+        reply = re.sub("## (.*)", r"[[ ## \1 ## ]]", reply)
+    with pytest.raises(AdapterParseError) as caught:
+        adapter.parse(DraftSegment, reply)
+    assert Fault.of(caught.value, "draft", "").field == "readings"
+
+
+@pytest.mark.parametrize("reply", ["", "<think>1. Who won in 1998? | Brazil [1]\nNo, that is wrong.</think>"])
+def test_thoughts_give_no_readings(reply: str) -> None:
+    found = stand_in(ExtractInterpretations, {"question": QUESTION, "passages": []}, reply)
+    assert found is not None
+    assert found.fields == {"interpretations": []}
+
+
+@pytest.mark.parametrize("name", ["rac", "auto", "self-rag", "verdict", "query-refinement"])
+@pytest.mark.parametrize("reply", ["{", '{"interpretations": [', "```\n{]", "}{", "[[[[" * 2_000, "\x00", "## "])
+def test_no_reply_is_taken_for_a_bug(reply: str, name: str, make: Make) -> None:
+    lm = scripted_lm(ScriptedEngine(lambda prompt: reply, given=last_message))
+    told: Any
+    with dspy.context(lm=lm):
+        try:
+            told = make(name)(question=QUESTION).faults
+        except AdapterParseError as error:
+            told = error.__notes__
+    assert told
+
+
+def test_bootstrapping_makes_no_demo_of_what_stands_in(make: Make, engine: ExtractiveEngine) -> None:
+    failing = Failing(engine, "answerable", GARBAGE)
+    with dspy.context(lm=failing.lm()):
+        made = dspy.BootstrapFewShot(metric=lambda *_: True, max_labeled_demos=0, max_bootstrapped_demos=1).compile(
+            make("diva"), trainset=[dspy.Example(question=QUESTION, answer="").with_inputs("question")]
+        )
+    assert made.classify.demos
+    assert made.verify.demos == []

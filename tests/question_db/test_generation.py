@@ -8,15 +8,17 @@ from pathlib import Path
 
 import dspy
 import pytest
+from dspy.clients.cache import Cache
 from harness import fields, scripted
 from openai_server import serve
 from pydantic import ValidationError
+from scripted_engine import ScriptedEngine, last_message
 
 from polyqa.embedded_models import Reader, Reading, Span
 from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
 from polyqa.question_db import GeneratedQuestion, Generation, generate_questions
-from polyqa.question_db.steps import verified
+from polyqa.question_db.steps import read_passage, verified
 from polyqa.signatures import Passage, PolyqaError
 
 DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
@@ -178,6 +180,18 @@ def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passa
         broken = False
         again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
     assert again.counts.failed == 0
+
+
+def test_what_could_not_be_read_is_asked_for_again_past_the_cache(
+    reader: Reader, corpus: list[Passage], own_cache: Cache
+) -> None:
+    engine = ScriptedEngine(lambda message: '{"spans": 3}', given=last_message)
+    with serve(engine) as server:
+        lm = dspy.LM("openai/writer", api_base=server.base, api_key="none", num_retries=0)
+        assert read_passage(corpus[0], lm, reader)["failed"]
+        engine.reply = lambda message: "none"
+        assert read_passage(corpus[0], lm, reader)["failed"] == ""
+    assert len(server.requests) == 2
 
 
 def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """A real OpenAI-compatible HTTP server on localhost that serves an engine over the wire."""
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,12 +20,38 @@ class Engine(Protocol):
 
 
 @dataclass
+class Wire(Exception):
+    """Raised by an engine: what the server sends instead of a completion; without a body it resets the connection."""
+
+    body: str | None
+    status: int = 200
+    content_type: str = "application/json"
+
+
+@dataclass
 class Server:
     """Where the server listens, and what it was asked."""
 
     base: str
     requests: list[dict[str, Any]] = field(default_factory=list)
     most_at_once: int = 0
+
+
+def completion(text: str | None, finish_reason: str = "stop") -> str:
+    """Return the body of a completion, for `Wire`."""
+    return json.dumps(_body(text, finish_reason, {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}, "m"))
+
+
+def _body(text: str | None, finish_reason: str | None, usage: dict[str, Any], model: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": usage,
+    }
 
 
 @contextmanager
@@ -63,17 +91,23 @@ def serve(
                 running += 1
                 state.most_at_once = max(state.most_at_once, running)
                 status, headers = next(failing, (200, {}))
+            content_type = "application/json"
             try:
                 over.wait(latency)
                 reply: dict[str, Any] = {"error": {"message": f"status {status}"}}
                 if status == 200:
                     status, reply = self._answer(body)
+                data = json.dumps(reply).encode()
+            except Wire as wire:
+                if wire.body is None:
+                    self._reset()
+                    return
+                data, status, content_type = wire.body.encode(), wire.status, wire.content_type
             finally:
                 with lock:
                     running -= 1
-            data = json.dumps(reply).encode()
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(data)))
             for name, value in headers.items():
                 self.send_header(name, value)
@@ -86,6 +120,11 @@ def serve(
                     if over.wait(drip):
                         return
                     self.wfile.write(bytes([byte]))
+
+        def _reset(self) -> None:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
 
         def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
             if self.path.split("?")[0] != "/v1/chat/completions":
@@ -105,24 +144,12 @@ def serve(
                 response = engine.complete(request)
             except LM15Error as error:
                 return 400, {"error": {"message": str(error), "type": "invalid_request_error"}}
-            return 200, {
-                "id": "chatcmpl-1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": body["model"],
-                "choices": [
-                    {
-                        "index": 0,
-                        "message": {"role": "assistant", "content": response.message.text},
-                        "finish_reason": "stop",
-                    }
-                ],
-                "usage": {
-                    "prompt_tokens": response.usage.input_tokens,
-                    "completion_tokens": response.usage.output_tokens,
-                    "total_tokens": response.usage.total_tokens,
-                },
+            usage = {
+                "prompt_tokens": response.usage.input_tokens,
+                "completion_tokens": response.usage.output_tokens,
+                "total_tokens": response.usage.total_tokens,
             }
+            return 200, _body(response.message.text, response.finish_reason, usage, body["model"])
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from openai_server import serve
+from dspy.clients.cache import Cache
+from failing_engine import Failing
+from openai_server import Server, serve
 
 from polyqa.cli.app import main
 from polyqa.engines.extractive import ExtractiveEngine
@@ -56,6 +58,31 @@ def test_a_helper_and_settings_reach_their_servers(printed: Printed) -> None:
     assert (first["temperature"], first["max_completion_tokens"], first["seed"]) == (0, 900, 7)
     assert first["stop"] in ("END", ["END"])
     assert (helped["temperature"], helped["max_completion_tokens"], "seed" in helped) == (0, 900, False)
+
+
+def test_ask_tells_replies_that_could_not_be_had(printed: Printed, own_cache: Cache) -> None:
+    with serve(Failing(ExtractiveEngine(), "short_answer", "", prompts=2)) as server:
+        out = printed("ask", "When did Titanic come out?", "--program", "verdict", *words_for(server))
+    assert "2 of 24 replies could not be had, or not whole: interpret: the reply was empty; the passage counts" in out
+    assert "(2 times)" in out
+
+
+def test_asking_again_after_an_unreadable_reply_asks_the_server(
+    printed: Printed, refused: Refused, own_cache: Cache
+) -> None:
+    failing = Failing(ExtractiveEngine(), "answer", '{"status": "ok"}')
+    words = ("ask", "Who founded Rome?", "--program", "closed-book")
+    with serve(failing) as server:
+        told = refused(*words, *words_for(server))
+        assert 'could not be read (step recall, field answer), it began: \'{"status"' in told
+        own_cache.reset_memory_cache()  # as in another process
+        failing.tries = 0
+        assert "1 calls" in printed(*words, *words_for(server))
+        assert len(server.requests) == 3
+
+
+def words_for(server: Server) -> tuple[str, ...]:
+    return "--lm", "openai/test", "--api-base", server.base
 
 
 @pytest.mark.parametrize("behaviour", [{"latency": 60.0}, {"drip": 0.2}], ids=["hangs", "drips"])
