@@ -21,7 +21,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from .types import AmbiguityType, Grade, Interpretation, Support
+from ..types import AmbiguityType, Grade, Interpretation, Support
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
 _QUESTION_LINE = re.compile(r"^\s*(?:[-*•–]\s+)?\**(?:DQ|disambiguated question|question)\s*(\d*)\**\s*[:.]\**", re.I)
