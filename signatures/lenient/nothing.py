@@ -77,7 +77,8 @@ _REFUSALS = tuple(
 
 def bare(text: str) -> str:
     """Return a text without bullet, quotes, bold marks, brackets and a final full stop."""
-    text = strip_dress(without_bullet(without_thoughts(text)))
+    text = strip_dress(without_thoughts(text))
+    text = strip_dress(without_bullet(text) or text)  # "3." is an answer
     before = None
     while before != text:
         before, text = text, strip_dress(text.strip().rstrip(".").strip())
