@@ -128,9 +128,13 @@ def _table(lines: Sequence[str]) -> list[Interpretation]:
             columns = [_column(cell) for cell in cells]
             questions = [place for place, column in enumerate(columns) if column == "question"]
             if columns.count("answer") != 1 or not questions:
-                raise ValueError(f"no interpretation found in: {shown(line)}: a table needs columns question and answer")
+                raise ValueError(
+                    f"no interpretation found in: {shown(line)}: a table needs columns question and answer"
+                )
             if len(questions) > 1:  # the original question stands beside the disambiguated one
-                own = [place for place in questions if "ambig" in cells[place].lower() or "interp" in cells[place].lower()]
+                own = [
+                    place for place in questions if "ambig" in cells[place].lower() or "interp" in cells[place].lower()
+                ]
                 if len(own) != 1:
                     raise ValueError(f"no interpretation found in: {shown(line)}: several columns of questions")
                 columns = ["" if place in questions and place not in own else one for place, one in enumerate(columns)]

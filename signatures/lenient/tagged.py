@@ -18,7 +18,9 @@ _KINDS = {
 }
 _KIND = "|".join(f"(?P<{kind}>{words})" for kind, words in _KINDS.items())
 _HEADER = re.compile(rf"\s*{_BEFORE}(?:{_KIND}){_NUMBER}[*_`]*\s*(?:[:=]|\.(?!\w)|\s[-–—]\s)[*_`]*\s*", re.I)
-_BARE_HEADER = re.compile(rf"\s*{_BEFORE}(?P<tag>DQ|DA|question|answer|reading)\s*#?(?P<number>\d{{1,3}})[*_`]*\s*\Z", re.I)
+_BARE_HEADER = re.compile(
+    rf"\s*{_BEFORE}(?P<tag>DQ|DA|question|answer|reading)\s*#?(?P<number>\d{{1,3}})[*_`]*\s*\Z", re.I
+)
 _INLINE_DQ = re.compile(r"(?<=\S)[\s|;,/*_–—-]+(?=[*_]*D[QA]\s*#?\s*\d{1,3}[*_]*\s*:)", re.I)
 _INLINE = re.compile(
     r"(?<=\S)[*_]*\s*(?:[|;/–—-]\s*|,\s+|(?<=[?\"”'])[*_]*\s+)"
@@ -140,7 +142,9 @@ def parse_interpretation_lines(text: str) -> list[Interpretation]:
             if owner is None and not line.text:
                 continue
             if owner is None or owner.answer is not None:
-                raise ValueError(f"no interpretation found in: {shown(text)}: which question is answered by {line.text!r:.80}?")
+                raise ValueError(
+                    f"no interpretation found in: {shown(text)}: which question is answered by {line.text!r:.80}?"
+                )
             owner.answer, answered = line.text, owner
         else:
             owner = by_number.get(line.number) if numbered and line.number is not None else answered

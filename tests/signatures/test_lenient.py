@@ -170,7 +170,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
     ("types", [SUBJECT, TIME], ["AmbSub, AmbTime", "[AmbSub], [AmbTime]"]),
     ("types", [TIME, SUBJECT], ["AmbTime and AmbSub", "[ambtime, ambsub]"]),
     ("types", [OBJECT, PREDICATE], ["- AmbObj\n- AmbPred", '["AmbObj", "AmbPred", "AmbObj"]']),
-    ("types", [NONE], ["N/A", "[N/A]", "none", "Unambiguous", '["N/A"]']),
+    ("types", [NONE], ["N/A", "[N/A]", "none", "Unambiguous", '["N/A"]', "[]"]),
     (
         "yes or no",
         "Yes",
@@ -268,7 +268,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("questions", "not a question: '{}'", ["banana", "???"]),
     ("questions", "not a question: 'banana'", ["1. banana\n2. cherry"]),
     ("interpretations", "no interpretation found in: '{}", ["Nothing of the kind", "DQ 1: Who hosted in 1998?"]),
-    ("interpretations", "no interpretation found in: 'DA 1: Nagano", ["DA 1: Nagano\nDQ 1: Who hosted?"]),
+    ("interpretations", "no interpretation found in: 'DA 1: Nagano", ["DA 1: Nagano\nDQ 2: Who hosted?"]),
     (
         "interpretations",
         "not an interpretation with a question and an answer: {'question': 'Who hosted in 1998?'",
@@ -283,7 +283,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     (
         "types",
         "no ambiguity type among AmbSub, AmbObj, AmbPred, AmbTime, AmbLoc, N/A in: '{}'",
-        ["", "banana", "meantime", "objection", "[]"],
+        ["", "banana", "meantime", "objection", "not AmbSub"],
     ),
     ("yes or no", "neither Yes nor No: '{}'", ["", "maybe", "N/A", "yesterday", "nobody knows"]),
     (
@@ -534,10 +534,10 @@ def test_yes_no_is_total_over_text(text: str) -> None:
     try:
         verdict = parse_yes_no(text)
     except ValueError:
-        assert "yes" not in text.lower().split()
+        assert text.lower().split() not in (["yes"], ["no"])
         return
     assert verdict in ("Yes", "No")
-    assert verdict.lower() in text.lower() or {"Yes": "true", "No": "false"}[verdict] in text.lower()
+    assert any(word in text.lower() for word in {"Yes": ("y", "true"), "No": ("n", "false")}[verdict])
 
 
 @given(ANY_TEXT)
