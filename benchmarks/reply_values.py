@@ -91,6 +91,8 @@ AFTER = ("\n\nI hope this helps!", "\nLet me know if you need more.", "\n")
 
 def dressed(drawn: random.Random, text: str) -> str:
     """Return a short text as it is, bold, quoted or in back-ticks."""
+    if not text:
+        return text
     marks = [("", ""), ("", ""), ("", ""), ("**", "**")]
     marks += [('"', '"')] if '"' not in text else []
     marks += [("`", "`"), ("*", "*")] if "*" not in text else []

@@ -8,13 +8,10 @@ from ..types import Interpretation
 from .nothing import is_null
 from .records import calls_in, interpretation, is_reading, readings_in
 from .rows import has_rows, parse_rows
-from .tagged import parse_interpretation_lines
+from .tagged import is_tagged, parse_interpretation_lines
 from .text import decode, embedded, shown, told, without_fence
 
 _BROKEN_JSON = re.compile(r"\{|\[\s*[\"{]")
-_TAGGED = re.compile(
-    r"(?:^|\s|[*_])(?:D[QA]|(?:disambiguated )?question|Q)\s*#?\d*\s*[*_]*(?:[:.=]|\s-\s)|\bD[QA]\s*\d+\b", re.I | re.M
-)
 _CALLED = re.compile(r"\b(?:Interpretation|Reading|Disambiguation)\s*\(")
 
 
@@ -77,35 +74,25 @@ def _of_text(text: str) -> list[Interpretation]:
     if not isinstance(decoded, str):
         return parse_interpretations(decoded)
     text = without_fence(text)
-    if not (_TAGGED.search(text) or has_rows(text) or _BROKEN_JSON.search(text) or _CALLED.search(text)):
-        if is_null(text):
-            return []
-        raise ValueError(f"no interpretation found in: {shown(text)}")
     if _CALLED.search(text):
         return _of_list(list(calls_in(text)))
     values, rest = embedded(text)
     records = [value for value in values if _is_record(value)]
-    if records and not _BROKEN_JSON.search(rest):
-        return _of_records(records, text)
     if _BROKEN_JSON.search(rest):
         raise ValueError(f"no interpretation found in: {shown(text)}")
-    if has_rows(text) and not _TAGGED.search(text):
+    if records:
+        return _of_records(records, text)
+    if is_tagged(text):
+        pairs = parse_interpretation_lines(text)
+        if pairs:
+            return [pair for pair in pairs if not is_null(pair.answer)]
+    elif has_rows(text):
         pairs = parse_rows(text)
         if pairs or _only_nothing(text):
             return pairs
-    pairs = parse_interpretation_lines(text)
-    if not pairs and has_rows(text):
-        return _rows_or_refuse(text)
-    if not pairs:
-        raise ValueError(f"no interpretation found in: {shown(text)}")
-    return [pair for pair in pairs if not is_null(pair.answer)]
-
-
-def _rows_or_refuse(text: str) -> list[Interpretation]:
-    pairs = parse_rows(text)
-    if not pairs:
-        raise ValueError(f"no interpretation found in: {shown(text)}")
-    return pairs
+    elif is_null(text):
+        return []
+    raise ValueError(f"no interpretation found in: {shown(text)}")
 
 
 def _only_nothing(text: str) -> bool:

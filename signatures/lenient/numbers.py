@@ -32,7 +32,7 @@ _MARKED = re.compile(
     r"\s*(?:[-*•–]\s+)?[*_]*(?:\[(?P<a>\d+)\]|\(?(?P<b>\d+)\s*[.):](?!\d)|#(?P<c>\d+))[*_:.]*\s*(?P<text>.*)"
 )
 _LABELLED = re.compile(
-    rf"\s*(?:[-*•–]\s+)?[*_]*{_LABEL}\s*#?\s*(?P<number>\d+)[*_]*\s*[:.–—-][*_]*\s+(?P<text>\D.*)", re.I
+    rf"\s*(?:[-*•–]\s+)?[*_]*{_LABEL}\s*#?\s*(?P<number>\d+)[*_]*\s*[:.–—-][*_]*\s+(?P<text>\S.*)", re.I
 )
 _BETWEEN = re.compile(rf"(?:[\s,;.&+#\[\]*_|/\"'`-]|\band\b|\bas well as\b|\bthe\b|\bones?\b|\b{_LABEL})*", re.I)
 _WHOLE = re.compile(rf"(?:[\s,;.&#*\"'`()\[\]]|\band\b|\bthe\b|\bones?\b|\b{_LABEL}|\b{_WORD}\b)*", re.I)
@@ -98,6 +98,8 @@ def _of_text(text: str) -> list[int]:
         ):
             raise ValueError(text)
         return []
+    if (repeated := _marked(text)) and all(match["text"].rstrip(" .*_`\"").endswith("?") for match in repeated):
+        return _marks(repeated)  # the items are repeated; what they say is no grade
     if _GRADED.search(text):
         raise ValueError(text)
     if (match := _COUNTED.fullmatch(text)) and not _NAMES_ONE.search(match["head"]):
@@ -121,22 +123,28 @@ def _value(word: str) -> int:
 
 def _plain(text: str) -> list[int]:
     """Return the numbers of one list: the marks of items, figures, or words."""
+    marked = _marked(text)
+    return _marks(marked) if marked else _figures(text)
+
+
+def _marked(text: str) -> list[re.Match[str]]:
+    """Return the lines ``1. Who hosted in 1998?``, where the figures in the items are none of the numbers.
+
+    There are none if another line has a number, or an item says nothing but more numbers.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
-    marks = [_MARKED.fullmatch(line) or _LABELLED.fullmatch(line) for line in lines]
-    marked = [match for match in marks if match and match["text"].strip(" .*_")]
-    if marked:
-        # "1. Who hosted in 1998?": the items are repeated, the figures in them are none of the numbers.
-        others = [line for line, match in zip(lines, marks, strict=True) if not match]
-        if any(_NUMBER.search(line) or is_item(line) for line in others) or not all(
-            re.search(r"[^\W\d]", match["text"]) for match in marked
-        ):
-            return _figures(text)
-        return [
-            int(next(filter(None, (value for key, value in match.groupdict().items() if key != "text"))))
-            for match in marks
-            if match
-        ]
-    return _figures(text)
+    matches = [_MARKED.fullmatch(line) or _LABELLED.fullmatch(line) for line in lines]
+    found = [match for match in matches if match]
+    others = [line for line, match in zip(lines, matches, strict=True) if not match]
+    if any(_NUMBER.search(line) or is_item(line) for line in others):
+        return []
+    if any(_BETWEEN.fullmatch(_NUMBER.sub("", match["text"])) for match in found):
+        return []
+    return found
+
+
+def _marks(found: list[re.Match[str]]) -> list[int]:
+    return [int(next(n for key, n in match.groupdict().items() if key != "text" and n)) for match in found]
 
 
 def _figures(text: str) -> list[int]:

@@ -8,7 +8,7 @@ from .text import strip_dress
 
 _CITED = r"(?:passages?|sources?|documents?|docs?|citations?|pid)"
 _MORE = r"(?:[\s,;&\]\[()#]|and|\d{1,4})*"
-_ONE = re.compile(rf"{_CITED}?\W*?(?P<number>\d{{1,4}})\b(?:\.0)?{_MORE}", re.I)
+_ONE = re.compile(rf"{_CITED}?\W*?(?P<number>\d{{1,4}})\b(?:\.0)?{_MORE}\.?", re.I)
 _NAMED = re.compile(rf"{_CITED}\W*?(?P<number>\d{{1,4}})\b", re.I)
 _TRAILING = re.compile(
     rf"\s*(?:[\[(]\s*{_CITED}?\s*[#:]?\s*(?P<number>\d{{1,3}})(?:\s*(?:,|;|&|and)\s*\d{{1,3}})*\s*[\])]"

@@ -105,7 +105,7 @@ def _holds_text(value: Any) -> bool:
 
 def _lines(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip() and not is_rule(line)]
-    lines = _joined([part for line in lines for part in split_numbered(line.strip())])
+    lines = _joined([part for line in lines for part in split_numbered(line.strip(), _can_be_asked if "?" in line else _has_words)])
     lines = [line for line in lines if not is_other_header(line)]
     marked = [line for line in lines if is_item(line) or question_of(line) is not None]
     if not marked and len(lines) == 1:
@@ -120,6 +120,14 @@ def _lines(text: str) -> list[str]:
     if not items:
         raise ValueError(f"not a question: {shown(text)}")
     return items
+
+
+def _can_be_asked(text: str) -> bool:
+    return strip_dress(text).endswith("?")
+
+
+def _has_words(text: str) -> bool:
+    return len(_WORD.findall(text)) > 2
 
 
 def _asked_in(line: str) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from ..types import Interpretation
 from .nothing import is_null, looks_like_refusal
 from .passages import passage_number, split_citation
-from .text import is_item, is_rule, shown, split_numbered, strip_dress, without_bullet
+from .tagged import question_of
+from .text import is_item, shown, split_numbered, strip_dress, without_bullet
 
 _BAR = re.compile(r"\s+\|\s+|(?<=[?\"”])\s*\|\s*")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -17,6 +18,8 @@ _COLUMNS = {
     "passage": ("passage", "pid", "source", "citation", "passage number", "passages", "sources", "no of passage"),
     "": ("", "n", "no", "nr", "number", "id", "original question"),
 }
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|when|where|which|how)\b", re.I)
+_CONTINUES = re.compile(r"(?:and|or|but)\b")
 _BARE_NUMBER = re.compile(r"[\[(]?\s*(?:passage\s*)?\d{1,3}\s*[\])]?", re.I)
 
 
@@ -29,7 +32,7 @@ def parse_rows(text: str) -> list[Interpretation]:
     r"""Read a table, or one reading a line: reading, bar, answer, and the passage's number in brackets.
 
     The number, and the bullet before the reading, may be absent; lines without bullet and bar are passed over. Of
-    several bars the one after the question mark counts, else the last. "none" as the answer drops the reading.
+    several bars the one after the question mark counts. "none" as the answer drops the reading.
 
     >>> parse_rows("1. When did the 1953 film come out? | 1953 [2]\n2. And the book? | none")
     [Interpretation(question='When did the 1953 film come out?', answer='1953', pid='2')]
@@ -61,44 +64,55 @@ def _is_boxed(lines: Sequence[str]) -> bool:
     return len(boxed) > 1 and _is_header(_cells(boxed[0]))
 
 
+def _is_row(text: str) -> bool:
+    return any(text[: bar.start()].strip() and text[bar.end() :].strip() for bar in _BAR.finditer(text))
+
+
 def _rows_of(line: str) -> list[str]:
     """Return the rows of a line: more than one if it is a numbered list, or one with semicolons, on one line."""
-    bars = len(_BAR.findall(line))
-    if bars < 2:
+    if len(_BAR.findall(line)) < 2:
         return [line]
-    numbered = split_numbered(line.strip())
-    if len(numbered) > 1 and all(_BAR.search(row) for row in numbered):
+    numbered = split_numbered(line.strip(), _is_row)
+    if len(numbered) > 1:
         return numbered
     pieces: list[str] = []
     for piece in re.split(r"\s*;\s+", line.strip()):
-        if _BAR.search(piece) or not pieces:
+        if not pieces or (_is_row(piece) and _is_row(pieces[-1])):
+            if pieces and _CONTINUES.match(piece):
+                raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
             pieces.append(piece)
         else:
             pieces[-1] += f"; {piece}"
-    if len(pieces) > 1 and all(_BAR.search(piece) for piece in pieces):
-        asked = [bool(re.search(r"\?[\"”*]*\s*\|", piece)) for piece in pieces]
+    if len(pieces) > 1 and all(map(_is_row, pieces)):
+        asked = [len(_asked(piece)) for piece in pieces]
+        told = [piece[list(_BAR.finditer(piece))[0].end() :] for piece in pieces]
+        if not any(asked) or any(_ASKS.search(part) for answer in told for part in answer.split(";")[1:]):
+            raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
         if all(asked):
             return pieces
-        if not any(asked):
-            raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
     return [line]
+
+
+def _asked(row: str) -> list[re.Match[str]]:
+    """Return the bars that a question mark stands before."""
+    return [bar for bar in _BAR.finditer(row) if re.search(r"\?[\"”*_`')]*\Z", row[: bar.start()])]
 
 
 def _row(row: str) -> list[str]:
     """Return the question, the answer and the citation of a row."""
-    bars = list(_BAR.finditer(row))
-    asked = [bar for bar in bars if re.search(r"\?[\"”*_]*\Z", row[: bar.start()])]
-    bar = asked[0] if len(asked) == 1 else bars[-1]
-    question, answer = row[: bar.start()], row[bar.end() :]
+    bars, asked = list(_BAR.finditer(row)), _asked(row)
     if len(asked) > 1:
         raise ValueError(f"no interpretation found in: {shown(row)}: several questions in one row")
-    cells = _BAR.split(answer)
-    if len(cells) > 1 and _BARE_NUMBER.fullmatch(strip_dress(cells[-1])):
-        return [question, answer[: list(_BAR.finditer(answer))[-1].start()], cells[-1]]
-    if not asked and len(bars) > 1 and _BARE_NUMBER.fullmatch(strip_dress(answer)):
-        # Without a question mark "a | b | 3" may end with a passage or with an answer.
+    if not asked and (len(bars) > 1 or row.rstrip().endswith("?")):
+        # "a | b | c", or a question in which there is a bar
         raise ValueError(f"no interpretation found in: {shown(row)}: which part is the answer?")
-    return [question, answer, ""]
+    bar = (asked or bars)[0]
+    question, answer = row[: bar.start()], row[bar.end() :]
+    headed = question_of(question)
+    cells = list(_BAR.finditer(answer))
+    if cells and _BARE_NUMBER.fullmatch(strip_dress(answer[cells[-1].end() :])):
+        return [headed or question, answer[: cells[-1].start()], answer[cells[-1].end() :]]
+    return [headed or question, answer, ""]
 
 
 def _cells(line: str) -> list[str]:

@@ -10,18 +10,19 @@ from .passages import passage_number, split_citation
 from .text import is_rule, shown, strip_dress
 
 _NUMBER = r"(?:\s*[#(\[]?\s*(?P<number>\d{1,3})\s*[)\]]?)?"
-_BEFORE = r"(?:[-*•–+]\s+|\(?\d{1,3}\s*[.)]\s*|\[\d{1,3}\]\s*)?[#>\s]*[*_`]*"
+_BEFORE = r"(?:[-*•–+]\s+|\(?\d{1,3}\s*[.)]\s*|\[\d{1,3}\]\s*)?[#>\s]*(?P<mark>[*_`]+)?"
 _KINDS = {
     "question": r"DQ|disambiguated[ _]question|question|interpretation|reading|Q(?=\s*\d*[*_]*\s*:)",
     "answer": r"DA|disambiguated[ _]answer|short[ _]answer|answer|A(?=\s*\d*[*_]*\s*:)",
     "passage": r"pid|passages?|sources?|citation",
 }
 _KIND = "|".join(f"(?P<{kind}>{words})" for kind, words in _KINDS.items())
-_HEADER = re.compile(rf"\s*{_BEFORE}(?:{_KIND}){_NUMBER}[*_`]*\s*(?:[:=]|\.(?!\w)|\s[-–—]\s)[*_`]*\s*", re.I)
+_HEADER = re.compile(rf"\s*{_BEFORE}(?:{_KIND}){_NUMBER}[*_`]*\s*(?:[:=]|\.(?!\w)|\s[-–—]\s)(?(mark)[*_`]*)\s*", re.I)
 _BARE_HEADER = re.compile(
     rf"\s*{_BEFORE}(?P<tag>DQ|DA|question|answer|reading)\s*#?(?P<number>\d{{1,3}})[*_`]*\s*\Z", re.I
 )
-_INLINE_DQ = re.compile(r"(?<=\S)[\s|;,/*_–—-]+(?=[*_]*D[QA]\s*#?\s*\d{1,3}[*_]*\s*:)", re.I)
+_LETTER = re.compile(rf"\s*{_BEFORE}[QA]\s*[:.]", re.I)
+_INLINE_DQ = re.compile(r"(?<=\S)[|;,/–—-]*\s+[\s|;,/–—-]*(?=[*_]*D[QA]\s*#?\s*\d{1,3}[*_]*\s*:)", re.I)
 _INLINE = re.compile(
     r"(?<=\S)[*_]*\s*(?:[|;/–—-]\s*|,\s+|(?<=[?\"”'])[*_]*\s+)"
     r"(?=[*_]*(?:(?:short |disambiguated )?answer|passage|pid|source|A)\s*#?\d*\s*[*_]*:[*_]*\s)",
@@ -62,14 +63,27 @@ def is_other_header(line: str) -> bool:
     return bool(match and not match["question"])
 
 
+def is_tagged(text: str) -> bool:
+    r"""Return whether a text has lines for questions and for answers, or numbered ``DQ`` lines.
+
+    >>> is_tagged("Reading: Who won?\nShort answer: Jones"), is_tagged("Question: Who won?")
+    (True, False)
+    """
+    lines = _lines(text)
+    if {line.kind for line in lines} >= {_Kind.QUESTION, _Kind.ANSWER}:
+        return True
+    return any(line.tagged for line in lines)
+
+
 def _lines(text: str) -> list[_Line]:
     """Return the lines that have a header; an empty one takes the line that follows, if that has none."""
     found: list[_Line] = []
     waits = False
+    named = bool(re.search(r"\bD[QA]\s*#?\d", text))  # then "Q:" is no header: "Q: The Winged Serpent" is a film
     physical = [part for line in text.splitlines() for whole in _INLINE_DQ.split(line) for part in _split(whole)]
     for line in physical:
         match = _HEADER.match(line) or _BARE_HEADER.match(line)
-        if match:
+        if match and not (named and _LETTER.match(line)):
             kind = _kind(match)
             number = int(match["number"]) if match["number"] else None
             tag = line[: match.end()].upper()

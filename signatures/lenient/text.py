@@ -3,15 +3,15 @@
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)
 _UNCLOSED = re.compile(r"<(?:think|thinking|thought)>.*\Z", re.S | re.I)
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n?(.*?)\n?[ \t]*```\Z", re.S)
-_BULLET = re.compile(r"\A\s*(?:[-*•–]\s+|\(?\d{1,3}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
-_NUMBERED = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,3}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*")
+_BULLET = re.compile(r"\A\s*(?:[-*•–]\s+|\(?\d{1,2}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
+_NUMBERED = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*")
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _MOST_UNCLOSED = 8
@@ -85,7 +85,8 @@ def strip_dress(text: str) -> str:
 def without_bullet(line: str) -> str:
     """Return a line without its bullet or its number."""
     numbered = _NUMBERED.match(line)
-    return line[numbered.end() :] if numbered else _BULLET.sub("", line, count=1)
+    # "- 3." is an item that consists of a number.
+    return line[numbered.end() :] if numbered and line[numbered.end() :].strip() else _BULLET.sub("", line, count=1)
 
 
 def is_item(line: str) -> bool:
@@ -112,10 +113,10 @@ def parse_lines(text: str) -> list[str]:
     return [item for line in (marked or lines) if (item := strip_dress(without_bullet(line)))]
 
 
-def split_numbered(line: str) -> list[str]:
+def split_numbered(line: str, whole: Callable[[str], bool] = bool) -> list[str]:
     """Return the items of a numbered list that stands on one line; the line itself if it is none.
 
-    The numbers must count up from 1.
+    The numbers must count up from 1, and ``whole`` tells whether a text can be an item.
 
     >>> split_numbered("1. Who won? 2. Who lost?"), split_numbered("Who won Act 2. Scene 1?")
     (['Who won?', 'Who lost?'], ['Who won Act 2. Scene 1?'])
@@ -124,9 +125,10 @@ def split_numbered(line: str) -> list[str]:
     for mark in (r"{}\.", r"\(?{}\)", r"\[{}\]"):
         starts, position = [], 0
         while match := re.compile(rf"(?:\A|(?<=\s)){mark.format(len(starts) + 1)}\s+").search(line, position):
-            starts.append(match.span())
             position = match.end()
-        if len(starts) > 1 and not line[: starts[0][0]].rstrip().rstrip(":"):
+            if not starts or whole(line[starts[-1][1] : match.start()].strip(" \t;,")):
+                starts.append(match.span())
+        if len(starts) > 1 and not line[: starts[0][0]].strip() and whole(line[starts[-1][1] :].strip(" \t;,")):
             break
         starts = []
     if not starts:
