@@ -79,6 +79,11 @@ def _question(item: Any) -> str | None:
     return text
 
 
+def asks(text: str) -> bool:
+    """Return whether a text has a question mark or begins as questions do."""
+    return "?" in text or bool(_ASKS.match(strip_dress(text)))
+
+
 def _of_text(text: str) -> Any:
     decoded = decode(text)
     if not isinstance(decoded, str):

@@ -73,7 +73,7 @@ def interpretation(value: Any) -> Interpretation | None:
     """
     if isinstance(value, Interpretation):
         return value
-    if isinstance(value, (list, tuple)) and len(value) in (2, 3) and all(_is_scalar(item) for item in value):
+    if isinstance(value, (list, tuple)) and len(value) in (2, 3) and all(map(_is_scalar, value)) and _asks(value[0]):
         value = dict(zip(("question", "answer", "pid"), value, strict=False))
     if isinstance(value, Mapping):
         fields = lowered(value)
@@ -90,6 +90,11 @@ def interpretation(value: Any) -> Interpretation | None:
         if question and known and (answer is not None or given is None):
             return None
     raise ValueError(f"not an interpretation with a question and an answer: {shown(value)}")
+
+
+def _asks(value: Any) -> bool:
+    # A passage's "[1, 2]" is no pair of question and answer.
+    return isinstance(value, str) and len(value.split()) > 1
 
 
 def _is_scalar(value: Any) -> bool:

@@ -65,7 +65,8 @@ def _is_boxed(lines: Sequence[str]) -> bool:
 
 
 def _is_row(text: str) -> bool:
-    return any(text[: bar.start()].strip() and text[bar.end() :].strip() for bar in _BAR.finditer(text))
+    ends = text.rstrip().endswith("|")  # the answer is still to come
+    return not ends and any(text[: bar.start()].strip() and text[bar.end() :].strip() for bar in _BAR.finditer(text))
 
 
 def _rows_of(line: str) -> list[str]:

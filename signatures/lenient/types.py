@@ -14,7 +14,7 @@ from .interpretations import parse_interpretations
 from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
 from .long_answers import clean_answer
 from .numbers import parse_numbers
-from .questions import parse_questions
+from .questions import asks, parse_questions
 from .records import is_reading
 from .text import shown
 from .verdicts import parse_yes_no
@@ -29,6 +29,22 @@ def _interpretations(value: Any) -> Any:
     return readings
 
 
+def _questions(value: Any) -> Any:
+    # Of "In which film [the one of 1990] …?" that parser leaves what is in brackets.
+    questions = parse_questions(value)
+    if not isinstance(value, str) and not all(map(asks, questions)):
+        raise ValueError(f"not a list of questions: {shown(value)}")
+    return questions
+
+
+def _numbers(value: Any) -> Any:
+    # Of "- 15" it makes a negative number.
+    numbers = parse_numbers(value)
+    if any(number < 0 for number in numbers):
+        raise ValueError(f"no list of numbers: {shown(value)}")
+    return numbers
+
+
 def _long_answer(value: Any) -> str:
     if not isinstance(value, str):  # "…[1]" is a list to DSPy's repairing parser
         raise ValueError(f"not a text: {shown(value)}")
@@ -38,8 +54,10 @@ def _long_answer(value: Any) -> str:
 def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
     """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``.
 
-    It is a `dspy.Type` because DSPy shows such a type the raw text when what its repairing JSON parser
-    made of the text is refused. ``schema`` replaces the JSON schema that DSPy prints into the prompt.
+    It is a `dspy.Type` because DSPy's own adapters show such a type the raw text when what their repairing JSON
+    parser made of the text is refused. That parser may leave a part of a text that is a list by itself: of
+    ``[AmbPred] [AmbTime]`` the last label. polyqa's lean adapter shows the text at once. ``schema`` replaces the JSON
+    schema that DSPy prints into the prompt.
     """
 
     class Lenient(dspy.Type):
@@ -69,7 +87,7 @@ if TYPE_CHECKING:
     LongAnswer = str
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], _interpretations)
-    Questions = _lenient("list[str]", list[str], parse_questions)
+    Questions = _lenient("list[str]", list[str], _questions)
     Answers = _lenient("list[str]", list[str], parse_answers)
     YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
     AmbiguityTypes = _lenient(
@@ -78,7 +96,7 @@ else:
         parse_ambiguity_types,
         {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
     )
-    Numbers = _lenient("list[int]", list[int], parse_numbers)
+    Numbers = _lenient("list[int]", list[int], _numbers)
     # Where no numbered passages are shown, the schema must not ask for the number of one.
     Readings = _lenient(
         "list[Interpretation]",
