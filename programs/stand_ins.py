@@ -37,8 +37,7 @@ from polyqa.signatures import (
     VerifyReadings,
     WriteLongFormAnswer,
 )
-from polyqa.signatures.lean_fields import parse_readings
-from polyqa.signatures.lean_headers import without_thoughts
+from polyqa.signatures.lenient import parse_interpretations, without_thoughts
 from polyqa.signatures.lookup import find_by_fields
 
 _COMPLETE = ("]", "}", "\n", "?", ".")  # what an item of a list ends with that has not broken off
@@ -205,7 +204,7 @@ def complete_readings(reply: str) -> list[Interpretation]:
     found: list[Interpretation] = []
     for piece in pieces:
         try:
-            read = parse_readings(json.loads(piece) if piece.startswith("{") else piece)
+            read = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
         except (ValueError, RecursionError):
             continue
         found += [one for one in read if one.question and one.answer and one not in found]

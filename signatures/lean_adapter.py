@@ -16,7 +16,8 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 
 from .lean_fields import description, form_of, hint, is_text, read_value, type_notes, write_value
-from .lean_headers import escape, key_of, needs_no_header, section, sections, without_thoughts
+from .lean_headers import escape, key_of, needs_no_header, section, sections
+from .lenient import without_thoughts
 
 GIVEN = "You get:"
 ASKED = "You reply under these headers:"

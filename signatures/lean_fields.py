@@ -20,10 +20,8 @@ from .types import AmbiguityType, Grade, Interpretation, Support
 NOTHING = "none"
 _TOLD_BY_DSPY = re.compile(r"# note: the value you produce (.*)\Z", re.S)
 _TOOL_CALLS = 'must be a JSON object like {"tool_calls": [{"name": "...", "args": {...}}]}'
-_READING_LINE = re.compile(r"(?!\s*\|)\s*(?:[-*•]\s+|\(?\d{1,3}[.):]\s+)?(.*\S)\s+\|\s+(\S.*)")
-_PASSAGE_MARK = re.compile(r"\s*\[(\d{1,3})\](?:\s*\[\d{1,3}\])*\s*\Z")
 _JSON = re.compile(r"^\s*(?:```|\{|\[\s*(?:[\"'{\[\]]|\Z))", re.M)
-_OTHER_FORMAT = re.compile(r"^\W{0,6}(?:D[QA]\s*\d*\W{0,3}:|Interpretation\()", re.M)
+_ENDS = re.compile(r"[\]}]\s*(?:```)?\s*\Z")
 _NUMBERED_ITEM = re.compile(r"\[(\d+)\] ")
 
 
@@ -44,29 +42,6 @@ class Form:
     told: str
     write: Callable[[Any], str]
     read: Callable[[Any], Any]
-
-
-def parse_readings(value: Any) -> list[Interpretation]:
-    """Read lines ``1. reading | answer [3]``, else what `lenient.parse_interpretations` reads.
-
-    >>> parse_readings("1. When did the 1953 film come out? | 1953 [2]")
-    [Interpretation(question='When did the 1953 film come out?', answer='1953', pid='2')]
-    """
-    if not isinstance(value, str) or _OTHER_FORMAT.search(value):
-        return lenient.parse_interpretations(value)
-    lines = [line for line in value.splitlines() if line.strip()]
-    found = [match for line in lines if not _JSON.match(line) and (match := _READING_LINE.fullmatch(line))]
-    if not found or len(found) < len(lines) - 1:  # one line may introduce them
-        return lenient.parse_interpretations(value)
-    readings = []
-    for match in found:
-        mark = _PASSAGE_MARK.search(match[2])
-        answer = match[2][: mark.start()] if mark else match[2]
-        if not lenient.is_null(answer):
-            readings.append(
-                Interpretation(question=match[1], answer=answer.strip(), pid=mark[1] if mark else None),
-            )
-    return readings
 
 
 def write_readings(readings: list[Interpretation]) -> str:
@@ -97,9 +72,11 @@ def _any_of(labels: list[str]) -> str:
 _READINGS = "one a line as 1. reading | answer"
 FORMS: Mapping[Any, Form] = {
     lenient.Interpretations: Form(
-        f"{_READINGS} [3], where [3] is the number of its passage; or {NOTHING}", write_readings, parse_readings
+        f"{_READINGS} [3], where [3] is the number of its passage; or {NOTHING}",
+        write_readings,
+        lenient.parse_interpretations,
     ),
-    lenient.Readings: Form(f"{_READINGS}; or {NOTHING}", write_readings, parse_readings),
+    lenient.Readings: Form(f"{_READINGS}; or {NOTHING}", write_readings, lenient.parse_interpretations),
     lenient.Questions: Form("numbered, one a line", _numbered, lenient.parse_questions),
     lenient.Answers: Form(f"one a line; or {NOTHING}", _one_a_line, lenient.parse_answers),
     lenient.YesNo: Form("Yes or No", str, lenient.parse_yes_no),
@@ -234,9 +211,14 @@ def read_value(field: FieldInfo, value: Any) -> Any:
     """
     annotation: Any = field.annotation
     form = form_of(annotation)
-    if form is not None and isinstance(value, str) and (not _JSON.search(value) or lenient.is_json(value)):
-        # The lenient types read text themselves; DSPy's repairing JSON parser would only see a part of it.
-        return TypeAdapter(annotation).validate_python(form.read(value))
+    if form is not None and isinstance(value, str):
+        # The lenient types read text themselves; DSPy's repairing JSON parser would only see a part of it. It is asked
+        # about JSON with a mistake in it, not about JSON that breaks off.
+        try:
+            return TypeAdapter(annotation).validate_python(form.read(value))
+        except ValueError:
+            if not _JSON.search(value) or not _ENDS.search(value):
+                raise
     if is_text(annotation) and not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     return parse_value(value, annotation)

@@ -6,22 +6,10 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
-_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.S | re.I)
-_UNOPENED = re.compile(r"\A.*</think(?:ing)?>", re.S | re.I)
-_UNCLOSED = re.compile(r"<think(?:ing)?>.*\Z", re.S | re.I)
 _FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.M | re.S)
 _FENCED = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.S)
 _SEPARATOR = re.compile(r"[ \t]*(?::|=|[-–—](?=[ \t]|$))[ \t]*")
 _COMPLETED = "completed"  # ends a reply in the format of DSPy's ChatAdapter
-
-
-def without_thoughts(text: str) -> str:
-    """Return a reply without what a reasoning model thought aloud.
-
-    >>> without_thoughts("<think>Is it? No.</think>Yes")
-    'Yes'
-    """
-    return _UNCLOSED.sub("", _UNOPENED.sub("", _THOUGHT.sub("", text))).strip()
 
 
 class _Head(NamedTuple):

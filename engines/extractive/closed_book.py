@@ -1,6 +1,6 @@
 """Answers without passages: this engine knows nothing beyond its prompt, and says so."""
 
-from polyqa.signatures.lean_fields import parse_readings as parse_interpretations
+from polyqa.signatures.lenient import parse_interpretations as parse_interpretations
 
 from .demos import nearest_demos
 from .evidence import Models

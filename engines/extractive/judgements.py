@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from polyqa.signatures import Grade
-from polyqa.signatures.lean_fields import parse_readings
-from polyqa.signatures.lenient import parse_grade, parse_numbers, parse_yes_no
+from polyqa.signatures.lenient import parse_grade, parse_interpretations, parse_numbers, parse_yes_no
 
 from .answer_kinds import answer_kind, fits_kind
 from .demos import best_cut, clearly_better_cut, scored_demos, support_in
@@ -49,7 +48,7 @@ def verify_readings(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``supported``: the numbers of the readings that the passages which they cite answer; all where none is."""
     passages = prompt.passages()
     held = []
-    for number, reading in enumerate(parse_readings(prompt.inputs.get("interpretations", "")), 1):
+    for number, reading in enumerate(parse_interpretations(prompt.inputs.get("interpretations", "")), 1):
         cited = [passage for passage in passages if str(passage.number) == reading.pid]
         if best_support(reading.question, cited or passages, models) >= _ANSWERABLE:
             held.append(number)

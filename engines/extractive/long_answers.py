@@ -7,7 +7,7 @@ from statistics import mean
 
 from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentence_at, sentences, split_title
 from polyqa.signatures import Interpretation
-from polyqa.signatures.lean_fields import parse_readings as parse_interpretations
+from polyqa.signatures.lenient import parse_interpretations as parse_interpretations
 
 from .demos import CHANCE
 from .evidence import Models, distinct, gather, telling

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from polyqa.signatures.lean_fields import parse_readings as parse_interpretations
 from polyqa.signatures.lenient import is_null
+from polyqa.signatures.lenient import parse_interpretations as parse_interpretations
 
 from .demos import best_cut, scored_demos
 from .evidence import Evidence, Models, distinct, gather, telling

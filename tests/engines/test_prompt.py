@@ -29,8 +29,7 @@ from polyqa.signatures import (
     WriteLongFormAnswer,
     render_passages,
 )
-from polyqa.signatures.lean_fields import parse_readings
-from polyqa.signatures.lenient import is_null, parse_ambiguity_types, parse_questions
+from polyqa.signatures.lenient import is_null, parse_ambiguity_types, parse_interpretations, parse_questions
 
 SIGNATURES = [
     TypeAmbiguity,
@@ -79,7 +78,7 @@ def read_back(name: str, text: str) -> Any:
     if name == "passages":
         return [f"{p.title} | {p.text}" if p.title else p.text for p in parse_passages(text)]
     readers = {
-        "interpretations": parse_readings,
+        "interpretations": parse_interpretations,
         "ambiguity_types": parse_ambiguity_types,
         "pseudo_interpretations": parse_questions,
     }

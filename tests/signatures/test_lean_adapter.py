@@ -27,7 +27,8 @@ from polyqa.signatures import (
     configured_adapter,
 )
 from polyqa.signatures.lean_fields import FORMS, form_told_by, numbered_lines, write_in
-from polyqa.signatures.lean_headers import escape, unescape, without_thoughts
+from polyqa.signatures.lean_headers import escape, unescape
+from polyqa.signatures.lenient import without_thoughts
 
 ADAPTER = LeanAdapter()
 READINGS = [

@@ -1,0 +1,164 @@
+"""Lists of questions, in every usual form."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .nothing import is_bare_null, is_null, looks_like_refusal
+from .records import lowered, question_in
+from .rows import questions_in_rows
+from .tagged import is_other_header, question_of
+from .text import (
+    decode,
+    embedded,
+    is_item,
+    is_rule,
+    shown,
+    split_numbered,
+    strip_dress,
+    told,
+    without_bullet,
+    without_fence,
+)
+
+_WORD = re.compile(r"\w+")
+_ASKS = re.compile(
+    r"(?:(?:in|at|on|by|for|from|to|of|with|under|during|after|before)\s+)?"
+    r"(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
+    r"should|name)\b",
+    re.I,
+)
+_SPOKEN = re.compile(
+    r"(?:here (?:are|is)|sure|certainly|of course|okay|below|the following|i hope|let me know|note|these|both|each)\b",
+    re.I,
+)
+
+
+def parse_questions(value: Any) -> list[str]:
+    """Accept a JSON list, a numbered or bulleted list, a table, lines, or one question.
+
+    Repetitions (case and white space aside) are dropped, the order is kept; so are introductory lines.
+
+    Raises
+    ------
+    ValueError
+        If an item is a refusal or has fewer than two words, as in a reply that a repairing JSON parser cut to
+        pieces, or if text without bullets asks nothing.
+    """
+    items = _of_text(told(value)) if isinstance(value, str) else value
+    if isinstance(items, Mapping):
+        inner = [item for item in items.values() if isinstance(item, (list, str))]
+        one = question_in(lowered(items))
+        if one is not None:
+            items = [one]
+        else:
+            items = inner[0] if len(inner) == 1 and isinstance(inner[0], list) else list(items.values())
+    if items is None:
+        items = []
+    if not isinstance(items, (list, tuple)):
+        raise ValueError(f"not a list of questions: {shown(value)}")
+    questions: dict[str, str] = {}
+    for item in items:
+        text = _question(item)
+        if text is not None:
+            questions.setdefault(" ".join(text.lower().split()), " ".join(text.split()))
+    return list(questions.values())
+
+
+def _question(item: Any) -> str | None:
+    if isinstance(item, Mapping):
+        item = question_in(lowered(item))
+    if not isinstance(item, str):
+        raise ValueError(f"not a question: {shown(item)}")
+    if item.strip() and is_bare_null(item):
+        return None
+    headed = question_of(item)
+    text = strip_dress(headed if headed is not None else without_bullet(item) or item)
+    if len(_WORD.findall(text)) < 2 or looks_like_refusal(text) or is_null(text):
+        raise ValueError(f"not a question: {shown(text)}")
+    return text
+
+
+def asks(text: str) -> bool:
+    """Return whether a text has a question mark or begins as questions do."""
+    return "?" in text or bool(_ASKS.match(strip_dress(text)))
+
+
+def _of_text(text: str) -> Any:
+    decoded = decode(text)
+    if not isinstance(decoded, str):
+        return decoded
+    text = without_fence(text)
+    if not text or is_bare_null(text):
+        return []
+    values, rest = embedded(text)
+    lists = [value for value in values if isinstance(value, Mapping) or _holds_text(value)]
+    if lists:
+        if len(lists) > 1 and not all(isinstance(value, Mapping) for value in lists):
+            raise ValueError(f"not a question: {shown(text)}: several lists")
+        return lists[0] if len(lists) == 1 else lists
+    if re.search(r"\{\s*[\"']|\[\s*[\"{]", rest):
+        raise ValueError(f"not a question: {shown(text)}: JSON that is not complete")
+    if rows := questions_in_rows(text):
+        return rows
+    return _lines(text)
+
+
+def _holds_text(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and any(isinstance(item, (str, Mapping)) for item in value)
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip() and not is_rule(line)]
+    lines = _joined(
+        [part for line in lines for part in split_numbered(line.strip(), _can_be_asked if "?" in line else _has_words)]
+    )
+    lines = [line for line in lines if not is_other_header(line)]
+    marked = [line for line in lines if is_item(line) or question_of(line) is not None]
+    if not marked and len(lines) == 1:
+        lines = _asked_in(lines[0])
+    if marked:
+        items = [line for line in marked if not strip_dress(without_bullet(line)).endswith(":")]
+    else:
+        asked = [
+            line for line in lines if "?" in line and not (line.rstrip().endswith(":") or _SPOKEN.match(line.lstrip()))
+        ]
+        items = asked or [line for line in lines if _ASKS.match(strip_dress(line))]
+    if not items:
+        raise ValueError(f"not a question: {shown(text)}")
+    return items
+
+
+def _can_be_asked(text: str) -> bool:
+    return strip_dress(text).endswith("?")
+
+
+def _has_words(text: str) -> bool:
+    return len(_WORD.findall(text)) > 2
+
+
+def _asked_in(line: str) -> list[str]:
+    """Return the questions of one line, with or without semicolons between them; a quoted one is no question."""
+    parts = re.split(r"(?<=\?)\s*;\s*", line.strip())
+    if len(parts) == 1:
+        parts = re.split(r"(?<=\?)\s+", line.strip())
+    return parts if all(part.endswith("?") and _ASKS.match(part) and '"' not in part for part in parts) else [line]
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Return the lines, an item that is empty joined to the line after it: ``DQ 1:``, then the question."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        headed = question_of(before) if before else None
+        open_item = is_item(before) and not strip_dress(without_bullet(before)).strip(":*_ ")
+        if (
+            before
+            and not is_item(line)
+            and question_of(line) is None
+            and (open_item or (headed is not None and not headed.strip("*_ ")))
+        ):
+            found[-1] = f"{before} {line.strip()}"
+        else:
+            found.append(line)
+    return found
