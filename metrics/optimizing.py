@@ -19,7 +19,7 @@ class AnswerMetric:
 
     Call it as DSPy does, ``metric(example, prediction, trace=None)``: without a trace it returns the
     score in [0, 1]; with one, which is how bootstrapping asks whether a run may become a demo, it
-    returns whether the score reaches the threshold. (DSPy takes any score above 0 for a yes.)
+    returns whether the score reaches the threshold and no reply was lacking. (DSPy takes any score above 0 for a yes.)
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class AnswerMetric:
         value = self.value(self.score(example, prediction), gold_of(example))
         if self.observe is not None:
             self.observe(value)
-        return value if trace is None else value >= self.threshold
+        # After a reply that something stands in for, the later calls of a run were given what nobody said.
+        return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
 
     def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:
         """Return every score of a prediction's answer."""

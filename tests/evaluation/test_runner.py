@@ -456,7 +456,7 @@ def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: P
         answer(ClosedBook(), asked, lm=lm)
     kept = read_records(folder / PREDICTIONS)
     assert FIRST_FAILURES <= len(kept) < 30
-    assert all(one.error and one.calls == 1 for one in kept)
+    assert all(one.error and one.calls == 2 for one in kept)  # asked once more
     with scripted(lambda prompt: fields(answer=BLUE)) as (well, _):
         run = answer(ClosedBook(), asked, lm=well, retry_failed=True)
     assert (run.failed, len(run.records)) == (0, 30)

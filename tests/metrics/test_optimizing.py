@@ -41,6 +41,16 @@ def test_the_threshold_decides_which_runs_become_demos(
     assert metric(titanic.to_example(), dspy.Prediction(answer=HALF), []) is verdict
 
 
+def test_a_run_in_which_a_reply_was_lacking_becomes_no_demo(
+    titanic: Question, table_reader: Any, found: dict[str, str]
+) -> None:
+    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=0.0)
+    for faults, verdict in (([], True), (["verify: the reply was empty"], False)):
+        prediction = dspy.Prediction(answer=HALF, faults=faults)
+        assert metric(titanic.to_example(), prediction, []) is verdict
+        assert metric(titanic.to_example(), prediction) == 0.5
+
+
 def test_bootstrapping_keeps_the_runs_that_reach_the_threshold(titanic: Question, table_reader: Any) -> None:
     readings = titanic.readings
     plain = replace(titanic, id="plain", question="Who won?", readings=(replace(readings[0], question="Who?"),))

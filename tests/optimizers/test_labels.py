@@ -3,8 +3,10 @@ from typing import Any
 
 import dspy
 import pytest
+from failing_engine import Failing
 
 from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
@@ -160,6 +162,18 @@ def test_a_pool_holds_only_runs_that_the_metric_accepts(
     nothing = AnswerMetric(reader, threshold=1.0)
     empty = bootstrap_pool(diva, train, lm=embedded, metric=nothing, journal=tmp_path / "none.jsonl", threads=2)
     assert not any(empty.values())
+
+
+def test_a_run_in_which_a_reply_was_lacking_gives_no_demo(
+    diva: dspy.Module, train: list[Question], reader: Reader, tmp_path: Path
+) -> None:
+    lm = Failing(ExtractiveEngine(encoder=diva.encoder), "answerable", "?", prompts=1).lm()
+    metric = AnswerMetric(reader, threshold=0.0)
+    pool = bootstrap_pool(diva, train[:3], lm=lm, metric=metric, journal=tmp_path / "pool.jsonl", threads=1)
+    assert {name: len(demos) for name, demos in pool.items() if name in ("classify", "infer")} == {
+        "classify": 2,
+        "infer": 2,
+    }
 
 
 def test_the_journal_of_another_pool_is_refused(
