@@ -1,9 +1,5 @@
-"""How replies in plausible dresses are read: right, refused (the program asks again), or wrong without a word.
+"""Replies in plausible dresses, each with its right reading; not by the author of the parsers."""
 
-``python -m polyqa.benchmarks.replies`` makes replies whose right reading is known and prints a table by kind.
-"""
-
-import argparse
 import json
 import random
 from collections import Counter
@@ -228,19 +224,3 @@ def _labels(draw: random.Random) -> Reply:
         f"{', '.join(chosen)} (not {other})",
     ]
     return Reply("kinds of ambiguity", draw.choice(_THOUGHTS) + draw.choice(dresses), parse_ambiguity_types, chosen)
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--replies", type=int, default=REPLIES)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    print(f"{'kind':<24}{'replies':>9}{'read':>8}{'refused':>9}{'wrong':>7}")
-    for kind, counts in tally(replies(options.replies, options.seed)).items():
-        row = (counts.total(), counts["read"], counts["refused"], counts["wrong"])
-        print(f"{kind:<24}{row[0]:>9}{row[1]:>8}{row[2]:>9}{row[3]:>7}")
-
-
-if __name__ == "__main__":
-    main()

@@ -268,7 +268,10 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         ),
         (["--program", "toc", "--set", "pruning=maybe"], "The setting pruning of toc is true or false, not 'maybe'"),
         (["--program", "rac", "--set", "passages=2.5"], "The setting passages of rac is int, not 2.5"),
-        (["--program", "rac", "--set", "index=x"], "rac has no setting 'index'; its settings: passages (int), cand"),
+        (
+            ["--program", "rac", "--set", "index=x"],
+            "rac has no setting 'index'; its settings: preset (paper or lean), passages (int), cand",
+        ),
         (["--program", "rac", "--set", "program=toc"], "rac has no setting 'program'"),
         (["--program", "rac-homonyms", "--set", "index=x"], "its settings and demos are fixed, index cannot be"),
         (["--program", "oracle", "--set", "index=x"], "Unknown program 'oracle'; there are auto, closed-book"),
