@@ -561,7 +561,7 @@ def _no_types(drawn: random.Random) -> Made:
 _LONG = (
     "It may mean two games. In 1998 they were held in Nagano [1], in 2002 in Salt Lake City [2].",
     '"Hello" was first sung by Adele, then by others. No, not by Lionel Richie: his is another "Hello".',
-    "The question can mean several things:\n\n1. In 1998, Nagano.\n2. In 2002, Salt Lake City.\n\nNeither city hosted twice.",
+    "It can mean several things:\n\n1. In 1998, Nagano.\n2. In 2002, Salt Lake City.\n\nNeither hosted twice.",
     "None of the Above is a film of 1998; Unknown Pleasures is an album.",
 )
 
@@ -581,9 +581,7 @@ def _long(drawn: random.Random) -> Made:
         )
     )
     text += drawn.choice(("", "", "\n\nI hope this helps!", "\n\nNote: the passages disagree on the year."))
-    return meant, noisy(drawn, text, prose=False).replace("\r\n", "\n").replace(
-        " \n", "\n"
-    ) if "\n\n" not in meant else text
+    return meant, noisy(drawn, text, prose=False, lines=False)
 
 
 @_form("long answer", "refusal, or empty")

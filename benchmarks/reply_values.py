@@ -100,8 +100,8 @@ def dressed(drawn: random.Random, text: str) -> str:
     return f"{opening}{text}{closing}" if "*" not in text or opening != "**" else text
 
 
-def noisy(drawn: random.Random, text: str, *, prose: bool = True, fence: str | None = None) -> str:
-    """Return a reply with thoughts before it, a sentence before or after it, blanks, or in a fence."""
+def noisy(drawn: random.Random, text: str, *, prose: bool = True, lines: bool = True, fence: str | None = None) -> str:
+    """Return a reply with thoughts before it, prose before or after it, other ends of lines, or in a fence."""
     if fence is not None and drawn.random() < 0.2:
         text = f"```{fence}\n{text}\n```"
     if prose and drawn.random() < 0.3:
@@ -110,6 +110,6 @@ def noisy(drawn: random.Random, text: str, *, prose: bool = True, fence: str | N
         text += drawn.choice(AFTER)
     if drawn.random() < 0.25:
         text = drawn.choice(THOUGHTS) + text
-    if drawn.random() < 0.2:
+    if lines and drawn.random() < 0.2:
         text = text.replace("\n", drawn.choice(("\r\n", "\n\n", " \n")))
     return drawn.choice(("", "", "\n", " ")) + text + drawn.choice(("", "", "\n", " \n\n"))

@@ -114,4 +114,4 @@ def _of_records(records: list[Any], text: str) -> list[Interpretation]:
     ]
     if len(lists) > 1 or (lists and len(records) > len(lists)):
         raise ValueError(f"no interpretation found in: {shown(text)}: several lists")
-    return _of_list(lists[0] if lists else records)
+    return _of_list(list(lists[0]) if lists else records)

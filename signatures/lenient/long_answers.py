@@ -10,7 +10,8 @@ _HEADER = re.compile(
 )
 _TITLE = re.compile(r"\A\s*#{1,6}\s*(?:long[- ]form |long |final )?answer\s*\n", re.I)
 _AFTERWORD = re.compile(
-    r"\n\s*\n\s*[(\[*_]*(?:note(?: that)?\s*:|please note\b|i hope (?:this|that)|let me know|feel free)[^\n]*(?:\n[^\n]+)*\s*\Z",
+    r"\n\s*\n\s*[(\[*_]*(?:note(?: that)?\s*:|please note\b|i hope (?:this|that)|let me know|feel free)"
+    r"[^\n]*(?:\n[^\n]+)*\s*\Z",
     re.I,
 )
 

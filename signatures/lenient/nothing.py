@@ -5,11 +5,11 @@ import re
 from .text import strip_dress, without_bullet, without_thoughts
 
 # Alone, they mean nothing; before a break, only if what follows speaks of what is missing.
-_WORDS = r"none|null|nil|n/?a|n\.a|\[\]|\{\}"
-_NAMELESS = re.compile(rf"(?:{_WORDS.replace('/?', '/')}|nil)?", re.I)
+_WORDS = r"none|null|n/a|n\.a"
+_ALONE = {"", "none", "null", "n/a", "n.a", "[]", "{}", "unknown", "not applicable", "-", "–", "—"}
 _NO_WHAT = (
-    r"answers?|short answers?|information|info|mention|data|evidence|relevant \w+|readings?|interpretations?|questions?|"
-    r"passages?|texts?|documents?|such \w+"
+    r"answers?|short answers?|information|info|mention|data|evidence|relevant \w+|readings?|interpretations?|"
+    r"questions?|passages?|texts?|documents?|such \w+"
 )
 _SOURCE = r"(?:passages?|texts?|contexts?|documents?|sources?|articles?|excerpts?|paragraphs?|snippets?)"
 _UNTOLD = (
@@ -22,7 +22,8 @@ _TELL = (
 )
 _END = (
     r"(?=\W*\Z|\s*[,.;:(–—-]|\s+(?:anywhere|here|explicitly|directly)\b|"
-    r"\s+(?:in|by|from|within|based on|on|of|about|for|to|with)\s+(?:the|this|these|that|any|either|it|passages?|who|what|when)\b)"
+    r"\s+(?:in|by|from|within|based on|on|of|about|for|to|with)\s+"
+    r"(?:the|this|these|that|any|either|it|passages?|who|what|when)\b)"
 )
 _BROKEN = re.compile(rf"[*_`\"']*(?:{_WORDS}|unknown)\b[*_`\"'.]*\s*[,.;:(\[–—\n-]\s*(?P<tail>.+)", re.I | re.S)
 _LACKS = re.compile(
@@ -41,7 +42,8 @@ _STATEMENTS = tuple(
         rf"(?:not|n't|never|un(?=answer))\s?(?:\w+ly\s+)?{_UNTOLD}{_END}",
         rf"(?:this|that|it|the\s+(?:\w+\s+){{0,3}}\w+)\s+(?:is|was|are|were)\s?(?:not|n't)\s+(?:\w+ly\s+)?{_UNTOLD}{_END}",
         # Cannot be determined
-        r"(?:(?:this|that|it|(?:the|an)\s+(?:\w+\s+){0,3}\w+)\s+)?(?:cannot|can\s?not|can't|could\s?n[o']t|impossible to)\s+"
+        r"(?:(?:this|that|it|(?:the|an)\s+(?:\w+\s+){0,3}\w+)\s+)?"
+        r"(?:cannot|can\s?not|can't|could\s?n[o']t|impossible to)\s+"
         r"(?:be\s+)?(?:determined?|answer(?:ed)?|inferred|infer|found|established|say|tell|known)\b",
         r"(?:insufficient|not enough)\s+(?:information|evidence|context|data)\b",
         # No answer; There is no information on it
@@ -57,18 +59,20 @@ _STATEMENTS = tuple(
 _NOT_KNOWING = re.compile(r"I\s+(?:do not|don't|don’t)\s+know\b")
 _DOING = (
     r"(?:answer|help (?:with|you)|assist|provide|determine|find|give|comply|fulfil\w*|generate|create|identify|verify|"
-    r"confirm|access|browse|tell|infer|rewrite|produce|complete|disambiguate|discuss|share|make|extract|list|read|say|do "
-    r"(?:that|this)|see)"
+    r"confirm|access|browse|tell|infer|rewrite|produce|complete|disambiguate|discuss|share|make|extract|list|read|say|"
+    r"do (?:that|this)|see)"
 )
 _REFUSALS = tuple(
     re.compile(pattern)
     for pattern in (
         # Case counts after the first word: "I'm Sorry" and "I Can't Get No Satisfaction" are songs.
-        r"(?i:I['’]m|I am|we['’]re|we are)\s+(?:\w+\s+)?(?:sorry|unable|not able|afraid)\b(?=\s*[,.;:!–—-]|\s+(?-i:but|that|to|I|for)\b)",
+        r"(?i:I['’]m|I am|we['’]re|we are)\s+(?:\w+\s+)?(?:sorry|unable|not able|afraid)\b"
+        r"(?=\s*[,.;:!–—-]|\s+(?-i:but|that|to|I|for)\b)",
         r"(?i:sorry)\b\s*(?:[,.;:!–—-]\s*|\s)(?-i:but|I|this|there|the|as|that|we|no|for)\b",
         r"(?i:(?:my )?apologies|I (?:must )?apologi[sz]e)\b(?=\s*[,.;:!–—-]|\s+(?-i:but|for|that)\b)",
         r"(?i:unfortunately|regrettably)\s*,?\s+(?-i:I|we|there|the|this|it|no|none)\b",
-        rf"(?i:I|we)\s+(?i:cannot|can\s?not|can['’]t|could not|couldn['’]t|won['’]t|will not|am not able to)\s+(?:\w+ly\s+)?{_DOING}\b",
+        rf"(?i:I|we)\s+(?i:cannot|can\s?not|can['’]t|could not|couldn['’]t|won['’]t|will not|am not able to)"
+        rf"\s+(?:\w+ly\s+)?{_DOING}\b",
         r"(?i:as an?)\s+(?i:ai|artificial intelligence|(?:large )?language model)\b",
         r"(?i:I)\s+(?i:do not|don['’]t)\s+(?:actually\s+)?have\s+(?:access|enough|any|the|sufficient|information)\b",
     )
@@ -96,7 +100,7 @@ def is_null(text: str) -> bool:
     (True, True, False)
     """
     said = bare(text)
-    if not said or is_bare_null(said):
+    if is_bare_null(said):
         return True
     if (match := _BROKEN.match(said)) and _LACKS.search(match["tail"]):
         return True
@@ -109,8 +113,7 @@ def is_bare_null(text: str) -> bool:
     >>> is_bare_null("`N/A`."), is_bare_null("Not mentioned")
     (True, False)
     """
-    said = bare(text).lower()
-    return bool(_NAMELESS.fullmatch(said)) or said in ("n.a", "[]", "{}", "unknown", "-", "–", "—", "not applicable")
+    return bare(text).lower() in _ALONE
 
 
 def says_unanswered(text: str) -> bool:

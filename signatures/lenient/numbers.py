@@ -10,31 +10,19 @@ from .text import decode, embedded, is_item, shown, strip_dress, told, without_f
 
 _NUMBER = re.compile(r"\d+")
 _GRADED = re.compile(
-    r"\d *(?:[-–—]|to|through) *\d|\d\.\d|\b(?:yes|no|not|true|false|but|except|neither|without|only if|rather)\b|n't\b",
+    r"\d *(?:[-–—]|to|through) *\d|\d\.\d|n't\b|"
+    r"\b(?:yes|no|not|true|false|but|except|neither|without|only if|rather)\b",
     re.I,
 )
 _LABEL = r"(?:readings?|candidates?|passages?|questions?|interpretations?|numbers?|items?|no\.|nos\.|dq|#|№)"
-_CARDINALS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+_CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _VALUES = {word: n for words in (_CARDINALS, _ORDINALS) for n, word in enumerate(words, 1)}
 _WORD = rf"(?:{'|'.join([*_ORDINALS, *_CARDINALS])})"
 _FIGURE = r"\d+(?:st|nd|rd|th)?"
 _COUNTED = re.compile(
-    rf"(?P<head>.*?\b(?P<count>\d+|{'|'.join(_CARDINALS)})\b(?:\s+(?:of|out of|are|is|ones?|(?:\w+\s+)?{_LABEL})\b[^:\n]*|\s*))"
-    r":\s*(?P<tail>.*)",
+    rf"(?P<head>.*?\b(?P<count>\d+|{'|'.join(_CARDINALS)})\b"
+    rf"(?:\s+(?:of|out of|are|is|ones?|(?:\w+\s+)?{_LABEL})\b[^:\n]*|\s*)):\s*(?P<tail>.*)",
     re.I | re.S,
 )
 _NAMES_ONE = re.compile(rf"{_LABEL}[\s#]*(?:\d+|{'|'.join(_CARDINALS)})\s*\Z|\A\W*\d+\s*\Z", re.I)  # they begin an item
@@ -115,15 +103,12 @@ def _of_text(text: str) -> list[int]:
         return _marks(repeated)  # the items are repeated; what they say is no grade
     if _GRADED.search(text):
         raise ValueError(text)
-    if (match := _COUNTED.fullmatch(text)) and not _NAMES_ONE.search(match["head"]):
-        if (
-            not _NUMBER.search(match["head"].replace(match["count"], "", 1).replace("of the", ""))
-            or " of " in match["head"]
-        ):
-            found = _plain(match["tail"])
-            if len(set(found)) != _value(match["count"]):
-                raise ValueError(text)
-            return found
+    match = _COUNTED.fullmatch(text)
+    if match and not _NAMES_ONE.search(match["head"]):
+        found = _plain(match["tail"])
+        if len(set(found)) != _value(match["count"]):
+            raise ValueError(text)
+        return found
     values, rest = embedded(text)
     if len(values) == 1 and isinstance(values[0], (list, Mapping)) and not _NUMBER.search(rest):
         return _of(values[0])

@@ -110,9 +110,8 @@ def _holds_text(value: Any) -> bool:
 
 def _lines(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip() and not is_rule(line)]
-    lines = _joined(
-        [part for line in lines for part in split_numbered(line.strip(), _can_be_asked if "?" in line else _has_words)]
-    )
+    whole = _can_be_asked if "?" in text else _has_words
+    lines = _joined([part for line in lines for part in split_numbered(line.strip(), whole)])
     lines = [line for line in lines if not is_other_header(line)]
     marked = [line for line in lines if is_item(line) or question_of(line) is not None]
     if not marked and len(lines) == 1:

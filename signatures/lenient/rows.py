@@ -9,7 +9,8 @@ from .passages import passage_number, split_citation
 from .tagged import question_of
 from .text import is_item, shown, split_numbered, strip_dress, without_bullet
 
-_BAR = re.compile(r"\s+\|\s+|(?<=[?\"”])\s*\|\s*")
+_BAR = re.compile(r"\s+\|\s+")
+_TIGHT_BAR = re.compile(r"(?<=[?\"”])\s*\|\s*")  # counts where no other bar stands
 _CELL = re.compile(r"(?<!\\)\|")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _COLUMNS = {
@@ -23,9 +24,13 @@ _CONTINUES = re.compile(r"(?:and|or|but)\b")
 _BARE_NUMBER = re.compile(r"[\[(]?\s*(?:passage\s*)?\d{1,3}\s*[\])]?", re.I)
 
 
+def _bars(text: str) -> list[re.Match[str]]:
+    return list(_BAR.finditer(text)) or list(_TIGHT_BAR.finditer(text))
+
+
 def has_rows(text: str) -> bool:
     """Return whether a line of a text has a bar that may part a reading from its answer."""
-    return any(_BAR.search(line) or line.strip().startswith("|") for line in text.splitlines())
+    return any(_bars(line) or line.strip().startswith("|") for line in text.splitlines())
 
 
 def parse_rows(text: str) -> list[Interpretation]:
@@ -48,7 +53,7 @@ def parse_rows(text: str) -> list[Interpretation]:
     rows = [row for line in lines for row in _rows_of(line)]
     found = []
     for row in rows:
-        bars = list(_BAR.finditer(row))
+        bars = _bars(row)
         if not bars:
             if is_item(row):
                 raise ValueError(f"no interpretation found in: {shown(text)}: no answer in {row!r:.80}")
@@ -66,12 +71,12 @@ def _is_boxed(lines: Sequence[str]) -> bool:
 
 def _is_row(text: str) -> bool:
     ends = text.rstrip().endswith("|")  # the answer is still to come
-    return not ends and any(text[: bar.start()].strip() and text[bar.end() :].strip() for bar in _BAR.finditer(text))
+    return not ends and any(text[: bar.start()].strip() and text[bar.end() :].strip() for bar in _bars(text))
 
 
 def _rows_of(line: str) -> list[str]:
     """Return the rows of a line: more than one if it is a numbered list, or one with semicolons, on one line."""
-    if len(_BAR.findall(line)) < 2:
+    if len(_bars(line)) < 2:
         return [line]
     numbered = split_numbered(line.strip(), _is_row)
     if len(numbered) > 1:
@@ -86,7 +91,7 @@ def _rows_of(line: str) -> list[str]:
             pieces[-1] += f"; {piece}"
     if len(pieces) > 1 and all(map(_is_row, pieces)):
         asked = [len(_asked(piece)) for piece in pieces]
-        told = [piece[list(_BAR.finditer(piece))[0].end() :] for piece in pieces]
+        told = [piece[_bars(piece)[0].end() :] for piece in pieces]
         if not any(asked) or any(_ASKS.search(part) for answer in told for part in answer.split(";")[1:]):
             raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
         if all(asked):
@@ -96,12 +101,12 @@ def _rows_of(line: str) -> list[str]:
 
 def _asked(row: str) -> list[re.Match[str]]:
     """Return the bars that a question mark stands before."""
-    return [bar for bar in _BAR.finditer(row) if re.search(r"\?[\"”*_`')]*\Z", row[: bar.start()])]
+    return [bar for bar in _bars(row) if re.search(r"\?[\"”*_`')]*\Z", row[: bar.start()])]
 
 
 def _row(row: str) -> list[str]:
     """Return the question, the answer and the citation of a row."""
-    bars, asked = list(_BAR.finditer(row)), _asked(row)
+    bars, asked = _bars(row), _asked(row)
     if len(asked) > 1:
         raise ValueError(f"no interpretation found in: {shown(row)}: several questions in one row")
     if not asked and (len(bars) > 1 or row.rstrip().endswith("?")):
@@ -110,7 +115,7 @@ def _row(row: str) -> list[str]:
     bar = (asked or bars)[0]
     question, answer = row[: bar.start()], row[bar.end() :]
     headed = question_of(question)
-    cells = list(_BAR.finditer(answer))
+    cells = _bars(answer)
     if cells and _BARE_NUMBER.fullmatch(strip_dress(answer[cells[-1].end() :])):
         return [headed or question, answer[: cells[-1].start()], answer[cells[-1].end() :]]
     return [headed or question, answer, ""]

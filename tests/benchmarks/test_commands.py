@@ -79,6 +79,12 @@ def test_support_prints_its_weights(run: Run) -> None:
     assert "WEIGHTS = Features(" in run("support", *HOMONYMS, "homonyms/train", "--limit", 8)
 
 
+def test_replies_prints_a_row_for_each_form_and_what_was_not_read(run: Run) -> None:
+    out = run("replies", "--each", 40, "--examples", 1)
+    assert "| readings: DQ and DA, in any order | 40 | 40 | 0 | 0 |" in out
+    assert "readings: reading | answer, all on one line, refused: " in out
+
+
 def test_question_retrieval_compares_every_way(run: Run, encoder: Encoder, reader: Reader, tmp_path: Path) -> None:
     bridges = {"London": "opened in 1894. It crosses the Thames", "Sacramento": "opened in 1935. It crosses a river"}
     passages = [
