@@ -30,6 +30,7 @@ _WITH_EXAMPLES = {
     "polyqa.programs.stand_ins",
     "polyqa.question_db.families",
     "polyqa.signatures.lean_fields",
+    "polyqa.signatures.lean_headers",
     "polyqa.signatures.lenient.answers",
     "polyqa.signatures.lenient.labels",
     "polyqa.signatures.lenient.long_answers",
