@@ -77,7 +77,8 @@ def replies(*, each: int = EACH, seed: int = SEED) -> Iterator[Reply]:
 def plain(kind: str, value: Any) -> Any:
     """Return what a parser found, in plain strings; quotes around a whole text do not matter."""
     if kind == "readings":
-        return sorted((_bare(one.question), _bare(one.answer), one.pid) for one in value)
+        rows = [(_bare(one.question), _bare(one.answer), one.pid) for one in value]
+        return sorted(rows, key=lambda row: (row[0], row[1], row[2] or ""))
     if kind in ("questions", "answers"):
         return [_bare(one) for one in value]
     return [str(one) for one in value] if kind == "types" else value

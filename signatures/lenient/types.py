@@ -40,7 +40,7 @@ def _questions(value: Any) -> Any:
 def _numbers(value: Any) -> Any:
     # Of "- 15" it makes a negative number.
     numbers = parse_numbers(value)
-    if any(number < 0 for number in numbers):
+    if not isinstance(value, str) and any(number < 0 for number in numbers):
         raise ValueError(f"no list of numbers: {shown(value)}")
     return numbers
 

@@ -104,7 +104,7 @@ def test_every_documented_format_is_read(content: str, outputs: dict[str, Output
         ('[{"id": "a", "answer": "x", "universe": "text"}]', "universe must be a list"),
         ('[{"id": "a", "answer": "x", "passages": [{"title": "t"}]}]', "passage 1 has no text"),
         ('[{"id": "a", "answer": "x", "passages": ["t", 5]}]', "passage 2 has no text"),
-        ('[{"id": "a", "answer": "x", "interpretations": "none of them"}]', "no interpretation found"),
+        ('[{"id": "a", "answer": "x", "interpretations": "several of them"}]', "no interpretation found"),
         (b'{"a": "\xff"}', "is not UTF-8 .*at byte 7"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a": "x"}\n' + "[" * 100_000, "line 2 is not JSON"),

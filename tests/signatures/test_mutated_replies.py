@@ -63,4 +63,5 @@ def test_a_parser_that_refuses_everything_and_one_that_takes_everything_are_foun
 
 
 def test_what_is_found_is_compared_as_plain_strings() -> None:
-    assert plain("readings", parse_interpretations('DQ 1: "Who won?"\nDA 1: Jones [3]')) == [("Who won?", "Jones", "3")]
+    twice = parse_interpretations('1. "Who won?" | Jones [3]\n2. Who won? | Jones')
+    assert plain("readings", twice) == [("Who won?", "Jones", None), ("Who won?", "Jones", "3")]
