@@ -215,7 +215,7 @@ def read_value(field: FieldInfo, value: Any) -> Any:
         # The lenient types read text themselves; DSPy's repairing JSON parser would only see a part of it. It is asked
         # about JSON with a mistake in it, not about JSON that breaks off.
         try:
-            return TypeAdapter(annotation).validate_python(form.read(value))
+            return form.read(value)
         except ValueError:
             if not _JSON.search(value) or not _ENDS.search(value):
                 raise

@@ -120,7 +120,10 @@ def _lines(text: str) -> list[str]:
         items = [line for line in marked if not strip_dress(without_bullet(line)).endswith(":")]
     else:
         asked = [
-            line for line in lines if "?" in line and not (line.rstrip().endswith(":") or _SPOKEN.match(line.lstrip()))
+            line
+            for line in lines
+            if _can_be_asked(line)
+            or ("?" in line and not line.rstrip().endswith(":") and not _SPOKEN.match(line.lstrip()))
         ]
         items = asked or [line for line in lines if _ASKS.match(strip_dress(line))]
     if not items:

@@ -103,7 +103,7 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac", {"strict": False}, "compile takes no strict"),
         ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
         ("rac", {"passages": 900}, "cannot be made"),
-        ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: preset (paper or lean), passages"),
+        ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: preset"),
         ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labels, knn"),
         ("rac", {"recipe": recipe("knn", "nonsense")}, "names the predictor 'nonsense'; RAC has extract, write"),
         ("rac", {"recipe": recipe("bootstrap", "nonsense")}, "names the predictor 'nonsense'"),
