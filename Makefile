@@ -1,5 +1,6 @@
 # Two commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests.
 # `make docs` builds docs/ as a site in site/; `make figures` fills the figures in the documents from their sources.
+# `make lessons` runs the lessons and keeps what they print; `LESSONS="3 4"` names some.
 # `make fuzz MINUTES=60` runs the property tests again and again, each time with a new seed, until the time is over;
 # `make fuzz SEED=7` runs them once, with that seed.
 PYTHON ?= python3
@@ -8,14 +9,23 @@ BIN := $(VENV)/bin
 QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
+LESSONS ?=
+HALF := tests/polyqa tests/optimizers tests/artifacts tests/benchmarks tests/test_lessons.py
 
-.PHONY: ask test fuzz lint docs figures setup clean
+.PHONY: ask test test-one test-other fuzz lint docs figures lessons setup clean
 
 ask: $(VENV)/.ready
 	@$(BIN)/polyqa ask "$(QUESTION)"
 
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest
+	@$(MAKE) --jobs 2 --no-print-directory test-one test-other
+
+# Two halves side by side.
+test-one: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -p no:cacheprovider $(HALF)
+
+test-other: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -p no:cacheprovider tests $(HALF:%=--ignore=%)
 
 fuzz: $(VENV)/.ready-dev
 	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
@@ -34,6 +44,9 @@ docs: $(VENV)/.ready-docs
 
 figures: $(VENV)/.ready-dev
 	$(BIN)/python -m polyqa.benchmarks.figures
+
+lessons: $(VENV)/.ready-dev
+	$(BIN)/python lessons/build.py $(LESSONS)
 
 setup: $(VENV)/.ready
 

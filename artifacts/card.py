@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.counts import counted
 
 FORMAT: Literal[1] = 1
 _Name = Annotated[str, Field(max_length=500)]
@@ -52,8 +53,18 @@ class Figure(_Part):
     n: int
 
 
+MOST_FAILED = 0.02
+"""Share of questions that may fail before a difference says nothing."""
+
+
 class Gain(_Part):
-    """Compiled against uncompiled, on the same questions."""
+    """Compiled against uncompiled, on the same questions.
+
+    Attributes
+    ----------
+    failed_before, failed_after
+        Questions without an answer, which count as empty answers.
+    """
 
     metric: _Name
     before: Figure
@@ -63,6 +74,21 @@ class Gain(_Part):
     high: float | None
     p: float
     data: DataCard
+    failed_before: Annotated[int, Field(ge=0)] = 0
+    failed_after: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def tells(self) -> bool:
+        """Whether the difference says something of the programs: few enough questions failed on both sides."""
+        return max(self.failed_before, self.failed_after) <= MOST_FAILED * self.before.n
+
+    @property
+    def failures(self) -> str:
+        """What is told instead of a difference that says nothing."""
+        return (
+            f"{self.failed_before} of {counted(self.before.n, 'question')} failed before and {self.failed_after} "
+            "after: the difference says nothing"
+        )
 
 
 class Card(_Part):

@@ -8,6 +8,7 @@ can change what a prompt says and nothing more.
 import copy
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from polyqa.programs.knn import KNNPredict
 from polyqa.signatures import PolyqaError
 
+_NAMED = 5  # fields in a warning
 _Text = Annotated[str, Field(max_length=200_000)]
 
 
@@ -154,10 +156,13 @@ def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> Saved
     fields = predictor.signature.fields
     if len(own.signature.fields) != len(fields):
         raise PolyqaError(f"{where}: the signature of {name} has changed since it was saved; compile it again.")
-    for demo in own.demos:
-        if strange := sorted(demo.keys() - fields.keys() - {"augmented"}):
-            raise PolyqaError(f"{where}: a demo of {name} has a field {strange[0]!r:.80} that its signature lacks.")
-    demos = [{key: value for key, value in demo.items() if key != "augmented"} for demo in own.demos]
+    strange = sorted({key for demo in own.demos for key in demo} - fields.keys() - {"augmented"})
+    if strange:  # such as ``gold``, which DSPy's optimizers save with the rest of a training example
+        named = ", ".join(f"{key!r:.40}" for key in strange[:_NAMED]) + (", …" if len(strange) > _NAMED else "")
+        warnings.warn(
+            f"{where}: demos of {name} hold {named}, which its signature lacks; they are left out.", stacklevel=4
+        )
+    demos = [{key: value for key, value in demo.items() if key in fields} for demo in own.demos]
     if own.knn is not None:
         _check_knn(own.knn, predictor, name, where)
     return own.model_copy(update={"demos": demos})

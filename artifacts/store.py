@@ -1,4 +1,4 @@
-"""Compiled programs on disk: ``compiled/<name>/`` with ``program.json``, ``card.json`` and ``README.md``.
+"""Compiled programs on disk: ``compiled/<name>/`` with ``program.json``, ``card.json``, ``README.md``, ``report.html``.
 
 Everything is JSON and checked; nothing in an artifact can run code, name a class by its path, or set a
 language model, an address or a key.
@@ -18,7 +18,7 @@ from polyqa.signatures import PolyqaError
 from .card import Card
 from .state import dump_program, signature_fingerprints
 
-STATE, CARD, README = "program.json", "card.json", "README.md"
+STATE, CARD, README, REPORT = "program.json", "card.json", "README.md", "report.html"
 _MOST_BYTES = 64 << 20
 
 
@@ -29,6 +29,27 @@ class Artifact:
     path: Path
     card: Card
     state: Any
+
+    def __repr__(self) -> str:
+        from .showing import artifact_repr
+
+        return artifact_repr(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card and the state as JSON data."""
+        return {"card": self.card.describe(), "program": self.state}
+
+    def to_markdown(self) -> str:
+        """Return the card as Markdown: what was compiled how, and what it brought."""
+        from .showing import artifact_markdown
+
+        return artifact_markdown(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the card."""
+        from .showing import artifact_html
+
+        return artifact_html(self)
 
 
 def compiled_home() -> Path:
@@ -101,7 +122,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: str) -> Path:
+def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: str, report: str | None = None) -> Path:
     """Write an artifact; an older one in the folder is replaced file by file, the card last.
 
     Parameters
@@ -114,6 +135,9 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
         Made if it is not there.
     readme
         The card for people, Markdown.
+    report
+        What compiling changed, an HTML page. Without one, the page of an older artifact is removed: it would tell of
+        another program.
 
     Raises
     ------
@@ -128,9 +152,15 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
     for name, text in {
         STATE: state + "\n",
         README: readme.rstrip() + "\n",
+        **({REPORT: report} if report is not None else {}),
         CARD: json.dumps(card.describe(), ensure_ascii=False, indent=1) + "\n",
     }.items():
         draft = folder / f".{name}.draft"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(folder / name)
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(folder / name)
+        finally:
+            draft.unlink(missing_ok=True)  # half a file, if the disk is full
+    if report is None:
+        (folder / REPORT).unlink(missing_ok=True)
     return folder

@@ -1,9 +1,10 @@
 """The questions of a data set that a corpus can answer, as a file of their own.
 
-python -m polyqa.benchmarks.answerable --questions SOURCE --index NAME --out FILE.json [--readings one|many] [--limit N]
+python -m polyqa.benchmarks.answerable --questions SOURCE --index NAME --out FILE.json [--limit N] [--depth 100]
 
 A question counts as answerable if each of its readings has an answer in title or text of the first hundred
-passages (STR-EM's match). Without this a small corpus would be measured mostly by what it does not hold.
+passages (STR-EM's match), or of so many as ``--depth`` says. Without this a small corpus would be measured mostly by
+what it does not hold.
 """
 
 import json
@@ -62,6 +63,7 @@ def main(
     out: Annotated[Path, typer.Option(help="The .json file to write.")],
     readings: Annotated[Readings, typer.Option(help="Questions with one reading, with many, or any.")] = "any",
     limit: Annotated[int | None, typer.Option(min=1, help="So many, drawn at random.")] = None,
+    depth: Annotated[int, typer.Option(min=1, help="In so many passages all answers must stand.")] = DEPTH,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
     format: Annotated[str | None, typer.Option(help="Of the questions; found out if not given.")] = None,
 ) -> None:
@@ -73,7 +75,7 @@ def main(
     ]
     random.Random(seed).shuffle(wanted)
     opened = ColBERTIndex(index)
-    found = answerable(wanted, FusedRetriever([opened, opened.bm25]), limit=limit)
+    found = answerable(wanted, FusedRetriever([opened, opened.bm25]), limit=limit, depth=depth)
     if not found:
         raise PolyqaError(f"{index} answers none of the {len(wanted)} questions of {questions}.")
     write_atomically(out, json.dumps([as_ambignq(question) for question in found], ensure_ascii=False, indent=1))

@@ -8,21 +8,32 @@ from typer.cli import get_docs_for_click
 
 import polyqa
 from polyqa.artifacts.card import Gain
+from polyqa.artifacts.showing import change_text, figure_text
 from polyqa.artifacts.store import artifact_names, read_artifact
 from polyqa.cli import app
 from polyqa.colbert_index import read_corpus
+from polyqa.engines.extractive.clauses import CLAUSES
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.homonyms import SPLITS, corpus_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.published import ASQA
 from polyqa.evaluation.tables import amount_text, markdown_table
-from polyqa.optimizers.readme import change_text, figure_text
+from polyqa.lesson_files import lessons
+from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
+from .adapting import Adaptations
+from .compiling import Compilations
+from .faults.damage import Damage
+from .faults.injections import Injections
+from .faults.kills import Kills
+from .faults.lm import Faults
+from .faults.updates import Reads
 from .latency import Latency
 from .results import HOME, Summary, read_results
 from .retrieval import Retrieval
+from .tokens import Tokens
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
 _AMOUNTS = ("readings", "length", "calls", "input_tokens", "output_tokens")
@@ -40,6 +51,12 @@ def programs() -> str:
         for name, entry in REGISTRY.items()
     )
     return markdown_table(["program", "LM calls a question", "what it does", "published by"], rows)
+
+
+def lesson_table() -> str:
+    """Return the lessons: what each is called, what one can do afterwards, how long it takes."""
+    rows = ([str(one.number), f"[{one.title}]({one.path.name})", one.learns, str(one.minutes)] for one in lessons())
+    return markdown_table(["", "lesson", "afterwards you can", "minutes"], rows)
 
 
 def program_classes() -> str:
@@ -62,6 +79,40 @@ def recipes() -> str:
         for name, one in RECIPES.items()
     )
     return markdown_table(["recipe", "what it does", "a model writes instructions", "own runs become demos"], rows)
+
+
+def clauses_obeyed() -> str:
+    """Return the clauses that the embedded engine knows."""
+    rows = ([one.meaning, f"*{one.wordings[0]}*"] for one in CLAUSES)
+    return markdown_table(["what it does", "such as"], rows)
+
+
+def clauses_library() -> str:
+    """Return the clauses that a search tries, each once, with the steps that it is for."""
+    tasks: dict[Candidate, list[str]] = {}
+    for task, candidates in LIBRARY.items():
+        for one in candidates:
+            tasks.setdefault(one, []).append(f"`{task.__name__}`")
+    rows = ([one.text, one.group, one.purpose, ", ".join(names)] for one, names in tasks.items())
+    return markdown_table(["clause", "of one kind", "when it helps", "for"], rows)
+
+
+def _compilations() -> Compilations:
+    return Compilations.model_validate_json((HOME / "compiling.json").read_bytes())
+
+
+def clauses_alone() -> str:
+    """Return what each clause does alone on training questions, with the command."""
+    one = _compilations()
+    made = f"`{one.program}` with {one.lm}, embedded reader; {one.date}."
+    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.clauses_table()}"
+
+
+def compiling() -> str:
+    """Return what compiling brought on questions of people, with the command."""
+    one = _compilations()
+    made = f"`{one.program}` with {one.lm}, embedded reader, instructions by polyqa/proposer; {one.date}."
+    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
 
 
 def columns() -> str:
@@ -174,20 +225,85 @@ def latency() -> str:
     return "\n\n".join(parts)
 
 
+def tokens() -> str:
+    """Return every stored count of what questions cost with demos."""
+    parts = []
+    for path in sorted(HOME.glob("tokens-*.json")):
+        one = Tokens.model_validate_json(path.read_bytes())
+        made = f"{one.questions}; index {one.index}; tokens of {one.tokenizer}; demos: {one.demos}; {one.date}."
+        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}")
+    return "\n\n".join(parts)
+
+
+def injections() -> str:
+    """Return what answers told of what was planted in the corpus, with the command."""
+    one = Injections.model_validate_json((HOME / "faults-injections.json").read_bytes())
+    made = f"`{one.program}` with {one.lm}; {one.n} questions of {one.questions}, {one.passages} passages; {one.date}."
+    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
+def damage() -> str:
+    """Return what is made of damaged folders, with the command."""
+    one = Damage.model_validate_json((HOME / "faults-damage.json").read_bytes())
+    return f"{one.count} damaged folders; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
+def kills() -> str:
+    """Return what is left of killed commands, with the command."""
+    one = Kills.model_validate_json((HOME / "faults-kills.json").read_bytes())
+    count = sum(row.kills for row in one.rows.values())
+    return f"{count} kills; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
+def updates() -> str:
+    """Return what readers find beside a writer, with the command."""
+    one = Reads.model_validate_json((HOME / "faults-updates.json").read_bytes())
+    made = f"{one.updates} updates in {one.seconds:.0f} s; versions left at the end: {one.left}; {one.date}."
+    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
+def adapting() -> str:
+    """Return what adapting made of corpora that were not written for it, with the command."""
+    one = Adaptations.model_validate_json((HOME / "adapting.json").read_bytes())
+    made = f"`{one.program}`, recipe knn, {one.lm}, embedded reader; {one.date}."
+    told = "\n".join(f"- {name}: {row.verdict}" for name, row in one.rows.items())
+    return f"{made}\n\n```sh\n{one.command} --data FOLDER\n```\n\n{one.table()}\n\n{told}"
+
+
+def faults(part: str) -> str:
+    """Return a part of what becomes of questions when the language model's server fails: a table, or the command."""
+    one = Faults.model_validate_json((HOME / "faults-lm.json").read_bytes())
+    if part == "command":
+        return f"```sh\n{one.command}\n```"
+    return {"told": one.told, "answered": one.answered, "kept": one.kept}[part]()
+
+
 PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
+        "adapting": adapting,
         "answers": answers,
+        "clauses-alone": clauses_alone,
+        "clauses-library": clauses_library,
+        "clauses-obeyed": clauses_obeyed,
         "columns": columns,
         "commands": commands,
         "compiled": compiled,
+        "compiling": compiling,
         "corpus": corpus,
+        "damage": damage,
+        "faults": faults,
+        "injections": injections,
+        "kills": kills,
         "latency": latency,
+        "lessons": lesson_table,
         "program-classes": program_classes,
         "programs": programs,
         "published": published,
         "python": python,
         "recipes": recipes,
         "retrieval": retrieval,
+        "tokens": tokens,
+        "updates": updates,
     }
 )
 """By the name of the part; words behind the name in a document are arguments."""

@@ -53,11 +53,9 @@ def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServ
         def do_POST(self) -> None:
             due = time.perf_counter() + latency
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            messages = [(message["role"], _text(message["content"])) for message in body["messages"]]
+            messages = [(message["role"], text_of(message["content"])) for message in body["messages"]]
             reply = replies.get(prompt_key(messages))
-            status, answer = (
-                (200, _completion(body["model"], reply)) if reply is not None else (400, _unknown(messages))
-            )
+            status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(messages))
             data = json.dumps(answer).encode()
             time.sleep(max(0.0, due - time.perf_counter()))
             self.send_response(status)
@@ -76,11 +74,13 @@ def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServ
     return Server(("127.0.0.1", 0), Handler)
 
 
-def _text(content: Any) -> str:
+def text_of(content: Any) -> str:
+    """Return the text of a message."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def _completion(model: str, reply: str) -> dict[str, Any]:
+def completion(model: str, reply: str) -> dict[str, Any]:
+    """Return the body of a reply, as OpenAI's chat completions have it."""
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",

@@ -13,15 +13,31 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import dspy
 import typer
+from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.evaluation.tables import markdown_table
-from polyqa.signatures import lenient
+from polyqa.programs.long_answers import settle_answer
+from polyqa.signatures import Interpretation, WriteLongFormAnswer, lenient
 
 from .reply_forms import FORMS, REFUSED
 
 SEED = 1
 EACH = 500
+_UNTOLD = Interpretation(question="Which one is told nowhere?", answer="none that any reply gives")
+
+
+def long_answer(text: str) -> str:
+    """Read the long answer to a question of which a reading could be told, as every program does it."""
+    reply = dspy.Prediction(answer=text)
+    try:
+        settle_answer(WriteLongFormAnswer, {"interpretations": [_UNTOLD]}, reply, text)
+    except AdapterParseError as error:
+        raise ValueError(str(error)) from error
+    return str(reply.answer)
+
+
 PARSERS: Mapping[str, Callable[[str], Any]] = {
     "readings": lenient.parse_interpretations,
     "questions": lenient.parse_questions,
@@ -29,7 +45,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = {
     "yes or no": lenient.parse_yes_no,
     "numbers": lenient.parse_numbers,
     "types": lenient.parse_ambiguity_types,
-    "long answer": lenient.clean_answer,
+    "long answer": long_answer,
     "nothing": lenient.is_null,
 }
 

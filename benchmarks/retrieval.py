@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from polyqa.artifacts.card import Figure
+from polyqa.artifacts.showing import figure_text
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -31,7 +32,6 @@ from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
 from polyqa.metrics.answer_match import Match
 from polyqa.metrics.gold import Question
-from polyqa.optimizers.readme import figure_text
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import Passage, PolyqaError
 

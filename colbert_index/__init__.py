@@ -7,6 +7,7 @@ from .bm25 import BM25Retriever
 from .build import build_index
 from .check import check_index
 from .corpus import read_corpus
+from .delete import delete_index
 from .files import IndexFaultError
 from .index import ColBERTIndex
 from .rerankers import BiEncoderReranker, CrossEncoderReranker, SpanReaderReranker
@@ -29,6 +30,7 @@ __all__ = [
     "add_passages",
     "build_index",
     "check_index",
+    "delete_index",
     "read_corpus",
     "remove_passages",
     "rerank",

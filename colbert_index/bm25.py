@@ -5,7 +5,8 @@ BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes it
 """
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ class BM25Retriever(Shared, Retriever):
 
         return cls(passages, bm25s.BM25.load(str(folder), load_corpus=False, show_progress=False))
 
+    @property
+    def terms(self) -> tuple[dict[str, Any], Collection[int]]:
+        """bm25s's matrix of terms and passages, and the numbers of the terms."""
+        numbers = self._model.vocab_dict
+        return self._model.scores, [number for term, number in numbers.items() if term]  # "" stands for no term
+
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; a passage that shares no word with one is left out.
 
@@ -72,6 +79,8 @@ def nearest_by_words(texts: Sequence[str], queries: Sequence[str], k: int) -> li
 
 def _build(texts: Sequence[str]) -> Any:
     import bm25s
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it sets DEBUG
 
     model = bm25s.BM25()
     tokens = _tokenize(texts)

@@ -1,15 +1,14 @@
-"""Builds an index: encode once, train centroids, compress, write aside, rename."""
+"""Builds an index: encode once, train centroids, compress, write aside, put in force."""
 
 import random
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
@@ -17,13 +16,18 @@ from polyqa.signatures import Passage, PolyqaError
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
-from .files import MANIFEST, VECTORS, replacing, scrub_metadata, write_own_files
+from .files import VECTORS, scrub_metadata, write_own_files
+from .intact import write_checksums
 from .settings import IndexSettings, Manifest, fingerprint
+from .stages import Advance, Stages, stages
 from .store import index_path
+from .trust import trust
+from .versions import is_half_made, is_index, new_version
 
 if TYPE_CHECKING:
     from .index import ColBERTIndex
 
+_AT_ONCE = 512  # passages between two moves of a bar
 _CHUNK = 25_000  # passages per chunk, as in colbert-ai: 600 MB of vectors
 _POINTS_PER_CENTROID = 64  # more vectors move the centroids little and cost minutes of k-means
 
@@ -40,8 +44,8 @@ def build_index(
 ) -> "ColBERTIndex":
     """Build a ColBERTv2 index of a corpus.
 
-    The index is written into a temporary folder beside its place and renamed when it is complete:
-    a build that is killed leaves nothing half-made, and the next one starts clean.
+    The index is written into a temporary folder beside its place and becomes the version in force when it is complete
+    (see `versions`): a build that is killed leaves nothing half-made, and the next one starts clean.
 
     Parameters
     ----------
@@ -56,10 +60,10 @@ def build_index(
     encoder
         If given, its vectors of the passages are stored too, so that rerankers need not encode them.
     overwrite
-        Replace an index that is there. What others keep in its folder (folders and hidden files, such as a
-        database of questions made from it) stays.
+        Replace an index that is there. Who has it open goes on searching what he opened, and what is made from it,
+        such as a database of questions, stays.
     progress
-        Show a progress bar on standard error.
+        Show on standard error what the build is at, with a bar for every stage.
 
     Returns
     -------
@@ -75,17 +79,17 @@ def build_index(
 
     settings = settings or IndexSettings()
     target = index_path(index)
-    if target.exists() and not overwrite:
-        raise PolyqaError(f"{target} exists; remove it, choose another name, or overwrite it (--overwrite).")
-    if target.exists() and not (target / MANIFEST).is_file():
-        raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
+    if target.exists() and not is_half_made(target):
+        if not overwrite:
+            raise PolyqaError(f"{target} exists; remove it, choose another name, or overwrite it (--overwrite).")
+        if not is_index(target):
+            raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
     passages = read_corpus(corpus)
     location = resolve_checkpoint(checkpoint)
-    with replacing(target) as work:
-        tokens = _build_colbert(passages, work, location, settings, progress)
+    with new_version(target) as work, stages(progress) as shown:
+        tokens = _build_colbert(passages, work, location, settings, shown)
         if encoder is not None:
-            vectors = encoder.encode([passage.indexed_text for passage in passages])
-            np.save(work / VECTORS, vectors.astype(np.float16))
+            np.save(work / VECTORS, _sentence_vectors(passages, encoder, shown))
         hashed = checkpoint_hash(location)
         manifest = Manifest(
             passages=len(passages),
@@ -97,24 +101,25 @@ def build_index(
             encoder=encoder.name if encoder else None,
             colbert_ai=version("colbert-ai"),
         )
-        write_own_files(work, passages, manifest)
-        _carry_over(target, work)
+        with shown.stage("writing passages, terms and checksums"):
+            write_own_files(work, passages, manifest)
+            write_checksums(work)
+    trust(manifest)  # whoever builds names them himself
     return ColBERTIndex(target)
 
 
-def _carry_over(old: Path, new: Path) -> None:
-    """Copy what is not the index's own: made from it at a price, and still good if the corpus is the same."""
-    for entry in old.iterdir() if old.is_dir() else ():
-        if (new / entry.name).exists():
-            continue
-        if entry.is_dir():
-            shutil.copytree(entry, new / entry.name, symlinks=True)
-        elif entry.name.startswith(".") and entry.suffix != ".lock":
-            shutil.copy2(entry, new / entry.name)
+def _sentence_vectors(passages: Sequence[Passage], encoder: Encoder, shown: Stages) -> NDArray[np.float16]:
+    texts = [passage.indexed_text for passage in passages]
+    parts = []
+    with shown.stage("encoding for reranking", len(texts), "passage") as advance:
+        for begin in range(0, len(texts), _AT_ONCE):
+            parts.append(encoder.encode(texts[begin : begin + _AT_ONCE]).astype(np.float16))
+            advance(len(parts[-1]))
+    return np.concatenate(parts)
 
 
 def _build_colbert(
-    passages: Sequence[Passage], work: Path, location: str, settings: IndexSettings, progress: bool
+    passages: Sequence[Passage], work: Path, location: str, settings: IndexSettings, shown: Stages
 ) -> int:
     """Write colbert-ai's files for the passages into ``work``; return the number of token vectors.
 
@@ -123,26 +128,49 @@ def _build_colbert(
     """
     import torch
 
-    model = load_checkpoint(location, settings)
+    with shown.stage("loading the checkpoint"):
+        model = load_checkpoint(location, settings)
     texts = [passage.indexed_text for passage in passages]
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     sampled = _sample(texts, settings) if len(chunks) > 1 else []
-    with _bar(len(texts) + len(sampled), progress) as advance:
-        # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
-        first, first_lengths = encode_documents(model, sampled or texts, advance)
-        with quiet(), torch.inference_mode():
-            indexer = make_indexer(work, location, settings, passages, len(chunks), len(first) / len(first_lengths))
-            indexer._save_plan()
-            _save_codec(indexer, first, settings)
+    # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
+    first_texts = sampled or texts
+    with shown.stage("encoding a sample" if sampled else "encoding", len(first_texts), "passage") as advance:
+        first, first_lengths = encode_documents(model, first_texts, advance)
+    with quiet(), torch.inference_mode():
+        indexer = make_indexer(work, location, settings, passages, len(chunks), len(first) / len(first_lengths))
+        indexer._save_plan()
+        _save_codec(indexer, first, settings, shown)
+        with ExitStack() as running:
+            encoded = running.enter_context(shown.stage("encoding", len(texts), "passage")) if sampled else None
+            compressed = running.enter_context(shown.stage("compressing", len(texts), "passage"))
             if sampled:
                 del first
-            with indexer.saver.thread():
-                for number, chunk in enumerate(chunks):
-                    vectors, lengths = encode_documents(model, chunk, advance) if sampled else (first, first_lengths)
+            running.enter_context(indexer.saver.thread())
+            for number, chunk in enumerate(chunks):
+                vectors, lengths = encode_documents(model, chunk, encoded) if sampled else (first, first_lengths)
+                with _counting_vectors(indexer.saver.codec, len(chunk) / max(1, len(vectors)), compressed):
                     indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
+        with shown.stage("writing the inverted file"):
             indexer.finalize()
     scrub_metadata(work)
     return int(indexer.num_embeddings)
+
+
+@contextmanager
+def _counting_vectors(codec: Any, worth: float, advance: Advance) -> Iterator[None]:
+    """Have colbert-ai's codec tell of every batch of vectors that it compresses; each is ``worth`` so much."""
+
+    def binarize(residuals: Any) -> Any:
+        packed = type(codec).binarize(codec, residuals)
+        advance(worth * len(residuals))
+        return packed
+
+    codec.binarize = binarize
+    try:
+        yield
+    finally:
+        del codec.binarize
 
 
 def _sample(texts: Sequence[str], settings: IndexSettings) -> list[str]:
@@ -181,7 +209,7 @@ def make_indexer(
     return indexer
 
 
-def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings) -> None:
+def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, shown: Stages) -> None:
     """Train the centroids and the residual buckets, seeded, and save them."""
     import torch
     from colbert.indexing.codecs.residual import ResidualCodec
@@ -189,8 +217,10 @@ def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings) -> None:
     generator = torch.Generator().manual_seed(settings.seed)
     sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * indexer.num_partitions]]
     held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
-    centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings)
-    cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
+    with shown.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
+        centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings, advance)
+    with shown.stage("measuring residuals"):
+        cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
     indexer.saver.save_codec(
         ResidualCodec(
             config=indexer.config,
@@ -202,34 +232,23 @@ def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings) -> None:
     )
 
 
-def _centroids(sample: Any, count: int, settings: IndexSettings) -> Any:
+def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advance) -> Any:
+    """Return the centroids of k-means; one round after the other gives the same as all at once."""
     import faiss
     import torch
 
-    kmeans = faiss.Kmeans(
-        sample.shape[1],
-        count,
-        niter=settings.kmeans_iterations,
-        seed=settings.seed + 1,
-        verbose=False,
-        min_points_per_centroid=1,
-        max_points_per_centroid=_POINTS_PER_CENTROID,
-    )
-    kmeans.train(sample)
-    return torch.nn.functional.normalize(torch.from_numpy(kmeans.centroids), dim=-1).float()
-
-
-@contextmanager
-def _bar(total: int, show: bool) -> Iterator[Any]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("encoding passages"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(file=sys.stderr), disable=not show) as bar:
-        task = bar.add_task("encoding", total=total)
-        yield lambda done: bar.advance(task, done)
+    found: Any = None
+    for _ in range(settings.kmeans_iterations):
+        kmeans = faiss.Kmeans(
+            sample.shape[1],
+            count,
+            niter=1,
+            seed=settings.seed + 1,
+            verbose=False,
+            min_points_per_centroid=1,
+            max_points_per_centroid=_POINTS_PER_CENTROID,
+        )
+        kmeans.train(sample, init_centroids=found)
+        found = np.array(kmeans.centroids)
+        advance(1)
+    return torch.nn.functional.normalize(torch.from_numpy(found), dim=-1).float()

@@ -18,6 +18,7 @@ from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
 _DIMENSIONS = 128
+_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "artifact.*"]
 
 
 def checkpoint_name(name: str) -> str:
@@ -26,38 +27,61 @@ def checkpoint_name(name: str) -> str:
 
 
 def resolve_checkpoint(name: str) -> str:
-    """Return the path or hub name that colbert-ai loads for ``name``; makes the embedded one if need be.
+    """Return the folder of a checkpoint; makes the embedded one if need be, fetches one of the hub.
 
     Raises
     ------
     PolyqaError
-        If ``name`` looks like a path and there is no checkpoint.
+        If there is no checkpoint, it would run code of its own, or its weights are not safetensors.
     """
     if checkpoint_name(name) == EMBEDDED_CHECKPOINT:
         return str(embedded_checkpoint())
     path = Path(name).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise PolyqaError(f"{path} is no ColBERT checkpoint: it has no config.json.")
-        return str(path)
-    if name.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise PolyqaError(f"There is no ColBERT checkpoint at {path}.")
-    return name
+    if not path.is_dir():
+        if name.startswith((".", "/", "~")) or name.count("/") > 1:
+            raise PolyqaError(f"There is no ColBERT checkpoint at {path}.")
+        path = _fetched(name)
+    if not (path / "config.json").is_file():
+        raise PolyqaError(f"{path} is no ColBERT checkpoint: it has no config.json.")
+    for part in ("config.json", "tokenizer_config.json"):
+        _refuse_code(path / part)
+    if not [*path.glob("*.safetensors")]:
+        raise PolyqaError(f"{path} has no weights as safetensors; others are not loaded, as they could run code.")
+    return str(path)
+
+
+def _fetched(name: str) -> Path:
+    """Return the folder of a checkpoint of the hub, from the hub's cache if it is there."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=_FILES))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise PolyqaError(f"There is no ColBERT checkpoint {name!r:.200}, here or on the hub ({reason}).") from error
+
+
+def _refuse_code(path: Path) -> None:
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise PolyqaError(f"{path} is not JSON ({error}).") from error
+    if "auto_map" in settings:
+        raise PolyqaError(f"{path} names code of its own (auto_map), which polyqa does not run.")
 
 
 def checkpoint_hash(location: str) -> str:
     """Return a hash of a checkpoint's weights and configuration: 16 hexadecimal digits.
 
-    A hub name is looked up in the local cache of the hub (its files are there once it is loaded).
+    Parameters
+    ----------
+    location
+        Its folder, see `resolve_checkpoint`.
     """
     folder = Path(location)
-    if not folder.is_dir():
-        from huggingface_hub import snapshot_download
-
-        folder = Path(snapshot_download(location, allow_patterns=["*.json", "*.safetensors", "*.bin", "artifact.*"]))
     digest = hashlib.sha256()
-    weights = [*folder.glob("*.safetensors")] or [*folder.glob("*.bin")]
-    for path in sorted([*weights, folder / "config.json"]):
+    for path in sorted([*folder.glob("*.safetensors"), folder / "config.json"]):
         digest.update(path.name.encode())
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -80,6 +104,8 @@ def embedded_checkpoint() -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.parent / f".{target.name}.lock"):
         if not (target / "artifact.metadata").is_file():
+            for left in target.parent.glob(f".{target.name}.*/"):  # half-made, by a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
             _make(shipped, target)
     return target
 

@@ -21,6 +21,7 @@ from typing import Any
 from filelock import FileLock
 
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.counts import counted
 
 from .store import extension_home
 
@@ -81,7 +82,7 @@ def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "polyqa.lock"):
         if missing := _missing():
-            report(f"compiling {len(missing)} extensions of colbert-ai (once, a minute or two) …")
+            report(f"compiling {counted(len(missing), 'extension')} of colbert-ai (once, a minute or two) …")
             _compile_all(missing, folder)
 
 

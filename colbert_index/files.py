@@ -1,15 +1,14 @@
-"""The layout of an index folder, reading and writing its own files, and replacing a folder as a whole."""
+"""The files of an index: their names, reading them, writing those that are not colbert-ai's."""
 
 import json
-import os
-import shutil
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
-
-from filelock import FileLock, Timeout
+from zipfile import BadZipFile
 
 from polyqa.signatures import Passage, PolyqaError
 
@@ -17,24 +16,44 @@ from .bm25 import BM25Retriever
 from .settings import Manifest
 
 MANIFEST = "polyqa.json"
+CHECKSUMS = "checksums.json"
 PASSAGES = "passages.jsonl"
 VECTORS = "vectors.npy"
 BM25 = "bm25"
+_METADATA = "metadata.json"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
-_BM25_FILES = (
-    "params.index.json",
-    "vocab.index.json",
-    "data.csc.index.npy",
-    "indices.csc.index.npy",
-    "indptr.csc.index.npy",
+_CHUNK_FILE = re.compile(r"\d+\.(codes\.pt|residuals\.pt|metadata\.json)|doclens\.\d+\.json")
+BM25_FILES = tuple(
+    f"{BM25}/{name}"
+    for name in (
+        "params.index.json",
+        "vocab.index.json",
+        "data.csc.index.npy",
+        "indices.csc.index.npy",
+        "indptr.csc.index.npy",
+    )
 )
 _UNREADABLE = (
-    OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, AssertionError, UnpicklingError,
+    OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, AssertionError, UnpicklingError, BadZipFile,
+    MemoryError,
 )  # fmt: skip
 
 
 class IndexFaultError(PolyqaError):
     """An index folder is not there, foreign, incomplete or corrupt."""
+
+
+def no_index(folder: Path) -> IndexFaultError:
+    """Return what a user is told who opens an index that was never built; set-up builds the shipped one."""
+    from .store import SHIPPED, index_home  # imports this module
+
+    if folder.absolute() == (index_home() / SHIPPED).absolute():
+        return IndexFaultError(
+            f"The index {SHIPPED} is not there yet ({folder}): run `polyqa setup` once, which makes it."
+        )
+    return IndexFaultError(
+        f"There is no index at {folder}. Build one with `polyqa index build CORPUS --name {folder.name}`."
+    )
 
 
 @contextmanager
@@ -63,40 +82,6 @@ def read_part(path: Path) -> Any:
         return torch.load(path, weights_only=True)
 
 
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of ``target`` when the block ends without error.
-
-    Only one process at a time writes to ``target``. Leftovers of killed processes are removed.
-    """
-    target = target.resolve()  # a link to a folder: the folder is replaced
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(target.parent / f".{target.name}.lock")
-    try:
-        lock.acquire(timeout=1)
-    except Timeout as error:
-        raise PolyqaError(f"{target} is being written by another process; wait until it is done.") from error
-    try:
-        for leftover in target.parent.glob(f".{target.name}.building-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        old = target.parent / f".{target.name}.replaced"
-        if old.exists() and not target.exists():
-            old.rename(target)  # killed between the two renames below
-        shutil.rmtree(old, ignore_errors=True)
-        work = target.parent / f".{target.name}.building-{os.getpid()}"
-        work.mkdir()
-        try:
-            yield work
-            if target.exists():
-                target.rename(old)
-            work.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    finally:
-        lock.release()
-
-
 def write_own_files(folder: Path, passages: Sequence[Passage | None], manifest: Manifest) -> None:
     """Write passages, BM25's term statistics and manifest; ``None`` stands for a removed passage."""
     write_passages(folder / PASSAGES, passages)
@@ -113,9 +98,7 @@ def read_manifest(folder: Path) -> Manifest:
         If the folder is missing, is not a polyqa index, or its manifest is broken or newer.
     """
     if not folder.is_dir():
-        raise IndexFaultError(
-            f"There is no index at {folder}. Build one with `polyqa index build CORPUS --name {folder.name}`."
-        )
+        raise no_index(folder)
     path = folder / MANIFEST
     if not path.is_file():
         raise IndexFaultError(f"{folder} is not a polyqa index: it has no {MANIFEST}.")
@@ -125,20 +108,37 @@ def read_manifest(folder: Path) -> Manifest:
 
 def missing_files(folder: Path) -> list[str]:
     """Return the names of the files that a complete index has and this folder lacks."""
-    metadata = folder / "metadata.json"
+    metadata = folder / _METADATA
     if not metadata.is_file():
         return [metadata.name]
-    with reading(metadata):
-        chunks = int(read_part(metadata)["num_chunks"])
-    names = [*_COLBERT_FILES, PASSAGES, *(f"{BM25}/{name}" for name in _BM25_FILES)]
-    for chunk in range(chunks):
-        names += [
-            f"{chunk}.codes.pt",
-            f"{chunk}.residuals.pt",
-            f"{chunk}.metadata.json",
-            f"doclens.{chunk}.json",
-        ]
+    names = [*colbert_files(folder), PASSAGES, *BM25_FILES]
     return [name for name in names if not (folder / name).is_file()]
+
+
+def own_files(folder: Path) -> list[Path]:
+    """Return the files of an index that are there, but those of BM25, and nothing that others keep beside them."""
+    names = {MANIFEST, CHECKSUMS, PASSAGES, VECTORS, _METADATA, *_COLBERT_FILES}
+    return [path for path in folder.iterdir() if path.name in names or _CHUNK_FILE.fullmatch(path.name)]
+
+
+def colbert_files(folder: Path) -> list[str]:
+    """Return the names of the files that colbert-ai reads.
+
+    Raises
+    ------
+    IndexFaultError
+        If the folder promises more chunks than it has files.
+    """
+    with reading(folder / _METADATA):
+        chunks = int(read_part(folder / _METADATA)["num_chunks"])
+        held = len(list(folder.glob("*.codes.pt")))
+        if not 0 <= chunks <= held + 1:  # one may be missing, and is told by its name
+            raise ValueError(f"{chunks} chunks, and files of {held}")
+    parts = [
+        (f"{chunk}.codes.pt", f"{chunk}.residuals.pt", f"{chunk}.metadata.json", f"doclens.{chunk}.json")
+        for chunk in range(chunks)
+    ]
+    return [_METADATA, *_COLBERT_FILES, *chain.from_iterable(parts)]
 
 
 def write_passages(path: Path, passages: Sequence[Passage | None]) -> None:

@@ -1,7 +1,7 @@
 """The handle of an index: open, search, look inside."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,32 +9,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.embedded_models.forks import own_threads
+from polyqa.embedded_models.loading import LOADING
 from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
+from polyqa.signatures.markup import html_block, html_facts, markdown_facts, tag
 
 from .bm25 import BM25Retriever
-from .checkpoint import resolve_checkpoint
 from .files import (
     BM25,
+    BM25_FILES,
+    MANIFEST,
     PASSAGES,
     VECTORS,
     IndexFaultError,
+    colbert_files,
     missing_files,
     read_manifest,
     read_passages,
     reading,
 )
+from .intact import require_terms, require_vectors, require_written
 from .retriever import Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
+from .trust import trusted_checkpoint
+from .versions import hold, version_in_force, versions
 
 
 class ColBERTIndex(Shared, Retriever):
     """An index on disk, opened for searching.
 
-    Opening reads the manifest; the model and the vectors are loaded by the first search. A handle
-    may be used by many threads. `copy.deepcopy` returns the handle itself (optimizers copy programs),
-    and a pickle holds only the path and the fingerprint.
+    Opening reads the manifest; the model and the vectors are loaded by the first search. The handle keeps what it
+    opened, whatever is written to the index meanwhile (see `versions`). It may be used by many threads.
+    `copy.deepcopy` returns the handle itself (optimizers copy programs), and a pickle holds only the path and the
+    fingerprint.
 
     Parameters
     ----------
@@ -60,8 +69,11 @@ class ColBERTIndex(Shared, Retriever):
     ) -> None:
         self.path = index_path(index).absolute()
         self.search_settings = search_settings or SearchSettings()
-        self.manifest: Manifest = read_manifest(self.path)
-        if missing := missing_files(self.path):
+        self._held = hold(self.path, fingerprint)
+        self.manifest: Manifest = read_manifest(self.folder)
+        if self.version is not None and not self.version.endswith(self.fingerprint):
+            raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
+        if missing := missing_files(self.folder):
             raise IndexFaultError(
                 f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it again."
             )
@@ -71,11 +83,22 @@ class ColBERTIndex(Shared, Retriever):
                 f"expected {fingerprint}."
             )
         self._lock = threading.RLock()
+        self._warm = False
 
     @property
     def name(self) -> str:
         """The folder's name."""
         return self.path.name
+
+    @property
+    def folder(self) -> Path:
+        """Where the files of the version lie that this handle holds; they stay as long as the handle does."""
+        return self._held.folder
+
+    @property
+    def version(self) -> str | None:
+        """The name of that version; ``None`` for an index that an older polyqa made."""
+        return self._held.name
 
     @property
     def fingerprint(self) -> str:
@@ -88,16 +111,24 @@ class ColBERTIndex(Shared, Retriever):
         return self.manifest.settings
 
     def require_unchanged(self) -> None:
-        """Check that the folder still holds what it held when this handle was opened.
+        """Check that the version that this handle holds is still the one in force.
 
         Raises
         ------
         IndexFaultError
             If passages were added or removed, or the index was replaced: open it again.
         """
-        current = read_manifest(self.path).fingerprint
-        if current != self.fingerprint:
+        if version_in_force(self.path) != self.version or (self.version is None and not self._is_as_opened()):
             raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
+
+    def _is_as_opened(self) -> bool:
+        return read_manifest(self.folder).fingerprint == self.fingerprint
+
+    def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
+        """Check files, named by a function of the folder, before they are loaded."""
+        if self.version is None:
+            self.require_unchanged()
+        require_written(self.folder, names(self.folder))
 
     def __len__(self) -> int:
         return self.manifest.passages
@@ -109,11 +140,11 @@ class ColBERTIndex(Shared, Retriever):
     def positions(self) -> list[Passage | None]:
         """The passages in the order of their positions; ``None`` where one was removed."""
         with self._lock:
-            self.require_unchanged()
-            passages = read_passages(self.path / PASSAGES)
+            self._require_files(lambda _: [PASSAGES])
+            passages = read_passages(self.folder / PASSAGES)
         if sum(passage is not None for passage in passages) != self.manifest.passages:
             raise IndexFaultError(
-                f"{self.path / PASSAGES} does not hold the {self.manifest.passages} passages that the "
+                f"{self.folder / PASSAGES} does not hold the {self.manifest.passages} passages that the "
                 "manifest names. Build the index again."
             )
         return passages
@@ -139,11 +170,11 @@ class ColBERTIndex(Shared, Retriever):
 
     @cached_property
     def _stored_vectors(self) -> NDArray[np.float16]:
-        self.require_unchanged()
-        with reading(self.path / VECTORS):
-            loaded: NDArray[np.float16] = np.load(self.path / VECTORS, mmap_mode="r")
+        self._require_files(lambda _: [VECTORS])
+        with reading(self.folder / VECTORS):
+            loaded: NDArray[np.float16] = np.load(self.folder / VECTORS, mmap_mode="r")
         if loaded.ndim != 2 or len(loaded) != len(self.positions):
-            raise IndexFaultError(f"{self.path / VECTORS} does not match its passages. Build the index again.")
+            raise IndexFaultError(f"{self.folder / VECTORS} does not match its passages. Build the index again.")
         return loaded
 
     def position(self, passage: Passage) -> int | None:
@@ -157,9 +188,11 @@ class ColBERTIndex(Shared, Retriever):
     @cached_property
     def bm25(self) -> BM25Retriever:
         """BM25 over the same passages."""
-        self.require_unchanged()
-        with reading(self.path / BM25):
-            return BM25Retriever.load(self.path / BM25, self.passages)
+        self._require_files(lambda _: BM25_FILES)
+        with reading(self.folder / BM25):
+            loaded = BM25Retriever.load(self.folder / BM25, self.passages)
+        require_terms(self.folder, *loaded.terms, len(self.passages))
+        return loaded
 
     @cached_property
     def searcher(self) -> Any:
@@ -167,7 +200,8 @@ class ColBERTIndex(Shared, Retriever):
         with self._lock:
             if "searcher" in self.__dict__:
                 return self.__dict__["searcher"]
-            return _open_searcher(self)
+            with LOADING:
+                return _open_searcher(self)
 
     def _rank_config(self, k: int) -> Any:
         from colbert.infra import ColBERTConfig
@@ -203,6 +237,7 @@ class ColBERTIndex(Shared, Retriever):
         results: list[list[Passage]] = [[] for _ in queries]
         if not asked:
             return results
+        own_threads()
         encoded = self.searcher.checkpoint.queryFromText([queries[index] for index in asked], bsize=128, to_cpu=True)
         config = self._rank_config(k)
         for row, index in enumerate(asked):
@@ -214,10 +249,43 @@ class ColBERTIndex(Shared, Retriever):
             ]
         return results
 
+    def warm_up(self) -> None:
+        """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""
+        if not self._warm:
+            for retriever in (self, self.bm25):
+                retriever.search("warm up", 1)
+            self._warm = True
+
     def info(self) -> dict[str, Any]:
-        """Return what the manifest says, with the path and the size on disk in bytes."""
-        size = sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
-        return {"name": self.name, "path": str(self.path), "bytes": size, **self.manifest.model_dump()}
+        """Return what the manifest says, with the path, the version and its size on disk in bytes."""
+        size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        kept = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
+        return {"name": self.name, "path": str(self.path), **kept, "bytes": size, **self.manifest.model_dump()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `info` returns, as JSON data."""
+        return self.info()
+
+    def to_markdown(self) -> str:
+        """Return what the index is, as a table in Markdown."""
+        return markdown_facts(self.name, self._facts())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what the index is."""
+        return html_block(tag("p", tag("b", self.name)), html_facts(self._facts()))
+
+    def _facts(self) -> dict[str, str]:
+        told, made = self.info(), self.settings
+        return {
+            "passages": f"{len(self):,}",
+            "token vectors": f"{self.manifest.tokens:,}, {made.nbits} bits per dimension",
+            "checkpoint": self.manifest.checkpoint,
+            "passages, questions cut at": f"{made.doc_maxlen}, {made.query_maxlen} tokens",
+            "sentence encoder": self.manifest.encoder or "none",
+            "size": f"{told['bytes'] / 1e6:,.1f} MB",
+            "fingerprint": self.fingerprint,
+            "path": str(self.path),
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -235,20 +303,21 @@ class ColBERTIndex(Shared, Retriever):
 
 
 def _open_searcher(index: ColBERTIndex) -> Any:
-    from .engine import colbert_config, load_checkpoint, quiet
+    from .engine import colbert_config, load_checkpoint, open_scorer, quiet
 
-    index.require_unchanged()
-    location = resolve_checkpoint(index.manifest.checkpoint)
+    folder = index.folder
+    index._require_files(colbert_files)
+    require_vectors(folder, len(index.positions), index.manifest.tokens)
+    location = trusted_checkpoint(index.manifest, index.path)
     model = load_checkpoint(location, index.settings)
-    with reading(index.path), quiet():
-        from colbert.search.index_storage import IndexScorer
+    with reading(folder), quiet():
         from colbert.searcher import Searcher
 
         # Searcher's own constructor would load the checkpoint again and look for a collection file.
         searcher = object.__new__(Searcher)
         searcher.verbose = 0
-        searcher.index = str(index.path)
+        searcher.index = str(folder)
         searcher.config = colbert_config(location, index.settings)
         searcher.checkpoint = model
-        searcher.ranker = IndexScorer(str(index.path), use_gpu=False)
+        searcher.ranker = open_scorer(folder)
     return searcher

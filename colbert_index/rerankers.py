@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.embedded_models import Encoder, SpanReader
+from polyqa.embedded_models.forks import own_threads
+from polyqa.embedded_models.loading import LOADING
 from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
 
@@ -114,14 +116,16 @@ class CrossEncoderReranker(Shared):
     @cached_property
     def model(self) -> Any:
         """The `sentence_transformers.CrossEncoder`, loaded on first use."""
-        from sentence_transformers import CrossEncoder
+        with LOADING:
+            from sentence_transformers import CrossEncoder
 
-        return CrossEncoder(self.name)
+            return CrossEncoder(self.name)
 
     def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return the model's relevance scores, shape (len(queries), len(passages)); their range is its own."""
         if not queries or not passages:
             return np.zeros((len(queries), len(passages)), dtype=np.float32)
+        own_threads()
         pairs = [(query, passage.indexed_text) for query in queries for passage in passages]
         scores = self.model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
         return np.asarray(scores, dtype=np.float32).reshape(len(queries), len(passages))

@@ -9,6 +9,10 @@ import platformdirs
 
 from polyqa.signatures import PolyqaError
 
+from .versions import is_index
+
+SHIPPED = "homonyms"
+"""The index that set-up makes, of the shipped corpus."""
 _CHECKOUT = Path(__file__).resolve().parents[1]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -65,4 +69,4 @@ def index_path(name_or_path: str | Path) -> Path:
 def index_names() -> list[str]:
     """Return the names of the indexes in `index_home`, sorted."""
     home = index_home()
-    return sorted(p.parent.name for p in home.glob("*/polyqa.json") if not p.parent.name.startswith("."))
+    return sorted(p.name for p in home.glob("*") if is_index(p) and not p.name.startswith("."))

@@ -2,11 +2,12 @@
 
 The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
 position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
-`IndexUpdater` writes wrong totals, so that its second update fails.) All of it happens in a copy of
-the folder that takes the place of the old one at the end.
+`IndexUpdater` writes wrong totals, so that its second update fails.) All of it happens in a new
+version, see `versions`.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -18,12 +19,16 @@ from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
 
 from .build import make_indexer
-from .checkpoint import checkpoint_hash, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .engine import encode_documents, load_checkpoint, quiet
-from .files import BM25, VECTORS, read_part, replacing, scrub_metadata, write_own_files
+from .files import CHECKSUMS, MANIFEST, PASSAGES, VECTORS, own_files, read_part, scrub_metadata, write_own_files
 from .index import ColBERTIndex
+from .intact import write_checksums
 from .settings import fingerprint
+from .trust import trusted_checkpoint, trusted_encoder
+from .versions import new_version
+
+_INVERTED_FILE = "ivf.pid.pt"
 
 
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
@@ -49,14 +54,8 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     new = read_corpus(corpus)
     known = {passage.pid for passage in index.passages}
     if taken := [passage.pid for passage in new if passage.pid in known]:
-        raise PolyqaError(
-            f"{len(taken)} ids are already in the index {index.name}, such as {taken[0]!r}; remove them first."
-        )
-    location = resolve_checkpoint(index.manifest.checkpoint)
-    if checkpoint_hash(location) != index.manifest.checkpoint_hash:
-        raise PolyqaError(
-            f"The index {index.name} was made with other weights of {index.manifest.checkpoint}; build it again."
-        )
+        raise PolyqaError(f"{_ids(taken)} already in the index {index.name}; remove what is there first.")
+    location = trusted_checkpoint(index.manifest, index.path)
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     positions = [*index.positions, *new]
@@ -69,7 +68,8 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
                 indexer.saver.save_chunk(chunks, len(index.positions), vectors, lengths)
             indexer.finalize()
         if (stored := index.vectors(index.manifest.encoder or "")) is not None:
-            own = Encoder(str(index.manifest.encoder)).encode([passage.indexed_text for passage in new])
+            own = Encoder(trusted_encoder(index.manifest, index.path)).encode([passage.indexed_text for passage in new])
+            (work / VECTORS).unlink()  # it may be the old version's, too
             np.save(work / VECTORS, np.concatenate([stored, own.astype(np.float16)]))
 
     return _rewrite(index, positions, change)
@@ -87,8 +87,8 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
     if unknown := sorted(gone - {passage.pid for passage in index.passages}):
         raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
     if len(gone) == len(index):
-        raise PolyqaError(f"That would remove every passage of the index {index.name}; delete its folder instead.")
-    location = resolve_checkpoint(index.manifest.checkpoint)
+        raise PolyqaError(f"That would remove every passage of the index {index.name}; delete it instead.")
+    location = trusted_checkpoint(index.manifest, index.path)
     positions = [None if passage is None or passage.pid in gone else passage for passage in index.positions]
 
     def change(work: Path) -> None:
@@ -112,7 +112,9 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     tokens = keep.repeat_interleave(torch.tensor(lengths))
     for name in ("codes", "residuals"):
         path = work / f"{chunk}.{name}.pt"
-        torch.save(read_part(path)[tokens], path)
+        kept = read_part(path)[tokens]
+        path.unlink()  # it may be the old version's, too
+        torch.save(kept, path)
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)
@@ -125,10 +127,24 @@ def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Pas
     return indexer
 
 
+def _copy(old: Path, new: Path) -> None:
+    """Take over what is not written again: as links where files are as large as the corpus, and never written to."""
+    for path in own_files(old):
+        if path.name in (MANIFEST, CHECKSUMS, PASSAGES):
+            continue
+        if path.suffix in (".pt", ".npy") and path.name != _INVERTED_FILE:
+            try:
+                os.link(path, new / path.name)
+                continue
+            except OSError:  # a file system without links
+                pass
+        shutil.copyfile(path, new / path.name)
+
+
 def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]) -> ColBERTIndex:
-    with replacing(index.path) as work:
+    with new_version(index.path) as work:
         index.require_unchanged()
-        shutil.copytree(index.path, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns(BM25))
+        _copy(index.folder, work)
         change(work)
         scrub_metadata(work)
         tokens = read_part(work / "metadata.json")["num_embeddings"]
@@ -140,4 +156,9 @@ def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Calla
             }
         )
         write_own_files(work, positions, manifest)
+        write_checksums(work)
     return ColBERTIndex(index.path, search_settings=index.search_settings)
+
+
+def _ids(taken: list[str]) -> str:
+    return f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"

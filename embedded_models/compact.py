@@ -67,9 +67,12 @@ def write_compact(weights: Mapping[str, Any], path: Path) -> None:
     own = {name: weight for name, weight in weights.items() if not _equal(weight, base.get(name))}
     path.parent.mkdir(parents=True, exist_ok=True)
     work = path.with_name(f".{path.name}")
-    save_file(compact(own), work, metadata={"format": "pt"})
-    work.chmod(0o644)  # safetensors lets nobody else read it
-    work.replace(path)
+    try:
+        save_file(compact(own), work, metadata={"format": "pt"})
+        work.chmod(0o644)  # safetensors lets nobody else read it
+        work.replace(path)
+    finally:
+        work.unlink(missing_ok=True)  # half a file, if the disk is full
 
 
 def read_compact(path: Path) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .loading import Precision, resolve_precision, without_progress_bars
+from polyqa.signatures.unicode import well_formed
+
+from .forks import own_threads
+from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
 from .minilm import MiniLM
 
@@ -50,10 +53,11 @@ class Encoder(SharedModel):
         if self.name == EMBEDDED_ENCODER:
             minilm = MiniLM(self.precision)
             return lambda texts: minilm.encode(texts, self.batch_size)
-        from sentence_transformers import SentenceTransformer
+        with LOADING:
+            from sentence_transformers import SentenceTransformer
 
-        with without_progress_bars():
-            model = SentenceTransformer(self.name, model_kwargs={"dtype": resolve_precision(self.precision)})
+            with without_progress_bars():
+                model = SentenceTransformer(self.name, model_kwargs={"dtype": resolve_precision(self.precision)})
         return lambda texts: np.asarray(
             model.encode(texts, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
             dtype=np.float32,
@@ -72,6 +76,8 @@ class Encoder(SharedModel):
         array of shape (len(texts), dimensions), float32
             Cosine similarity is the dot product of two rows.
         """
+        own_threads()
+        texts = [well_formed(text) for text in texts]
         rows = self._memory.get([_key(text) for text in texts], texts, lambda missing: list(self._forward(missing)))
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 

@@ -1,11 +1,14 @@
 """How weights are loaded: without noise, in the floating-point type that runs best on this machine."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
 Precision = Literal["auto", "float32", "bfloat16"]
+LOADING = threading.RLock()
+"""Held while weights are loaded: transformers cannot be imported by two threads at once."""
 
 
 @cache

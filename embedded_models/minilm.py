@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batching import by_padded_length
-from .loading import Precision, resolve_precision, without_progress_bars
+from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 
 _MAX_TOKENS = 256
 _LENGTH_STEP = 16
@@ -35,11 +35,14 @@ class MiniLM:
     """
 
     def __init__(self, precision: Precision = "auto") -> None:
+        with LOADING:
+            self._load(minilm_path(), precision)
+
+    def _load(self, folder: Path, precision: Precision) -> None:
         import torch
         from tokenizers import Tokenizer
         from transformers import BertModel
 
-        folder = minilm_path()
         self._torch = torch
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MAX_TOKENS)

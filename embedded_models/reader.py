@@ -7,9 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polyqa.signatures.unicode import well_formed
+
 from .batching import by_padded_length
 from .compact import load_model, reader_path
-from .loading import Precision, resolve_precision, without_progress_bars
+from .excerpts import excerpts
+from .forks import own_threads
+from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
 from .spans import Reading, Window, read_windows
 
@@ -80,14 +84,15 @@ class Reader(SharedModel):
     @cached_property
     def parts(self) -> tuple[Any, Any]:
         """The tokenizer and the model, as `transformers` loads them."""
-        import torch
-        from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+        with LOADING:
+            import torch
+            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-        path = str(reader_path()) if self.name == EMBEDDED_READER else self.name
-        dtype = getattr(torch, resolve_precision(self.precision))
-        with without_progress_bars():
-            tokenizer = AutoTokenizer.from_pretrained(path)
-        return tokenizer, load_model(AutoModelForQuestionAnswering, path, dtype=dtype).eval()
+            path = str(reader_path()) if self.name == EMBEDDED_READER else self.name
+            dtype = getattr(torch, resolve_precision(self.precision))
+            with without_progress_bars():
+                tokenizer = AutoTokenizer.from_pretrained(path)
+            return tokenizer, load_model(AutoModelForQuestionAnswering, path, dtype=dtype).eval()
 
     @property
     def null_threshold(self) -> float:
@@ -101,7 +106,7 @@ class Reader(SharedModel):
         ----------
         pairs
             Questions with the context each is asked of; contexts longer than a window are read in
-            overlapping windows.
+            overlapping windows, and of very long ones only what `excerpts.excerpts` returns.
         keep
             How many non-overlapping spans to return per pair.
 
@@ -111,12 +116,14 @@ class Reader(SharedModel):
             In the order of ``pairs``. An empty context, or an empty question, has no span and a
             null score of 0.
         """
+        own_threads()
+        pairs = [(well_formed(question), well_formed(context)) for question, context in pairs]
         keys = [_key(question, context, keep) for question, context in pairs]
         return self._memory.get(keys, pairs, lambda missing: self._read_fresh(missing, keep))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False).ids)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -132,8 +139,12 @@ class Reader(SharedModel):
         results = [Reading((), 0.0) for _ in pairs]
         if not readable:
             return results
-        windows = self._windows([pairs[index] for index in readable])
-        for index, own in zip(readable, windows, strict=True):
+        parts = [(index, *part) for index in readable for part in excerpts(*pairs[index])]
+        read = self._windows([(pairs[index][0], text) for index, _, text in parts])
+        windows: dict[int, list[Window]] = {index: [] for index in readable}
+        for (index, start, _), own in zip(parts, read, strict=True):
+            windows[index] += [window.moved(start) for window in own]
+        for index, own in windows.items():
             results[index] = read_windows(pairs[index][1], own, keep=keep)
         return results
 

@@ -12,7 +12,8 @@ from polyqa.signatures import PolyqaError
 
 from .batching import by_padded_length
 from .compact import COMPACT_FILE, read_compact, write_compact, writer_path
-from .loading import without_progress_bars
+from .forks import own_threads
+from .loading import LOADING, without_progress_bars
 from .memory import Memory, SharedModel
 from .minilm import minilm_path
 from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
@@ -73,10 +74,12 @@ class Writer(SharedModel):
         list of Written
             In the order of ``tasks``.
         """
+        own_threads()
         return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
 
     def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
         """Return how likely each question is for its task: the mean log-probability of its tokens (at most 0)."""
+        own_threads()
         pairs = list(zip(tasks, questions, strict=True))
         keys = [_key(task) + question.encode(errors="surrogatepass") for task, question in pairs]
         return self._likelihoods.get(keys, pairs, self._weigh_fresh)
@@ -149,12 +152,14 @@ def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
 def new_network(vocabulary: Any) -> Any:
     """Return a network that starts from the sentence encoder."""
     import torch
-    from transformers import BertModel
 
-    from .writer_network import WriterNetwork
+    with LOADING:
+        from transformers import BertModel
 
-    with without_progress_bars():
-        encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32)
+        from .writer_network import WriterNetwork
+
+        with without_progress_bars():
+            encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32)
     encoder.pooler = None
     network = WriterNetwork(encoder, vocabulary)
     network.start_from_encoder()

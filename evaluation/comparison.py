@@ -8,6 +8,7 @@ import numpy as np
 
 from polyqa.evaluation.statistics import Difference, Scores, compare
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.markup import shortened
 
 from .columns import COLUMNS
 from .records import Record, column_scores
@@ -48,6 +49,22 @@ class Comparison:
     by_ambiguity: Mapping[str, Difference]
     by_readings: Mapping[str, Difference]
     cautions: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        told = f"{COLUMNS[self.headline].label} {self.metrics[self.headline]}"
+        return f"Comparison({shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}, {self.n} questions, {told})"
+
+    def to_markdown(self) -> str:
+        """Return all metrics and the breakdowns of the headline metric, as tables in Markdown."""
+        from .tables import comparison_tables
+
+        return comparison_tables(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: all metrics, the breakdowns, and what to be careful about."""
+        from .showing import comparison_html
+
+        return comparison_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""

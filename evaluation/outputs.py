@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.metrics.gold import Question
+from polyqa.question_db.outage import AT_ONCE
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 from polyqa.signatures.lenient import parse_interpretations
 
 from .loading.record import excerpt
 from .records import Failure, Record
-from .runner import FIRST_FAILURES
 from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
@@ -193,10 +193,10 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
 
 def _give_up_early(judged: Sequence[Scored]) -> None:
     errors = [one for one in judged if isinstance(one, JudgeError)]
-    if len(errors) == len(judged) == FIRST_FAILURES:
+    if len(errors) == len(judged) == AT_ONCE:
         last = Failure.of(errors[-1]).message
         raise PolyqaError(
-            f"The judge failed on the first {FIRST_FAILURES} outputs that it was shown, at last: {last} "
+            f"The judge failed on the first {AT_ONCE} outputs that it was shown, at last: {last} "
             "Mend the cause, or score without a judge (--judge none)."
         )
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.counts import counted
 
 from .columns import COLUMNS
 from .published import Published
-from .runs import Run, summarize
+from .runs import Run, same_questions, summarize
 from .statistics import Estimate
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def plot_runs(
-    runs: Sequence[Run], path: str | Path, *, metric: str = "dr", published: Sequence[Published] = ()
+    runs: Sequence[Run],
+    path: str | Path,
+    *,
+    metric: str = "dr",
+    published: Sequence[Published] = (),
+    mixed: bool = False,
 ) -> Path:
     """Draw one metric of runs and published rows as horizontal bars, best on top.
 
@@ -32,11 +38,13 @@ def plot_runs(
         A name of `columns.COLUMNS`.
     published
         Drawn lighter, those that have the metric.
+    mixed
+        Draw runs of different questions side by side, although longer bars then need not be better programs.
 
     Raises
     ------
     PolyqaError
-        If the format or the metric is unknown, or no run has the metric.
+        If the format or the metric is unknown, no run has the metric, or runs are of different questions.
     """
     from matplotlib.figure import Figure
 
@@ -47,6 +55,8 @@ def plot_runs(
     ours = [(run, value) for run, value in values if value is not None]
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
+    if not mixed:
+        require_same_questions([run for run, _ in ours])
     bars = [(f"{run.name} (n={value.n})", value.value, *_arms(value), "#2f6f9f") for run, value in ours]
     bars += [
         (f"{one.system}, {one.lm}", one.metrics[metric], 0.0, 0.0, "#c9c9c9")
@@ -67,6 +77,27 @@ def plot_runs(
     axes.margins(x=0.12, y=0.02)
     axes.spines[["top", "right"]].set_visible(False)
     return save_figure(figure, path)
+
+
+def require_same_questions(runs: Sequence[Run]) -> None:
+    """Check that runs may share a picture.
+
+    Raises
+    ------
+    PolyqaError
+        If they are of different questions.
+    """
+    for run in runs[1:]:
+        if not same_questions(runs[0], run):
+            raise PolyqaError(
+                f"{runs[0].name} and {run.name} are of different questions ({_questions_of(runs[0])}; "
+                f"{_questions_of(run)}), so they do not compare; draw a picture for each set, or say "
+                "--different-questions."
+            )
+
+
+def _questions_of(run: Run) -> str:
+    return run.settings.questions if run.settings else counted(len(run.records), "question")
 
 
 def check_format(path: str | Path) -> None:

@@ -68,12 +68,16 @@ def _entry(lm: str) -> Mapping[str, Any] | None:
     return prices.get(lm) or own
 
 
+def litellm_folders() -> list[Path]:
+    """Return where LiteLLM is installed; importing it takes long, and asks the network for a newer price list."""
+    litellm = find_spec("litellm")
+    return [Path(folder) for folder in litellm.submodule_search_locations or ()] if litellm is not None else []
+
+
 @lru_cache(maxsize=1)
 def _prices() -> Mapping[str, Mapping[str, Any]]:
-    litellm = find_spec("litellm")  # importing it would ask the network for a newer list
-    folders = (litellm.submodule_search_locations or ()) if litellm is not None else ()
-    for folder in folders:
-        path = Path(folder) / _LIST
+    for folder in litellm_folders():
+        path = folder / _LIST
         if path.is_file():
             return dict(json.loads(path.read_text(encoding="utf-8")))
     return {}

@@ -26,6 +26,10 @@ class Display:
         """Show a pass over passages; the context gives what counts one."""
         return nullcontext(lambda: None)
 
+    def runs(self, total: int, text: str) -> AbstractContextManager[Callable[[], None]]:
+        """Show runs of a program, with a text; the context gives what counts one."""
+        return nullcontext(lambda: None)
+
 
 _CURRENT: ContextVar[Display | None] = ContextVar("polyqa_display", default=None)
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,14 @@ import dspy
 from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 from dspy.utils.usage_tracker import UsageTracker
 
+from polyqa.signatures.needed import NotNeededError
+
 
 class Usage(BaseCallback, UsageTracker):
     """Counts the requests that are sent to language models, and their tokens.
 
-    A reply from a cache is no request; each of several replies to one prompt (``n``) is one. As DSPy's usage
+    A reply from a cache is no request; each of several replies to one prompt (``n``) is one, and so is one that was not
+    waited for, because the call was made ahead and is not needed: its tokens are not known. As DSPy's usage
     tracker it is told of every request, and as a callback of the call that made it. DSPy's optimizers give each
     of their threads a copy of the tracker, whose figures are lost: a copy of this one is itself.
 
@@ -59,7 +63,8 @@ class Usage(BaseCallback, UsageTracker):
         """Count the requests of a call: DSPy tells the usage of its replies together."""
         with self._lock:
             told = self._answered.pop(call_id, 0)
-            self.requests += max(told, len(outputs) if isinstance(outputs, list) else 1) if told else 0
+            replies = len(outputs) if isinstance(outputs, list) else 1
+            self.requests += max(told, replies) if told else isinstance(exception, (NotNeededError, CancelledError))
 
 
 @contextmanager
@@ -90,7 +95,8 @@ class Recorder(Usage):
     Attributes
     ----------
     calls
-        In the order in which they ended, those that a cache answered and those that failed among them.
+        In the order in which they ended, those that a cache answered, those that failed and those that were not waited
+        for among them. The last two have an empty reply.
     seconds
         How long the recorded block took.
     """
@@ -100,17 +106,34 @@ class Recorder(Usage):
         self.calls: list[Call] = []
         self.seconds = 0.0
         self._open: dict[str, list[dict[str, Any]]] = {}
+        self._closed = False
+
+    def _add_tokens(self, lm: str, usage_entry: dict[str, Any]) -> None:
+        if not self._closed:
+            super()._add_tokens(lm, usage_entry)
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Keep the messages until the reply is there."""
         with self._lock:
-            self._open[call_id] = _as_messages(inputs)
+            if not self._closed:
+                self._open[call_id] = _as_messages(inputs)
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Keep the call."""
-        super().on_lm_end(call_id, outputs, exception)
         with self._lock:
-            self.calls.append(Call(self._open.pop(call_id, []), "" if outputs is None else _as_text(outputs)))
+            if self._closed:
+                return
+            super().on_lm_end(call_id, outputs, exception)
+            if call_id in self._open:
+                self.calls.append(Call(self._open.pop(call_id), "" if outputs is None else _as_text(outputs)))
+
+    def close(self) -> None:
+        """Record the calls that were not waited for; what comes of them later is not recorded."""
+        with self._lock:
+            self.calls += [Call(messages, "") for messages in self._open.values()]
+            self.requests += len(self._open)
+            self._open.clear()
+            self._closed = True
 
 
 @contextmanager
@@ -121,11 +144,12 @@ def recording(lm: dspy.LM) -> Iterator[Recorder]:
     """
     recorder = Recorder()
     started = time.perf_counter()
-    with dspy.context(lm=lm), counting(recorder):
-        try:
+    try:
+        with dspy.context(lm=lm), counting(recorder):
             yield recorder
-        finally:
-            recorder.seconds = time.perf_counter() - started
+    finally:
+        recorder.seconds = time.perf_counter() - started
+        recorder.close()
 
 
 def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,7 +12,9 @@ from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.identity import changes
 from polyqa.metrics.gold import Question
-from polyqa.question_db.journal import appending_lines, work_through
+from polyqa.question_db.lines import appending_lines
+from polyqa.question_db.outage import Outage
+from polyqa.question_db.working import work_through
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 from .progress import display
@@ -32,7 +34,6 @@ from .runs import (
 )
 from .scoring import JudgeError, Output, Scorer
 
-FIRST_FAILURES = 8
 _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
@@ -46,7 +47,7 @@ def run_program(
     folder: str | Path,
     settings: RunSettings,
     threads: int = 8,
-    retry_failed: bool = False,
+    retry_failed: bool = True,
 ) -> Run:
     """Answer and score every question; go on where an earlier run of the same folder stopped.
 
@@ -79,8 +80,7 @@ def run_program(
     ------
     PolyqaError
         If two questions share an id; if the folder holds another run, or another process runs it; if
-        the first questions all fail (they stay recorded; mend the cause and run again with
-        ``retry_failed``).
+        questions fail one after the other, see `polyqa.question_db.outage` (they stay recorded).
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,30 +137,21 @@ def _run(
 ) -> None:
     """Fill ``done``; the file has every record before ``done`` has it.
 
-    When it is stopped, the questions that are being answered are still answered and kept.
+    When it is stopped by an error, the questions that are being answered are still answered and kept; after Ctrl-C
+    those that are answered at once (`polyqa.question_db.working`).
     """
-    fresh: list[Record] = []
+    outage = Outage("questions")
 
     def keep(record: Record) -> None:
         if record.id not in done:
-            append(line_of(record))
+            file.append(line_of(record))
             done[record.id] = record
-            fresh.append(record)
+            error = record.error
+            outage.ended(*(error.message or error.kind, error.kind) if error else ())
             show(record)
 
-    with appending_lines(path) as append:
-        work_through(questions, answer, keep, threads=threads, check=lambda: _give_up_early(fresh))
-
-
-def _give_up_early(records: Sequence[Record]) -> None:
-    if len(records) < FIRST_FAILURES:
-        return
-    errors = [record.error for record in records if record.error is not None]
-    if len(errors) == len(records) and len({error.kind for error in errors}) == 1:
-        raise PolyqaError(
-            f"The first {len(records)} questions all failed: {errors[0].message} "
-            "They are recorded; mend the cause and run again with --retry-failed."
-        )
+    with appending_lines(path) as file:
+        work_through(questions, answer, keep, threads=threads, check=outage.check)
 
 
 def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
@@ -206,8 +197,9 @@ def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
         passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
         universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
     )
-    if not fields.get("faults", True):
-        del fields["faults"]  # of nearly all questions
+    for name in ("faults", "not_needed"):
+        if not fields.get(name, True):
+            del fields[name]  # of nearly all questions
     return output, {name: _json_data(value) for name, value in fields.items()}
 
 

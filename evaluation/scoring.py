@@ -11,11 +11,12 @@ from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.edit_f1 import edit_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.exact_presence import exact_presence
-from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge, judge_readings
 from polyqa.metrics.long_form import LongFormScore, score_long_answers
 from polyqa.metrics.mrecall import mrecall
+from polyqa.metrics.optimizing import f1_of_readings
+from polyqa.metrics.text import several
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
@@ -138,9 +139,8 @@ def _by_name(score: LongFormScore) -> dict[str, float]:
 
 def _short_form(question: Question, output: Output) -> dict[str, float]:
     found = output.interpretations
-    short = [one.answer for one in found]
-    gold = [[reading.short_answers for reading in readings] for readings in question.annotations]
-    scores = {"readings": float(len(found)), "f1_answer": f1_answer(short, gold)}
+    short = [answer for one in found for answer in several(one.answer) or [one.answer]]
+    scores = {"readings": float(len(found)), "f1_answer": f1_of_readings(found, question)}
     own = answer_f1(short, question.answers)
     if own:
         scores["answer_f1"] = sum(own) / len(own)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from polyqa.evaluation.statistics import Difference, Estimate
+from polyqa.signatures.counts import counted
 
 from .columns import COLUMNS
 from .comparison import Comparison
@@ -28,7 +29,7 @@ def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[
     rows = []
     for run, values in zip(runs, summaries, strict=True):
         lm = run.settings.lm if run.settings else "–"
-        cells = [_estimate(name, values.get(name)) for name in kept]
+        cells = [estimate_text(name, values.get(name)) for name in kept]
         rows.append([run.name, lm, str(len(run.records)), *cells])
     shown = [one for one in published if set(kept) & set(one.metrics)]
     for one in shown:
@@ -43,7 +44,7 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
     for run in runs:
         failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
         if run.settings and len(run.records) < run.settings.n:
-            failed += f"; not finished, {len(run.records)} of {run.settings.n} questions"
+            failed += f"; not finished, {len(run.records)} of {counted(run.settings.n, 'question')}"
         if run.settings is None:
             yield f"- {run.name}: outputs of another system{failed}."
             continue
@@ -61,7 +62,7 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
 def comparison_tables(comparison: Comparison) -> str:
     """Return a comparison as Markdown: all metrics, then the breakdowns of the headline metric."""
     parts = [
-        f"{comparison.b} against {comparison.a}, {comparison.n} questions in both"
+        f"{comparison.b} against {comparison.a}, {counted(comparison.n, 'question')} in both"
         + (f" (only in {comparison.a}: {comparison.only_a})" if comparison.only_a else "")
         + (f" (only in {comparison.b}: {comparison.only_b})" if comparison.only_b else "")
         + ".",
@@ -79,13 +80,27 @@ def comparison_tables(comparison: Comparison) -> str:
 def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparison) -> str:
     lines = []
     for name, one in rows.items():
-        record = f"{one.wins} / {one.ties} / {one.losses}" if one.wins + one.ties + one.losses else "–"
-        p = f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
-        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p, record])
+        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p_text(one.p), record_text(one)])
     return markdown_table([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], lines)
 
 
-def _estimate(name: str, value: Estimate | None) -> str:
+def p_text(p: float) -> str:
+    """Return a p as a text.
+
+    >>> p_text(0.0312), p_text(0.00001)
+    ('0.031', '<0.001')
+    """
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def record_text(difference: Difference) -> str:
+    """Return how many questions were won, tied and lost; a dash for what is neither better nor worse."""
+    counts = (difference.wins, difference.ties, difference.losses)
+    return " / ".join(map(str, counts)) if any(counts) else "–"
+
+
+def estimate_text(name: str, value: Estimate | None) -> str:
+    """Return a corpus value, with its interval if it is a score."""
     if value is None:
         return "–"
     return str(value) if COLUMNS[name].percent else amount_text(name, value.value)

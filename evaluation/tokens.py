@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 from polyqa.signatures import PolyqaError
+
+from .prices import litellm_folders
 
 EMBEDDED = "embedded"
 DEFAULT = "o200k_base"
@@ -102,10 +102,8 @@ def _byte_pairs(encoding: str) -> Callable[[str], Tokens]:
 @contextmanager
 def _bundled_file(encoding: str) -> Iterator[None]:
     """Have tiktoken find the file of an encoding that LiteLLM ships, unless the user named a folder."""
-    litellm = find_spec("litellm")  # not imported: that takes long, and asks the network for prices
-    folders = (litellm.submodule_search_locations or ()) if litellm is not None else ()
     key = hashlib.sha1(_FILES.format(_SAME_FILE.get(encoding, encoding)).encode(), usedforsecurity=False).hexdigest()
-    places = [Path(folder) / "litellm_core_utils" / "tokenizers" for folder in folders]
+    places = [folder / "litellm_core_utils" / "tokenizers" for folder in litellm_folders()]
     place = next((place for place in places if (place / key).is_file()), None)
     if place is None or any(name in os.environ for name in _CACHES):
         yield

@@ -26,6 +26,7 @@ from .exact_presence import exact_presence
 from .gold import Question, Reading
 from .long_form import LongFormScore
 from .optimizing import AnswerMetric, Measure, gold_of
+from .text import several
 
 
 class FeedbackMetric:
@@ -58,7 +59,7 @@ class FeedbackMetric:
         parts = [answer_feedback(question, score)]
         for predictor, inputs, outputs in pred_trace or ():
             parts += step_feedback(question, predictor.signature, inputs, outputs)
-        return dspy.Prediction(score=self.metric.value(score, question), feedback="\n".join(parts))
+        return dspy.Prediction(score=self.metric.of(gold, pred), feedback="\n".join(parts))
 
 
 def answer_feedback(question: Question, score: LongFormScore) -> str:
@@ -175,7 +176,11 @@ def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str,
 def _writing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
     given: list[Interpretation] = list(inputs.get("interpretations") or ())
     text = str(outputs["answer"])
-    dropped = [f"{one.question} → “{one.answer}”" for one in given if not exact_presence([one.answer], text)]
+    dropped = [
+        f"{one.question} → “{one.answer}”"
+        for one in given
+        if not all(exact_presence([answer], text) for answer in several(one.answer))
+    ]
     return _listed("This step was given these readings and left their answers out", dropped)
 
 

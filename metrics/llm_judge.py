@@ -1,14 +1,15 @@
 """A language model as the judge, with VERDICT's three prompts."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import dspy
 
 from polyqa.signatures import FindDistinct, LeanAdapter, MatchInterpretations, Passage, PolyqaError, VerifySupport
 from polyqa.signatures.exchanges import exchanging
+from polyqa.signatures.harmless import harmless
+from polyqa.signatures.threads import in_threads
 
 from .judges import Claim
 
@@ -57,9 +58,9 @@ class LLMJudge:
         ]
         if not calls:
             return []
-        with ThreadPoolExecutor(min(self.threads, len(calls))) as pool:
+        with in_threads(min(self.threads, len(calls))) as start:
             # Every thread gets a copy of this context: DSPy's callbacks and usage tracker.
-            asked = [pool.submit(copy_context().run, lambda one=one: self._ask(self._support, **one)) for one in calls]
+            asked = [start(partial(self._ask, self._support, **one)) for one in calls]
             return [future.result().supported == "Yes" for future in asked]
 
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
@@ -80,7 +81,7 @@ class LLMJudge:
     def _ask(self, predict: Callable[..., Any], **inputs: str) -> Any:
         # A judge's calls are no part of the program's trace, from which optimizers make demos.
         with dspy.context(lm=self.lm, adapter=LeanAdapter(), trace=None), exchanging():
-            return predict(**inputs)
+            return predict(**harmless(inputs))
 
     def _flags(self, numbers: Sequence[int], size: int) -> list[bool]:
         strange = [number for number in numbers if not 1 <= number <= size]

@@ -1,21 +1,30 @@
 """Metrics that DSPy's optimizers call: one number per example, a verdict while demos are gathered."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
 
 import dspy
 
 from polyqa.embedded_models import SpanReader
 from polyqa.signatures import PolyqaError
 
+from .f1_answer import f1_answer
 from .gold import Question
 from .long_form import LongFormScore, score_long_answers
+from .text import several
 
-Measure = Literal["dr", "disambig_f1"]
+Measure = Literal["dr", "disambig_f1", "f1_answer"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+
+def f1_of_readings(interpretations: Sequence[Any], question: Question) -> float:
+    """Return `f1_answer.f1_answer` of the short answers of interpretations; one that lists several is several."""
+    short = [answer for one in interpretations for answer in several(one.answer) or [one.answer]]
+    return f1_answer(short, [[reading.short_answers for reading in readings] for readings in question.annotations])
 
 
 class AnswerMetric:
-    """Scores the ``answer`` of a prediction by Disambig-F1 or DR.
+    """Scores a prediction: its ``answer`` by Disambig-F1 or DR, or the answers of its ``interpretations``.
 
     Call it as DSPy does, ``metric(example, prediction, trace=None)``: without a trace it returns the
     score in [0, 1]; with one, which is how bootstrapping asks whether a run may become a demo, it
@@ -26,7 +35,8 @@ class AnswerMetric:
     reader
         The reader of Disambig-F1.
     measure
-        ``"dr"`` (per example, see `long_form.LongFormScore.dr`) or ``"disambig_f1"``.
+        ``"dr"`` (per example, see `long_form.LongFormScore.dr`), ``"disambig_f1"``, or ``"f1_answer"``, AmbigQA's set
+        F1 of the short answers of the interpretations.
     threshold
         From which score on a run is good enough to become a demo, in [0, 1].
     observe
@@ -43,8 +53,8 @@ class AnswerMetric:
     ) -> None:
         if not 0.0 <= threshold <= 1.0:
             raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
-        if measure not in ("dr", "disambig_f1"):
-            raise ValueError(f"measure is 'dr' or 'disambig_f1', got {measure!r}")
+        if measure not in MEASURES:
+            raise ValueError(f"measure is one of {', '.join(MEASURES)}, got {measure!r}")
         self.reader = reader
         self.measure: Measure = measure
         self.threshold = threshold
@@ -52,18 +62,24 @@ class AnswerMetric:
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return the score, or with a trace whether it reaches the threshold."""
-        value = self.value(self.score(example, prediction), gold_of(example))
+        value = self.of(example, prediction)
         if self.observe is not None:
             self.observe(value)
         # After a reply that something stands in for, the later calls of a run were given what nobody said.
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
+
+    def of(self, example: dspy.Example, prediction: Any) -> float:
+        """Return the measure's number; errors as of `value`."""
+        if self.measure == "f1_answer":
+            return f1_of_readings(prediction.interpretations, gold_of(example))
+        return self.value(self.score(example, prediction), gold_of(example))
 
     def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:
         """Return every score of a prediction's answer."""
         return score_long_answers([str(prediction.answer or "")], [gold_of(example)], self.reader)[0]
 
     def value(self, score: LongFormScore, question: Question) -> float:
-        """Return the measure's number.
+        """Return the measure's number for a long answer.
 
         Raises
         ------

@@ -14,6 +14,9 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|vs|No|Vol|Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-Z])\.$"
 )
+# Between two letters it is part of a name: "Steins;Gate".
+_SEVERAL = re.compile(r"(?<![^\W\d_]);|;(?![^\W\d_])")
+_LONGEST_SHORT = 16  # characters; no abbreviation is longer, and a text is not gone through again for each sentence
 _SHORT_NAME = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]|Mrs)\.$")
 _FUNCTION_WORDS = (
     "a an and are as at be been being but by can could did do does for from had has have he her hers him his how i if "
@@ -66,6 +69,17 @@ def holds(text: str, answer: str, normal: Callable[[str], str] = normalize_words
     return bool(wanted) and f" {wanted} " in f" {normal(text)} "
 
 
+def several(answer: str) -> list[str]:
+    """Return the answers that a short answer gives: those between semicolons; none for one without words.
+
+    Tree of Clarifications asks for "short factoid answers separated by semi-colon" (appendix A.3).
+
+    >>> several("Crisler Center; Michigan Stadium"), several("Steins;Gate"), several(" ; ")
+    (['Crisler Center', 'Michigan Stadium'], ['Steins;Gate'], [])
+    """
+    return [part.strip() for part in _SEVERAL.split(answer) if without_marks(part)]
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text as they are written."""
     return _WORD.findall(text)
@@ -105,7 +119,7 @@ def _split(text: str, no_end: re.Pattern[str]) -> list[Sentence]:
     found: list[Sentence] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
-        if no_end.search(text[start : match.start()]):
+        if no_end.search(text, max(start, match.start() - _LONGEST_SHORT), match.start()):
             continue
         found.append(Sentence(text[start : match.end()].strip(), start, match.end()))
         start = match.end()
@@ -132,5 +146,9 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
     (('Titanic', '1953 film'), ('Perth, Ontario', ''), ('Perth', 'Ontario'))
     """
     title = title.strip()
-    match = re.fullmatch(r"(.+?)\s*\(([^()]*)\)", title) or (re.fullmatch(r"(.+?), (.+)", title) if commas else None)
+    name, bracket, qualifier = title.removesuffix(")").rpartition("(")
+    name = name.rstrip()
+    if title.endswith(")") and bracket and name and ")" not in qualifier and "\n" not in name:
+        return name, qualifier
+    match = re.fullmatch(r"(.+?), (.+)", title) if commas else None
     return (match[1], match[2]) if match else (title, "")

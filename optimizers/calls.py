@@ -3,10 +3,11 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import dspy
 from dspy.clients import DISK_CACHE_LIMIT
@@ -17,10 +18,16 @@ from filelock import FileLock, Timeout
 from polyqa.artifacts.card import Spent
 from polyqa.evaluation.recording import Usage
 from polyqa.evaluation.runs import write_atomically
+from polyqa.question_db.outage import HOW_TO_GO_ON, Outage
+from polyqa.question_db.working import PATIENCE
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.needed import NotNeededError
 
+CALLS_AT_ONCE = 24
+"""So many calls without a reply, one after the other, end a compilation: a question may take as many at once."""
 _REPLIES, _COUNT = "calls", "calls.json"
 _OF_LANGUAGE_MODELS = "dspy.clients.lm"  # embedders are kept in the same cache
+T = TypeVar("T")
 
 
 class CallRefused(BaseException):
@@ -29,6 +36,14 @@ class CallRefused(BaseException):
     No `Exception`: DSPy's optimizers (and our own runners) take that for the failure of one example, score it 0
     and go on.
     """
+
+
+def _read(path: Path, parse: Callable[[str], T]) -> T | None:
+    """Return what a small file says, ``None`` if there is none; it is written too often to wait for the disk."""
+    try:
+        return parse(path.read_text(encoding="utf-8")) if path.exists() else None
+    except (ValueError, TypeError, LookupError) as error:
+        raise PolyqaError(f"{path} is damaged, by a power cut for one; remove it to count from 0 again.") from error
 
 
 class CallCounter(BaseCallback):
@@ -44,13 +59,20 @@ class CallCounter(BaseCallback):
         JSON; read at the start if it is there.
     most
         How many calls may go out, those of earlier runs included; any number if not given.
+
+    Raises
+    ------
+    PolyqaError
+        If the file is damaged.
     """
 
     def __init__(self, path: Path, most: int | None = None) -> None:
         self.path = path
         self.most = most
-        self.made: int = json.loads(path.read_text(encoding="utf-8"))["calls"] if path.exists() else 0
+        self.made = _read(path, lambda text: int(json.loads(text)["calls"])) or 0
         self.stopped = False
+        self._outage = Outage("calls of the language model", CALLS_AT_ONCE)
+        self._gone = ""
         self._closed = False
         self._open: set[str] = set()
         self._changed = threading.Condition()
@@ -67,7 +89,7 @@ class CallCounter(BaseCallback):
             self.stopped = self.stopped or (self.most is not None and self.made + calls > self.most)
             self._refuse()
             self.made += calls
-            write_atomically(self.path, json.dumps({"calls": self.made}))
+            write_atomically(self.path, json.dumps({"calls": self.made}), lasting=False)
 
     def check(self) -> None:
         """Raise `CallRefused` if a call was refused: what was made since may lack its reply."""
@@ -88,19 +110,33 @@ class CallCounter(BaseCallback):
                 raise
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Note that a call has ended."""
+        """Note that a call has ended; after many without a reply, refuse further ones."""
         with self._changed:
+            if not isinstance(exception, (NotNeededError, CancelledError, CallRefused)):
+                self._outage.ended(*(" ".join(str(exception).split())[:300], "") if exception else ())
+                self._gone = self._gone or self._outage.last
+                self.stopped = self.stopped or bool(self._gone)
             self._open.discard(call_id)
             self._changed.notify_all()
 
-    def close(self) -> None:
-        """Refuse further calls, and wait for those in flight: their replies are to be kept."""
+    def close(self, patience: float | None = None) -> None:
+        """Refuse further calls, and wait for those in flight: their replies are to be kept.
+
+        Parameters
+        ----------
+        patience
+            Seconds to wait at most; until all have ended if not given.
+        """
         with self._changed:
             self._closed = True
-            self._changed.wait_for(lambda: not self._open)
+            self._changed.wait_for(lambda: not self._open, patience)
 
     def error(self) -> PolyqaError:
         """Return what the user is told."""
+        if self._gone:
+            return PolyqaError(
+                f"Stopped, as calls of the language model fail one after the other: {self._gone} {HOW_TO_GO_ON}"
+            )
         return PolyqaError(
             f"Stopped: {self.made:,} calls of language models were made, and the limit (--max-calls) is "
             f"{self.most or 0:,}. Their replies and what was finished are kept in {self.path.parent}; the same command "
@@ -177,6 +213,7 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
 @contextmanager
 def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
     earlier: Any = dspy.cache
+    patience: float | None = None
     counter = CallCounter(work / _COUNT, most)
     cache = CallCache(work / _REPLIES, counter)
     dspy.cache = cache
@@ -185,13 +222,15 @@ def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
             yield counter
             counter.check()  # whatever became of the refusal on its way: nothing may be made of it
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            patience = PATIENCE
         # Optimizers may have made another error of the refusal.
         if counter.stopped and not isinstance(error, KeyboardInterrupt):
             raise counter.error() from error
         raise
     finally:
         try:
-            counter.close()
+            counter.close(patience)
         finally:
             dspy.cache = earlier
             cache.disk_cache.close()
@@ -220,7 +259,7 @@ class Meter(Usage):
         super().__init__()
         self.path = path
         self._started = time.perf_counter()
-        self._before = Spent.model_validate_json(path.read_bytes()) if path.exists() else Spent()
+        self._before = _read(path, Spent.model_validate_json) or Spent()
 
     @property
     def spent(self) -> Spent:
@@ -236,7 +275,7 @@ class Meter(Usage):
     def write(self) -> None:
         """Write down what was spent."""
         with self._lock:
-            write_atomically(self.path, self.spent.model_dump_json())
+            write_atomically(self.path, self.spent.model_dump_json(), lasting=False)
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Count a call and write it down."""

@@ -30,10 +30,14 @@ from polyqa.signatures import (
 from polyqa.signatures.lookup import find_by_fields
 
 from .calls import CallCounter, Meter, kept_calls
+from .clauses import search_clauses
+from .dspy_trials import Moments, compilation_trials, told_trials
+from .examples import PlainMetric
 from .labels import label_demos
 from .plan import Plan, check_plan, check_recipe
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
+from .trials import Trial
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Compiled:
         ``after`` against ``before``.
     spent
         Calls, tokens and seconds of compiling and of the two runs.
+    trials
+        What was tried: the program as it was first, the compiled one last, both with their scores on dev.
     """
 
     program: dspy.Module
@@ -57,6 +63,7 @@ class Compiled:
     after: Run
     comparison: Comparison
     spent: Spent
+    trials: list[Trial]
 
 
 def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_calls: int | None = None) -> Compiled:
@@ -94,11 +101,15 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     with kept_calls(work, max_calls) as calls, counting(meter):
         try:
             before = _score(program, plan, work / "before")
+            at_first = Moments(work, calls).reach("before")
             compiled = _compile(program.deepcopy(), plan, work, calls, ())
             after = _score(compiled, plan, work / "after")
+            at_last = Moments(work, calls).reach("after")
         finally:
             meter.write()
-    return Compiled(compiled, before, after, compare_runs(before, after, headline=plan.metric.measure), meter.spent)
+    comparison = compare_runs(before, after, headline=plan.metric.measure)
+    trials = compilation_trials(plan, work, (before, after), compiled, (at_first, at_last))
+    return Compiled(compiled, before, after, comparison, meter.spent, trials)
 
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
@@ -110,6 +121,7 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "recipe": plan.recipe.model_dump(mode="json"),
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
+        **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         "lm": str(plan.lm.model),
         "lm_settings": to_jsonable_python(sampling(plan.lm), fallback=str),
         "own_lms": to_jsonable_python(describe_lms(program), fallback=str),
@@ -132,7 +144,9 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, p
         return program
     done = work / f"{'-'.join(path)}.json"
     if not done.exists():  # else this step was finished before the compilation was stopped
-        state = dump_program(_step(program, plan, work, done.with_suffix(".jsonl")))
+        with told_trials(program, plan, done, calls) as made:
+            made.append(_step(program, plan, work, done.with_suffix(".jsonl"), calls))
+        state = dump_program(made[0])
         calls.check()  # a program that was made while calls were refused must not be taken for a finished step
         write_atomically(done, json.dumps(state, ensure_ascii=False))
     # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
@@ -141,7 +155,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, p
     return program
 
 
-def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path) -> dspy.Module:
+def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path, calls: CallCounter) -> dspy.Module:
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
     if plan.recipe.optimizer == "labels":
         return _show(program, label_demos(program, plan.trainset), plan)
@@ -155,6 +169,9 @@ def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path) -> dspy.M
             threads=plan.threads,
         )
         return _show(program, pools, plan)
+    if plan.recipe.optimizer == "clauses":
+        found, _ = search_clauses(program, plan, journal.with_suffix(".trials.json"), calls)
+        return found
     with dspy.context(lm=plan.lm):
         return run_teleprompter(program, plan, work)
 
@@ -171,16 +188,19 @@ def _is(signature: type[dspy.Signature], known: Mapping[type[dspy.Signature], bo
     return bool(find_by_fields(known, signature.input_fields, signature.output_fields))
 
 
-def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
-    """Give the predictors their demos; those that the recipe leaves out keep theirs.
+def shown_demos(program: dspy.Module) -> list[str]:
+    """Return the predictors that get demos if a recipe names none.
 
-    Verification gets some only if the recipe names it: it is zero-shot in DIVA (Table 9), and its demos, each with
-    passages, cost more than all others together.
+    Verification is not among them: it is zero-shot in DIVA (Table 9), and its demos, each with passages, cost more
+    than all others together.
     """
+    return [name for name, predictor in program.named_predictors() if not _is(predictor.signature, _VERIFICATIONS)]
+
+
+def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
+    """Give the predictors their demos; those that the recipe leaves out keep theirs."""
     recipe = plan.recipe
-    names = recipe.predictors or [
-        name for name, predictor in program.named_predictors() if not _is(predictor.signature, _VERIFICATIONS)
-    ]
+    names = recipe.predictors or shown_demos(program)
     chosen = {name: pool for name, pool in pools.items() if name in names}
     if recipe.k is None:
         draw = random.Random(plan.seed)

@@ -14,6 +14,7 @@ from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
 from polyqa.artifacts.identity import identity_hash
 from polyqa.artifacts.lms import describe_lms, with_cache
+from polyqa.evaluation.prices import price_of
 from polyqa.evaluation.recording import recording
 from polyqa.evaluation.runs import write_atomically
 from polyqa.metrics.gold import Question
@@ -21,6 +22,8 @@ from polyqa.programs.registry import most_calls
 from polyqa.signatures import adapter_name
 
 from .calls import CallCounter
+from .clauses.library import MOST_CLAUSES
+from .clauses.search import CHALLENGERS, HELD_OUT, ROUNDS, START
 from .plan import EMBEDDED, SIMBA_BATCH, Plan
 from .recipes import Recipe
 
@@ -124,7 +127,9 @@ def measure_question(
     return PerQuestion(**took, most=most_calls(program))
 
 
-def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> tuple[int, int]:
+def runs_and_writings(
+    recipe: Recipe, train: int, dev: int, predictors: int, clauses: int | None = None
+) -> tuple[int, int]:
     """Return how often a recipe runs the program, and how many instructions are written, at most.
 
     Sources: the loops of DSPy's optimizers. Evaluation on dev before and after is not counted here, nor is what
@@ -136,6 +141,8 @@ def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> 
         Its settings decide.
     train, dev, predictors
         How many; of the predictors only those that the recipe names count, if it names any.
+    clauses
+        How many a search over clauses tries in a round; as many as there may be if not given.
     """
     own = len(set(recipe.predictors)) or predictors
     match recipe.optimizer:
@@ -143,6 +150,8 @@ def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> 
             return 0, 0
         case "bootstrap":
             return train, 0
+        case "clauses":
+            return _clauses(recipe, train, own * MOST_CLAUSES if clauses is None else clauses), 0
         case "few-shot":
             return train * recipe.number("max_rounds", 1), 0
         case "few-shot-search":
@@ -159,8 +168,21 @@ def runs_and_writings(recipe: Recipe, train: int, dev: int, predictors: int) -> 
         case "gepa":
             return _gepa(recipe, train, dev, own)
         case "chain":
-            parts = [runs_and_writings(step, train, dev, predictors) for step in recipe.parts]
+            parts = [runs_and_writings(step, train, dev, predictors, clauses) for step in recipe.parts]
             return sum(runs for runs, _ in parts), sum(writings for _, writings in parts)
+
+
+def _clauses(recipe: Recipe, train: int, candidates: int) -> int:
+    # A round: all candidates on the first questions, then half of those left on as many more as there were, and so on;
+    # what wins, and the program so far, on all.
+    few, size = recipe.number("challengers", CHALLENGERS), recipe.number("start", START)
+    choosing = train - round(HELD_OUT * train)
+    asked, runs = min(size, choosing), candidates * min(size, choosing)
+    while asked < choosing:
+        candidates = max(few, math.ceil(candidates / 2))
+        more = min(asked, choosing - asked)
+        runs, asked = runs + candidates * more, asked + more
+    return train + recipe.number("rounds", ROUNDS) * (runs + few * (train - choosing))
 
 
 def _copro(recipe: Recipe, train: int, predictors: int) -> tuple[int, int]:
@@ -222,7 +244,9 @@ def _preset(recipe: Recipe, presets: Mapping[str, Mapping[str, int]]) -> Mapping
     return presets.get(str(recipe.settings.get("auto")), presets["light"])
 
 
-def forecast(plan: Plan, per_question: PerQuestion, *, predictors: int, further: int = 0) -> Forecast:
+def forecast(
+    plan: Plan, per_question: PerQuestion, *, predictors: int, clauses: int | None = None, further: int = 0
+) -> Forecast:
     """Return what a compilation takes at most, with the two evaluations on dev.
 
     Parameters
@@ -233,11 +257,13 @@ def forecast(plan: Plan, per_question: PerQuestion, *, predictors: int, further:
         From `measure_question`.
     predictors
         How many the program has.
+    clauses
+        See `runs_and_writings`.
     further
         Runs of the program besides: evaluations on other questions.
     """
     train, dev = len(plan.trainset), len(plan.devset)
-    runs, writings = runs_and_writings(plan.recipe, train, dev, predictors)
+    runs, writings = runs_and_writings(plan.recipe, train, dev, predictors, clauses)
     runs += 2 * dev + further
     run_in, run_out = runs * per_question.input_tokens, runs * per_question.output_tokens
     write_in, write_out = writings * _WRITING_INPUT, writings * _WRITING_OUTPUT
@@ -259,11 +285,5 @@ def forecast(plan: Plan, per_question: PerQuestion, *, predictors: int, further:
 def _price(model: str, input_tokens: float, output_tokens: float) -> float | None:
     if model.startswith(EMBEDDED):
         return 0.0
-    import litellm
-
-    entry = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2])
-    if not entry or entry.get("input_cost_per_token") is None:
-        return None
-    return float(
-        input_tokens * entry["input_cost_per_token"] + output_tokens * (entry.get("output_cost_per_token") or 0.0)
-    )
+    price = price_of(model)
+    return None if price is None else price.of(input_tokens, output_tokens)

@@ -1,20 +1,25 @@
 """What a compilation is given beside its program, and what can be said of it before its first call."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dspy
 
 from polyqa.artifacts.lms import own_lms
+from polyqa.embedded_models import Reader, SpanReader
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.programs.knn import check_picking
 from polyqa.signatures import PolyqaError
 
+from .examples import PlainMetric, as_question, own_metric
+from .proposer import PROPOSER
 from .recipes import Recipe, recipe_names
+from .recipes import recipe as named_recipe
 
-EMBEDDED = "polyqa/"  # models of this process cannot write instructions
+EMBEDDED = "polyqa/"  # models of this process cost nothing
 SIMBA_BATCH = 32  # DSPy's default
 
 
@@ -25,11 +30,11 @@ class Plan:
     Attributes
     ----------
     trainset
-        Demos come from here, and only from here.
+        Demos come from here, and only from here. Questions, or the examples that their ``to_example()`` gives.
     devset
-        Shares no question with the trainset. It scores, and picks among candidates where the recipe does.
+        Likewise; shares no question with the trainset. It scores, and picks among candidates where the recipe does.
     recipe
-        See `recipes.RECIPES`.
+        See `recipes.RECIPES`; by name, or as it is.
     metric
         What is optimized. Its threshold is replaced by the recipe's.
     lm
@@ -49,14 +54,78 @@ class Plan:
     seed: int = 0
     threads: int = 8
 
+    def __post_init__(self) -> None:
+        """Take the name of a recipe, and what ``to_example()`` gives of questions."""
+        if not isinstance(self.metric, AnswerMetric):
+            raise PolyqaError(
+                f"The metric of a Plan is an AnswerMetric, not a {type(self.metric).__name__}; "
+                "Plan.of(train, dev, metric) takes a function of yours."
+            )
+        for name in ("trainset", "devset"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, [as_question(one, f"{name}[{at}]") for at, one in enumerate(given)])
+        if isinstance(self.recipe, str):
+            object.__setattr__(self, "recipe", named_recipe(self.recipe))
+
     @property
     def writer(self) -> dspy.LM:
         """The language model that writes instructions."""
         return self.prompt_lm or self.lm
 
+    @classmethod
+    def of(
+        cls,
+        trainset: Sequence[Question | dspy.Example],
+        devset: Sequence[Question | dspy.Example],
+        metric: Callable[..., Any],
+        *,
+        recipe: Recipe | str = "knn",
+        lm: dspy.LM | None = None,
+        reader: SpanReader | None = None,
+        **more: Any,
+    ) -> "Plan":
+        """Return the plan of a user's own examples and metric.
+
+        Parameters
+        ----------
+        trainset, devset
+            Examples with ``question`` and ``answer`` (or ``answers``), those of `Question.to_example`, or questions.
+        metric
+            ``(gold, pred, trace=None) -> float`` in [0, 1], given your examples as they are; or an `AnswerMetric`.
+        recipe
+            A name of `recipes.RECIPES`, or a recipe.
+        lm
+            Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
+        reader
+            Of the Disambig-F1 by which the runs before and after are compared; the embedded one if not given.
+        more
+            The other attributes: ``prompt_lm``, ``seed``, ``threads``.
+
+        Raises
+        ------
+        PolyqaError
+            If an example or the metric cannot be used, there is no such recipe, or no language model.
+        """
+        answering = lm or dspy.settings.lm
+        if answering is None:
+            raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
+        sets = {"train": list(trainset), "dev": list(devset)}
+        own = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
+        given = {one.id: item for name in sets for one, item in zip(own[name], sets[name], strict=True)}
+        return cls(
+            trainset=own["train"],
+            devset=own["dev"],
+            recipe=named_recipe(recipe) if isinstance(recipe, str) else recipe,
+            metric=own_metric(metric, given, reader or Reader()),
+            lm=answering,
+            **more,
+        )
+
     def own_metric(self) -> AnswerMetric:
         """Return the metric with the recipe's threshold."""
         own = self.metric
+        if isinstance(own, PlainMetric):
+            return own.with_threshold(self.recipe.threshold)
         return AnswerMetric(own.reader, measure=own.measure, threshold=self.recipe.threshold, observe=own.observe)
 
 
@@ -85,10 +154,10 @@ def check_writer(recipe: Recipe, model: str) -> None:
     PolyqaError
         If the recipe writes instructions and the model runs in this process, which cannot write.
     """
-    if recipe.writes and model.startswith(EMBEDDED):
+    if recipe.writes and model.startswith(EMBEDDED) and model != PROPOSER:
         raise PolyqaError(
-            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write (nor "
-            "does it read instructions). Give a language model (--lm or --prompt-lm), or take a recipe of demos: "
+            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write. Give one "
+            f"that can (--prompt-lm), such as {PROPOSER}, or take another recipe: "
             f"{recipe_names(lambda one: not one.writes)}."
         )
 

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.question_db.journal import appending, read_journal
+from polyqa.question_db.outage import Outage
+from polyqa.question_db.working import work_through
 from polyqa.signatures import PolyqaError
 
 from .leave_one_out import leave_one_out
@@ -93,18 +93,19 @@ def bootstrap_pool(
         # After a reply that something stands in for, the later calls of the run were given what nobody said.
         if not failed and score >= metric.threshold and not prediction.get("faults"):
             demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]
-        return {"id": question.id, "score": score, "failed": failed, "demos": demos}
+        return to_jsonable_python({"id": question.id, "score": score, "failed": failed, "demos": demos})
 
+    outage = Outage("training questions")
     if open_questions:
-        with leave_one_out(questions), appending(journal, settings) as append, ThreadPoolExecutor(threads) as pool:
-            futures = [pool.submit(copy_context().run, run, question) for question in open_questions]
-            try:
-                for future in as_completed(futures):
-                    line = to_jsonable_python(future.result())
-                    append(line)
-                    done[line["id"]] = line
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+        with leave_one_out(questions), appending(journal, settings) as append:
+
+            def keep(line: dict[str, Any]) -> None:
+                append(line)
+                done[line["id"]] = line
+                kind, _, why = line["failed"].partition(": ")
+                outage.ended(why or kind, kind)
+
+            work_through(open_questions, run, keep, threads=threads, check=outage.check)
     failures = [line["failed"] for line in done.values() if line["failed"]]
     if failures and len(failures) == len(done):
         raise PolyqaError(

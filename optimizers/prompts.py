@@ -19,6 +19,12 @@ def prompt_texts(program: dspy.Module) -> dict[str, str]:
 
 
 def _text(predictor: dspy.Predict) -> str:
+    demos = "\n\n".join(demo_text(demo, predictor.signature.fields) for demo in predictor.demos)
+    return f"{prompt_head(predictor)}\n\n{demos}".rstrip() + "\n"
+
+
+def prompt_head(predictor: dspy.Predict) -> str:
+    """Return what a predictor's prompt says before its demos: instructions, fields, how many demos are shown."""
     signature = predictor.signature
     fields = "\n".join(
         f"- {name} ({'input' if name in signature.input_fields else 'output'}): {field.json_schema_extra['desc']}"
@@ -26,8 +32,7 @@ def _text(predictor: dspy.Predict) -> str:
     )
     k = getattr(predictor, "k", None)
     shown = f"the {k} nearest of {len(predictor.demos)}" if k is not None else f"all {len(predictor.demos)}"
-    demos = "\n\n".join(demo_text(demo, signature.fields) for demo in predictor.demos)
-    return f"{signature.instructions}\n\nFields:\n{fields}\n\nDemos shown: {shown}\n\n{demos}".rstrip() + "\n"
+    return f"{signature.instructions}\n\nFields:\n{fields}\n\nDemos shown: {shown}"
 
 
 def demo_text(demo: Any, fields: Iterable[str]) -> str:

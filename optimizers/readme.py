@@ -6,8 +6,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from polyqa.artifacts.card import Card, Figure, Gain
+from polyqa.artifacts.card import Card, Gain
+from polyqa.artifacts.showing import change_text, figure_text
 from polyqa.artifacts.store import compiled_home
+from polyqa.evaluation.tables import p_text
 from polyqa.programs import PROGRAMS
 
 from .prompts import demo_text, fenced
@@ -16,7 +18,7 @@ from .recipes import Recipe
 DEMOS = 3
 """How many demos of a predictor are printed at most."""
 
-_LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1"}
+_LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1", "f1_answer": "F1 of answers"}
 
 
 def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) -> str:
@@ -115,17 +117,7 @@ def _gain(title: str, gain: Gain) -> str:
         _LABELS.get(gain.metric, gain.metric),
         figure_text(gain.before),
         figure_text(gain.after),
-        change_text(gain.difference, gain.low, gain.high),
-        f"{gain.p:.3f}",
+        change_text(gain.difference, gain.low, gain.high) if gain.tells else gain.failures,
+        p_text(gain.p) if gain.tells else "",
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def figure_text(figure: Figure) -> str:
-    """Return a corpus value with its interval, if it has one."""
-    return f"{figure.value:.1f}" + ("" if figure.low is None else f" [{figure.low:.1f}, {figure.high:.1f}]")
-
-
-def change_text(difference: float, low: float | None, high: float | None) -> str:
-    """Return a difference with its interval, if it has one."""
-    return f"{difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")

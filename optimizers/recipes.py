@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from polyqa.signatures import PolyqaError
 
-Optimizer = Literal["labels", "bootstrap", "few-shot", "few-shot-search", "copro", "mipro", "simba", "gepa", "chain"]
+Optimizer = Literal[
+    "labels", "bootstrap", "clauses", "few-shot", "few-shot-search", "copro", "mipro", "simba", "gepa", "chain"
+]
 # These write new instructions, for which the language model must be able to write.
 WRITING: frozenset[str] = frozenset({"copro", "mipro", "simba", "gepa"})
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
@@ -25,6 +27,7 @@ class Recipe(BaseModel):
     optimizer
         ``labels``: demos from the trainset's own labels, with the passages that the program retrieves;
         ``bootstrap``: demos from the program's own runs that the metric accepts, as a pool;
+        ``clauses``: clauses of `clauses.LIBRARY` that are added to instructions where they gain;
         ``few-shot``, ``few-shot-search``, ``copro``, ``mipro``, ``simba``, ``gepa``: DSPy's optimizers;
         ``chain``: the recipes of ``steps``, one after the other.
     k
@@ -130,6 +133,11 @@ _KNN_BOOTSTRAP = Recipe(
     optimizer="bootstrap",
     k=5,
 )
+_CLAUSES = Recipe(
+    name="clauses",
+    summary="plain clauses are added to the instructions, where they gain on held-out questions, too",
+    optimizer="clauses",
+)
 _GEPA = Recipe(
     name="gepa",
     summary="DSPy's GEPA: instructions evolved from feedback in words",
@@ -152,6 +160,13 @@ _ALL = (
         settings={"max_bootstrapped_demos": 4, "max_labeled_demos": 0, "num_candidate_programs": 6},
     ),
     _KNN_BOOTSTRAP,
+    _CLAUSES,
+    Recipe(
+        name="clauses-then-knn",
+        summary="first clauses, then the five nearest labelled demos",
+        optimizer="chain",
+        steps=(_CLAUSES, _KNN),
+    ),
     Recipe(
         name="copro",
         summary="DSPy's COPRO: coordinate ascent over instructions",

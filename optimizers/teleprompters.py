@@ -16,6 +16,7 @@ from polyqa.metrics.feedback import FeedbackMetric
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.signatures import PolyqaError
 
+from .examples import PlainMetric
 from .leave_one_out import leave_one_out
 from .plan import Plan
 
@@ -114,12 +115,14 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
                     return simba.compile(program, trainset=train, seed=seed)
                 case "gepa":
                     gepa = dspy.GEPA(
-                        metric=FeedbackMetric(metric.reader, measure=metric.measure),
+                        metric=metric.with_feedback
+                        if isinstance(metric, PlainMetric)
+                        else FeedbackMetric(metric.reader, measure=metric.measure),
                         reflection_lm=prompt_lm,
                         num_threads=threads,
                         log_dir=str(work / "gepa"),
                         seed=seed,
-                        **settings,
+                        **{"track_stats": True, **settings},  # else it keeps no candidate
                     )
                     return gepa.compile(program, trainset=train, valset=dev)
                 case other:

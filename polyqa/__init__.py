@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from .costing import Cost as Cost
     from .costing import cost as cost
     from .evaluating import evaluate as evaluate
+    from .hub import Pulled as Pulled
+    from .hub import Pushed as Pushed
+    from .hub import pull as pull
+    from .hub import push as push
     from .loading import load as load
     from .loading import open_index as open_index
     from .models import LMSettings as LMSettings
@@ -48,6 +52,7 @@ _HOMES = {
         "polyqa.costing": "Cost cost",
         "polyqa.engines.extractive": "embedded_lm",
         "polyqa.evaluating": "evaluate",
+        "polyqa.hub": "Pulled Pushed pull push",
         "polyqa.loading": "load open_index",
         "polyqa.models": "LMSettings Models language_model",
         "polyqa.questions": "Questions Sets",

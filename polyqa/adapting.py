@@ -2,33 +2,46 @@
 
 import json
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
+from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
 from polyqa.evaluation.runs import Run, write_atomically
 from polyqa.evaluation.statistics import Difference
+from polyqa.evaluation.verdicts import verdict
 from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.calls import kept_calls
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
 from polyqa.question_db import Counts, generate_questions
-from polyqa.question_db.training_set import pick_passages, split_questions, training_questions
+from polyqa.question_db.training_set import (
+    TrainingSet,
+    independent_groups,
+    pick_passages,
+    split_questions,
+    training_questions,
+)
 from polyqa.signatures import Passage, PolyqaError
 
+from .adaptation_report import adaptation_report
 from .compiling import Budget, Made, check_program, chosen_recipe, compile
 from .evaluating import evaluate
 from .loading import load
 from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .questions import Given, Questions, Sets, as_questions
 
-QUESTIONS, JOURNAL = "questions.json", "generated.jsonl"
+QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"
+JOURNAL = "generated.jsonl"
+_PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
 _MOST_CALLS = 1 + 8 + 2 * 8  # per passage: detection, and for eight answers a question and two revisions
 
@@ -54,6 +67,8 @@ class Adapted:
         Of the generation; ``None`` if questions were given.
     train, dev, held_out
         The questions.
+    dropped
+        How many generated questions were not used, by reason.
     made
         The artifact; its test gain is on the held-out questions.
     shipped
@@ -65,8 +80,33 @@ class Adapted:
     train: Sequence[Question]
     dev: Sequence[Question]
     held_out: Sequence[Question]
+    dropped: Mapping[str, int]
     made: Made
     shipped: Sequence[Shipped]
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The measure of the compiled program minus that of the uncompiled one, on the held-out questions."""
+        return _compared(*self.test_runs, self.measure)
+
+    @property
+    def measure(self) -> str:
+        """What was optimized and is reported: ``dr``, or ``disambig_f1``."""
+        return self.made.card.measure
+
+    @property
+    def test_runs(self) -> tuple[Run, Run]:
+        """The uncompiled and the compiled program on the held-out questions."""
+        assert self.made.test_runs is not None
+        return self.made.test_runs
+
+    @property
+    def verdict(self) -> str:
+        """Whether adapting helped, in one sentence."""
+        gain = self.made.card.test_gain
+        if gain is not None and not gain.tells:
+            return f"Whether adapting helped cannot be told: {gain.failures}."
+        return verdict(self.difference, what="Adapting", metric=COLUMNS[self.measure].label)
 
 
 def adapt(
@@ -78,6 +118,7 @@ def adapt(
     recipe: str | Recipe = "knn",
     models: Models = Models(),
     limit_passages: int | None = None,
+    measure: Measure | None = None,
     budget: Budget = Budget(),
 ) -> Adapted | None:
     """Compile a program for a corpus; a stopped adaptation goes on.
@@ -89,7 +130,9 @@ def adapt(
     program, recipe
         See `polyqa.compile`.
     out
-        The artifact's folder; the index gets the folder's name. The questions that were made are kept in it.
+        The artifact's folder; the index gets the folder's name. It keeps the questions that were made
+        (``questions.json``), those that were not used with the reasons (``dropped.json``), and what adapting brought
+        (``report.md``).
     questions
         Training questions of yours, see `polyqa.evaluate`; made from the corpus if not given.
     models
@@ -97,6 +140,9 @@ def adapt(
         and scores (``reader``).
     limit_passages
         Make questions from so many passages at most (all are indexed).
+    measure
+        What is optimized and reported, see `polyqa.compile`. If not given DR, and Disambig-F1 where some question of
+        yours has no reference answer, which DR needs.
     budget
         For all steps together. Each long step is confirmed; the seed decides which 40% of the questions are held out
         and reported, a quarter of the rest is dev.
@@ -108,14 +154,21 @@ def adapt(
         reached.
     """
     passages = read_corpus(corpus)
+    if questions is None and len(passages) < _PARTS:
+        raise PolyqaError(
+            f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, and "
+            "some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
+        )
     out = Path(out)
     lm = models.answering()
     check_program(program)
     writer = models.writing(lm)
     chosen = chosen_recipe(recipe, writer)  # one that does not fit should not cost the making of questions
     given = as_questions(questions) if questions is not None else None
+    if measure is None:
+        measure = "dr" if given is None or all(one.long_answers for one in given.asked) else "disambig_f1"
     if given is not None:
-        check_measurable("dr", {given.described: given.asked})
+        check_measurable(measure, {given.described: given.asked})
     helper = models.helping()
     models = replace(
         models,
@@ -132,6 +185,7 @@ def adapt(
         load(program, index=index, helper_lm=helper)  # one that has nothing to do should not cost it, either
     with kept_calls(out / ".work", budget.max_calls):
         counts: Counts | None = None
+        dropped: Mapping[str, int] = {}
         if given is not None:
             every, source = given.asked, given.described
             short = source
@@ -141,13 +195,11 @@ def adapt(
                 f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
             ):
                 return None
-            counts, every = _made_questions(picked, models, out, budget)
+            counts, chosen_questions = _made_questions(picked, models, out, budget)
+            every, dropped = list(chosen_questions.questions), chosen_questions.reasons
             short = Path(corpus).name
             source = f"generated from {short} by {lm.model}: {counts}; {_described(every)}"
-        train, dev, held_out = _split(every, budget.seed)
-        if given is None:
-            out.mkdir(parents=True, exist_ok=True)
-            write_atomically(out / QUESTIONS, json.dumps(_records(every), ensure_ascii=False, indent=1) + "\n")
+        train, dev, held_out = _split(every, budget.seed, None if given is not None else out)
         places = _shipped_places(program, out)
         made = compile(
             program,
@@ -159,13 +211,16 @@ def adapt(
             ),
             out=out,
             models=models,
+            measure=measure,
             budget=replace(budget, max_calls=None, further_runs=len(places) * len(held_out)),
             index=index.path,
         )
         if made is None:
             return None
         shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
-    return Adapted(index, counts, train, dev, held_out, made, shipped)
+    done = Adapted(index, counts, train, dev, held_out, dropped, made, shipped)
+    write_atomically(out / REPORT, adaptation_report(done))
+    return done
 
 
 def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
@@ -189,8 +244,8 @@ def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
 
 def _made_questions(
     passages: Sequence[Passage], models: Models, out: Path, budget: Budget
-) -> tuple[Counts, list[Question]]:
-    """Return how the questions of some passages were made, and those that training can use."""
+) -> tuple[Counts, TrainingSet]:
+    """Return how the questions of some passages were made, and which of them training can use; write both down."""
     reader = shared_reader(models.reader)
     with display().passages(len(passages)) as step:
         made = generate_questions(
@@ -201,8 +256,11 @@ def _made_questions(
             threads=budget.threads or default_threads(models.lm),
             step=step,
         )
-    every = training_questions(made.questions, passages, encoder=shared_encoder(), reader=reader, seed=budget.seed)
-    return made.counts, every
+    found = training_questions(made.questions, passages, encoder=shared_encoder(), reader=reader, seed=budget.seed)
+    dropped = [asdict(one) for one in found.dropped]
+    for name, value in ((QUESTIONS, _records(found.questions)), (DROPPED, dropped)):
+        write_atomically(out / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    return made.counts, found
 
 
 def _described(questions: Sequence[Question]) -> str:
@@ -210,11 +268,16 @@ def _described(questions: Sequence[Question]) -> str:
     return f"{ambiguous} ambiguous questions, {len(questions) - ambiguous} plain"
 
 
-def _split(questions: Sequence[Question], seed: int) -> tuple[list[Question], list[Question], list[Question]]:
-    if len(questions) < 3:
+def _split(
+    questions: Sequence[Question], seed: int, out: Path | None
+) -> tuple[list[Question], list[Question], list[Question]]:
+    """Split questions in three; ``out`` is where the generated ones were written down."""
+    groups = independent_groups(questions)
+    if groups < _PARTS:
+        where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
         raise PolyqaError(
-            f"There are {len(questions)} questions; training, picking and reporting need 3 at least. Give a larger "
-            "corpus with things that share a name, or questions of your own (--questions)."
+            f"There are {len(questions)} questions about {groups} separate matters{where}; to train, to pick and to "
+            f"report needs {_PARTS - groups} more. Give a larger corpus, or questions of your own (--questions)."
         )
     rest, held_out = split_questions(questions, seed=seed)
     train, dev = split_questions(rest, _DEV, seed=seed)
@@ -261,4 +324,8 @@ def _shipped(
     folder = made.path / ".work" / f"shipped-{place.name}"
     run = evaluate(ready, held_out, models=models, folder=folder, threads=threads)
     assert made.test_runs is not None
-    return Shipped(place.name, run, compare_runs(made.test_runs[0], run, headline="dr").metrics["dr"])
+    return Shipped(place.name, run, _compared(made.test_runs[0], run, made.card.measure))
+
+
+def _compared(before: Run, after: Run, measure: str) -> Difference:
+    return compare_runs(before, after, headline=measure).metrics[measure]

@@ -1,6 +1,7 @@
 """Asks a program one question and reports what it took."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.lms import names_of, own_lms
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import MODEL_NAME
+from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.recording import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
 from polyqa.programs.faults import Fault
 from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
+from polyqa.signatures.markup import shortened
+from polyqa.signatures.unicode import SURROGATE
 
-from .loading import DEFAULT_PROGRAM, load
+from .loading import DEFAULT_PROGRAM, load, warm_up
 from .models import Models
 
 MAX_QUESTION = 2_000
@@ -41,13 +44,18 @@ class Result:
     program, lm
         Their names.
     calls
-        Calls of the language model, in the order in which they ended.
+        Calls of the language model, in the order in which they ended, those whose reply was not waited for among them.
     input_tokens, output_tokens
-        Sums over the calls, as the provider reports them.
+        Sums over the calls, as the provider reports them; it reports nothing of a reply that was not waited for.
     seconds
         From the question to the answer, loading not counted.
     faults
         Calls whose reply could not be had although it was asked for twice, and what stands in for each.
+    unheeded
+        Predictor to the sentences of its instructions that the embedded engine passes over, see
+        `polyqa.engines.extractive.ExtractiveEngine.unheeded`; empty for other language models.
+    not_needed
+        How many calls were made ahead, in case their reply was needed, and it was not.
     helper_lm
         What ran predictors with a language model of their own; ``None`` if there are none.
     """
@@ -66,11 +74,30 @@ class Result:
     faults: Sequence[Fault] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     helper_lm: str | None = None
+    not_needed: int = 0
+    unheeded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def cited_answer(self) -> str:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
         return with_marks(self.answer, self.interpretations, self.passages)
+
+    def __repr__(self) -> str:
+        readings = f"{len(self.interpretations)} reading{'s' * (len(self.interpretations) != 1)}"
+        made = f"program={shortened(self.program, 60)!r}, lm={shortened(self.lm, 60)!r}"
+        return f"Result({shortened(self.question, 80)!r}, {readings}, {made}, {self.seconds:.1f} s)"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the answer with links to its evidence, readings, passages, tree."""
+        from .showing.result_html import result_html
+
+        return result_html(self)
+
+    def to_markdown(self) -> str:
+        """Return the answer with its ``[n]``, the readings with their sources, and the passages cited, as Markdown."""
+        from .showing.result_markdown import result_markdown
+
+        return result_markdown(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
@@ -85,10 +112,12 @@ class Result:
             "lm": self.lm,
             "helper_lm": self.helper_lm,
             "calls": len(self.calls),
+            "not_needed": self.not_needed,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
             "faults": [fault.to_dict() for fault in self.faults],
+            "unheeded": {name: list(sentences) for name, sentences in self.unheeded.items()},
             **to_jsonable_python(self.extra),
         }
 
@@ -99,7 +128,7 @@ def check_question(question: str) -> str:
     Raises
     ------
     PolyqaError
-        If it is empty, or longer than 2,000 characters.
+        If it is empty, longer than 2,000 characters, or holds half a character (a lone surrogate).
     """
     question = " ".join(question.split())
     if not question:
@@ -108,6 +137,11 @@ def check_question(question: str) -> str:
         raise PolyqaError(
             f"The question has {len(question):,} characters; at most {MAX_QUESTION:,} are taken. "
             "Ask one question, without the text it is about."
+        )
+    if half := SURROGATE.search(question):
+        raise PolyqaError(
+            f"Character {half.start() + 1} of the question is half of one (U+{ord(half[0]):04X}) and cannot be sent. "
+            "Type it again; a terminal that does not write UTF-8 is the usual cause."
         )
     return question
 
@@ -131,7 +165,8 @@ def ask(
     index
         Where to look, see `polyqa.load`; not used if ``program`` is a program.
     lm
-        A name for `polyqa.language_model`, or a `dspy.LM`; the embedded engine if not given.
+        A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
+        ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
     settings
         More for `polyqa.load`, such as ``helper_lm``; not with a program from it, which has its own.
 
@@ -141,6 +176,7 @@ def ask(
         If something the user gave is missing or wrong.
     """
     question, ready, model = _ready(question, program, lm, index, settings)
+    warm_up(ready, model)
     with recording(model) as recorder:
         prediction = ready(question=question)
     return _result(question, prediction, program, ready, model, recorder)
@@ -156,6 +192,7 @@ async def aask(
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
     question, ready, model = _ready(question, program, lm, index, settings)
+    await asyncio.to_thread(warm_up, ready, model)
     with recording(model) as recorder:
         prediction = await ready.acall(question=question)
     return _result(question, prediction, program, ready, model, recorder)
@@ -175,7 +212,7 @@ def _ready(
             f"polyqa.load(…, {next(iter(settings))}=…)."
         )
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    return question, ready, Models(lm or MODEL_NAME).answering()
+    return question, ready, Models(lm).answering()
 
 
 def _result(
@@ -188,7 +225,7 @@ def _result(
 ) -> Result:
     fields = dict(prediction.items())
     coverage = fields.pop("coverage", None)
-    faults = tuple(fields.pop("faults", ()))
+    faults, not_needed = tuple(fields.pop("faults", ())), fields.pop("not_needed", 0)
     return Result(
         question=question,
         answer=fields.pop("answer"),
@@ -204,4 +241,16 @@ def _result(
         faults=faults,
         extra=fields,
         helper_lm=names_of(own_lms(ready)),
+        not_needed=not_needed,
+        unheeded=_unheeded(ready, model),
     )
+
+
+def _unheeded(program: dspy.Module, model: dspy.LM) -> dict[str, tuple[str, ...]]:
+    """Return what the embedded engine passes over in the instructions of the predictors that ask it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, predictor in program.named_predictors():
+        engine = getattr(predictor.lm or model, "engine", None)
+        if isinstance(engine, ExtractiveEngine) and (sentences := engine.unheeded(predictor.signature)):
+            found[name] = sentences
+    return found

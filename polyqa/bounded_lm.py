@@ -1,60 +1,119 @@
 """A language model whose every call ends: after so many seconds, and so many tries, with an error that says so."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
 import dspy
-from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMError, LMTimeoutError, is_retryable_lm_error
 
 from polyqa.artifacts.lms import without_secrets
+from polyqa.engines.recent import RecentLM
+from polyqa.signatures import PolyqaError
+from polyqa.signatures.counts import counted
+from polyqa.signatures.needed import check_needed, not_needed
 
-TIMEOUT = 120.0
-RETRIES = 3
+from .bounded_http import DEADLINE, MEGABYTE, Engines, SilentServerError, WireLimits
+
+LONGEST_WAIT = 60.0
+"""Seconds for which a server may have its caller wait before the next request (``Retry-After``)."""
 _LONGEST_DOUBLING = 6  # pauses of 1, 2, 4 … 64 seconds, as DSPy's
 T = TypeVar("T")
 _CALL, _ACALL = dspy.LM.__call__.__wrapped__, dspy.LM.acall.__wrapped__  # callbacks see a call once, not every try
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call of a language model may take; each value is above 0.
+
+    Attributes
+    ----------
+    connect
+        Seconds until a connection stands.
+    read
+        Seconds of silence: before the first byte of a reply, and between two.
+    total
+        Seconds that the requests of one call take together, whatever the server does meanwhile.
+    reply
+        Megabytes of a reply.
+    retries
+        How often a request that failed, but not by the user's fault, is sent again; at least 0.
+
+    Raises
+    ------
+    PolyqaError
+        If a value is out of its range.
+    """
+
+    connect: float = 10.0
+    read: float = 120.0
+    total: float = 300.0
+    reply: float = 4.0
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        for option, value, unit in (
+            ("--connect-timeout", self.connect, "seconds"),
+            ("--read-timeout", self.read, "seconds"),
+            ("--timeout", self.total, "seconds"),
+            ("--max-reply", self.reply, "megabytes"),
+        ):
+            if not 0 < value < math.inf:
+                raise PolyqaError(f"{option} is a number of {unit} above 0, not {value}.")
+        if self.retries < 0:
+            raise PolyqaError(f"--retries is at least 0, not {self.retries}.")
 
 
 class CallTimeoutError(LMTimeoutError):
     """Raised when a call took longer than it may."""
 
 
-class BoundedLM(dspy.LM):
-    """A `dspy.LM` whose calls end in time.
+class BoundedLM(RecentLM):
+    """A `dspy.LM` whose calls end, in time and in size.
 
-    The timeouts of HTTP clients, DSPy's among them, are about the wait for the next byte: a server that sends one now
-    and then keeps its caller for ever. Here the requests of one call, tried again or not, take so many seconds
-    together. The pauses between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants.
-    If that is more than ``timeout``, its error is raised at once.
+    The timeouts of HTTP clients are about the wait for the next byte: a server that sends one now and then keeps its
+    caller for ever. Here the requests of one call, tried again or not, take so many seconds together. The pauses
+    between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants, at most 60. If it
+    wants more (or more than the whole call may take), its error is raised at once.
 
-    A call that has timed out is given up. Called with ``await`` its connection is closed; else its thread goes on until
-    the server or DSPy ends it (10 minutes without a byte), and sends nothing again.
+    A call that has timed out, or was made ahead and is not needed, is given up. Its connection is closed: with
+    ``await`` at once, else when the next byte comes, or none for as long as a server may be silent. It sends nothing
+    again. The limits of silence and of size are those of DSPy's own client; providers that it does not know are asked
+    by way of LiteLLM, whose calls end in time, too, but whose connection goes on for up to 10 minutes without a byte.
 
     Parameters
     ----------
     model
         See `dspy.LM`; not for models with an engine of their own.
-    timeout
-        Seconds, above 0. Connecting may take 10 of them.
-    retries
-        How often a request that failed, but not by the user's fault, is sent again.
+    limits
+        What a call may take.
     settings
         More for `dspy.LM`.
     """
 
-    def __init__(self, model: str, *, timeout: float = TIMEOUT, retries: int = RETRIES, **settings: Any) -> None:
+    def __init__(self, model: str, *, limits: Limits = Limits(), **settings: Any) -> None:
         # Not DSPy's `timeout`, which is a part of the key of its cache: a longer one would lose all replies.
         super().__init__(model, **settings, num_retries=0)
-        self._seconds = timeout
-        self._retries = retries
+        self.limits = limits
+        self._engine_store = self._engines()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._engine_store = self._engines()
+
+    def _engines(self) -> Engines:
+        limits = self.limits
+        # Where the whole call may take less, its own limit is told, and the connection ends soon after.
+        connect, read = min(limits.connect, limits.total + 1), min(limits.read, limits.total + 1)
+        return Engines(WireLimits(connect, read, int(limits.reply * MEGABYTE)))
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
@@ -68,22 +127,23 @@ class BoundedLM(dspy.LM):
         call = partial(_CALL, self, prompt, messages=messages, **kwargs)
         if dspy.settings.send_stream is not None:  # belongs to this thread, and whoever listens sees that it goes on
             return call()
-        left = self._seconds
-        for attempt in range(self._retries + 1):
+        left = self.limits.total
+        for attempt in range(self.limits.retries + 1):
+            check_needed()
             started = time.monotonic()
             try:
                 return _call_within(left, call, self._too_long)
             except LMError as error:
                 left -= time.monotonic() - started
                 pause = self._pause(error, attempt, left)
-            time.sleep(pause)
+            _sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask without blocking the event loop; see `__call__`."""
-        left = self._seconds
-        for attempt in range(self._retries + 1):
+        left = self.limits.total
+        for attempt in range(self.limits.retries + 1):
             started = time.monotonic()
             try:
                 async with asyncio.timeout(left) as limit:
@@ -107,26 +167,35 @@ class BoundedLM(dspy.LM):
 
         It is loaded as a plain `dspy.LM`.
         """
-        own = {**without_secrets(super().dump_state()), "num_retries": self._retries}
-        return own | {LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+        return {**without_secrets(super().dump_state()), "num_retries": self.limits.retries}
 
     def _pause(self, error: LMError, attempt: int, left: float) -> float:
         """Return for how long to wait before the next attempt; raise the error if there is to be none."""
-        if attempt == self._retries or not is_retryable_lm_error(error) or isinstance(error, CallTimeoutError):
+        if isinstance(error.__cause__, SilentServerError):  # it may still be at work, and paid for it
+            raise CallTimeoutError(error.message, model=self.model) from error
+        if attempt == self.limits.retries or not is_retryable_lm_error(error) or isinstance(error, CallTimeoutError):
             raise error
         if left <= 0:
             raise self._too_long() from error
         asked = getattr(error, "retry_after", None)
         if asked is None:
             return float(2 ** min(attempt, _LONGEST_DOUBLING))
-        if asked > self._seconds:
-            raise error
+        most = min(LONGEST_WAIT, self.limits.total)
+        if asked > most:
+            raise type(error)(
+                f"the server wants no request for {counted(round(asked), 'second')} (Retry-After), and polyqa "
+                f"waits {most:g} at most. Ask again later. It says: {error.message}",
+                model=self.model,
+                provider=error.provider,
+                status=error.status,
+                retry_after=asked,
+            ) from error
         return float(asked)
 
     def _too_long(self) -> CallTimeoutError:
         return CallTimeoutError(
-            f"no answer within {self._seconds:g} seconds. Check that the server is well, or give it more time "
-            "(--timeout, in Python timeout=).",
+            f"no answer within {counted(self.limits.total, 'second')}. Check that the server is well, or give it "
+            "more time (--timeout, in Python timeout=).",
             model=self.model,
         )
 
@@ -139,12 +208,28 @@ def _call_within(seconds: float, function: Callable[[], T], too_long: Callable[[
     done: Future[T] = Future()
 
     def run() -> None:
+        DEADLINE.set(time.monotonic() + seconds)
         try:
             done.set_result(function())
         except BaseException as error:
             done.set_exception(error)
 
     Thread(target=copy_context().run, args=(run,), name="polyqa-call", daemon=True).start()
-    if not wait([done], seconds).done:
+    _wait([done], seconds)
+    if not done.done():
+        check_needed()
         raise too_long()
     return done.result()
+
+
+def _sleep(seconds: float) -> None:
+    """Let time pass, less where the reply is not needed any more."""
+    if not_needed():
+        _wait([], seconds)
+    else:
+        time.sleep(seconds)
+
+
+def _wait(futures: list[Future[Any]], seconds: float) -> None:
+    """Wait for any of some futures, or until the reply of the call is not needed, but not longer than this."""
+    wait([*futures, *not_needed()], seconds, return_when=FIRST_COMPLETED)

@@ -21,6 +21,7 @@ from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.clauses.search import changes
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.forecast import Forecast, forecast, measure_question
 from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
@@ -32,6 +33,7 @@ from polyqa.programs.registry import needs_index
 from polyqa.signatures import PolyqaError, adapter_name
 
 from . import loading
+from .compilation_report import compilation_report
 from .evaluating import evaluate
 from .models import Models, default_threads, ready_reader, shared_reader
 from .questions import Questions, Sets
@@ -141,6 +143,7 @@ def compile(
             plan,
             measured,
             predictors=len(list(student.named_predictors())),
+            clauses=len(list(changes(student, plan))),
             further=budget.further_runs + 2 * (len(test.asked) if test else 0),
         )
         _check_limit(plan.recipe, expected, measured.made, budget.max_calls)
@@ -160,7 +163,7 @@ def compile(
     card = Card(
         name=out.name,
         program=program,
-        settings=own,
+        settings={**own, "preset": student.preset},
         reranker=parts.get("reranker") if needs_index(program) else None,
         signatures=signature_fingerprints(compiled.program),
         recipe={**plan.recipe.model_dump(mode="json"), "seed": plan.seed},
@@ -183,7 +186,8 @@ def compile(
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
     readme = artifact_readme(card, dump_program(compiled.program), out)
-    return Made(save_artifact(compiled.program, card, out, readme), card, compiled, test_runs)
+    report = compilation_report(card, student, compiled, test_runs)
+    return Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
 
 
 def make_plan(
@@ -220,14 +224,19 @@ def make_plan(
     return plan
 
 
-def check_program(program: str) -> None:
+def check_program(program: object) -> None:
     """Check that a program is one that can be compiled.
 
     Raises
     ------
     PolyqaError
-        If it is compiled already; an unknown name is left to `polyqa.load`.
+        If it is no name, or compiled already; an unknown name is left to `polyqa.load`.
     """
+    if not isinstance(program, str):
+        raise PolyqaError(
+            "An artifact is loaded by the name of a program, so polyqa.compile takes names only. Compile a "
+            f"{type(program).__name__} with polyqa.optimizers.compile(program, Plan.of(train, dev, metric), folder)."
+        )
     if program in PROGRAMS or find_artifact(program) is None:
         return
     raise PolyqaError(
@@ -269,6 +278,8 @@ def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
         high=_finite(found.high),
         p=round(found.p, 4),
         data=data,
+        failed_before=before.failed,
+        failed_after=after.failed,
     )
 
 

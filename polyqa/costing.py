@@ -17,6 +17,7 @@ from polyqa.evaluation.tokens import Tokenizer, tokenizer, tokenizer_of
 from polyqa.programs.registry import most_calls
 
 from .asking import check_question
+from .helper_lm import give_helper
 from .loading import DEFAULT_PROGRAM, load
 from .models import embedded_engine
 from .questions import Given, Questions, as_questions
@@ -32,6 +33,8 @@ class CallCost:
     ----------
     step
         Name of the predictor.
+    lm
+        What is asked: the language model that is priced, or the predictor's own; ``None`` if it is not named.
     parts
         Input tokens by `polyqa.evaluation.prompt_parts.PARTS`.
     output_tokens
@@ -43,6 +46,7 @@ class CallCost:
     """
 
     step: str
+    lm: str | None
     parts: dict[str, int]
     output_tokens: int
     cached_tokens: int
@@ -86,6 +90,22 @@ class StepCost(NamedTuple):
         return sum(self.parts.values())
 
 
+class LMCost(NamedTuple):
+    """What the calls of one language model take on average, for each question.
+
+    Its fields are those of `StepCost` and `CallCost`; ``steps`` are the predictors that ask it.
+    """
+
+    lm: str | None
+    steps: list[str]
+    calls: float
+    input_tokens: float
+    cached_tokens: float
+    output_tokens: float
+    dollars: float | None
+    dollars_cached: float | None
+
+
 @dataclass(frozen=True)
 class Cost:
     """What a question costs with a program.
@@ -93,7 +113,7 @@ class Cost:
     Attributes
     ----------
     program, tokenizer, lm
-        Their names; the language model is the one that is priced, if any.
+        Their names; the language model is the one that answers, if it is priced. What others take stands in ``lms``.
     source
         Where the questions are from.
     questions
@@ -161,6 +181,16 @@ class Cost:
         return steps
 
     @property
+    def lms(self) -> list[LMCost]:
+        """The means by language model, the one that answers first."""
+        every = [call for one in self.questions for call in one.calls]
+        names = dict.fromkeys(call.lm for call in every)
+        return [
+            self._lm_cost(name, [call for call in every if call.lm == name])
+            for name in sorted(names, key=lambda name: name != self.lm)
+        ]
+
+    @property
     def parts(self) -> dict[str, float]:
         """Mean input tokens by part."""
         return {part: sum(step.parts[part] for step in self.steps) for part in PARTS}
@@ -179,12 +209,31 @@ class Cost:
             **{name: None if one is None else one._asdict() for name, one in found.items()},
             "parts": self.parts,
             "steps": [{**step._asdict(), "input_tokens": step.input_tokens} for step in self.steps],
+            "lms": [one._asdict() for one in self.lms],
             "price": None if self.price is None else asdict(self.price),
         }
 
     def _spread(self, figure: Callable[[QuestionCost], float]) -> Spread:
         figures = [figure(one) for one in self.questions]
         return Spread(fmean(figures), min(figures), max(figures))
+
+    def _lm_cost(self, name: str | None, calls: Sequence[CallCost]) -> LMCost:
+        count = len(self.questions)
+
+        def mean(figures: Sequence[float | None]) -> float | None:
+            known = [figure for figure in figures if figure is not None]
+            return sum(known) / count if len(known) == len(figures) else None
+
+        return LMCost(
+            lm=name,
+            steps=list(dict.fromkeys(call.step for call in calls)),
+            calls=len(calls) / count,
+            input_tokens=sum(call.input_tokens for call in calls) / count,
+            cached_tokens=sum(call.cached_tokens for call in calls) / count,
+            output_tokens=sum(call.output_tokens for call in calls) / count,
+            dollars=mean([call.dollars for call in calls]),
+            dollars_cached=mean([call.dollars_cached for call in calls]),
+        )
 
     def _dollars(self, figure: Callable[[CallCost], float | None]) -> Spread | None:
         sums: list[float] = []
@@ -203,6 +252,7 @@ def cost(
     *,
     question: str | None = None,
     lm: str | None = None,
+    helper_lm: str | dspy.LM | None = None,
     tokenizer_name: str | None = None,
     index: str | Path | ColBERTIndex | None = None,
     **settings: Any,
@@ -224,6 +274,9 @@ def cost(
     lm
         Whose price counts, such as ``openai/gpt-4o-mini``. A predictor that has a language model of its own is priced
         by that.
+    helper_lm
+        A second language model for the calls that it would make (`polyqa.helper_lm`), by name: it needs no key here.
+        Its tokens are counted as those of ``lm``.
     tokenizer_name
         See `polyqa.evaluation.tokens.tokenizer`; by default that of ``lm`` if tiktoken knows it, else
         ``o200k_base``.
@@ -239,6 +292,8 @@ def cost(
     asked = as_questions(questions)
     texts = [check_question(question)] if question is not None else [one.question for one in asked.asked]
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
+    if helper_lm is not None:
+        ready = _helped(ready, helper_lm)
     rehearsal = Rehearsal(ready, embedded_engine())
     runs = [rehearsal.run(text) for text in texts]
     repeated = repeated_tokens(runs, counting)
@@ -256,6 +311,13 @@ def cost(
     )
 
 
+def _helped(program: dspy.Module, helper_lm: str | dspy.LM) -> dspy.Module:
+    """Return a copy of a program in which a helper makes its calls; a key is not needed, as nothing is sent."""
+    copy = program.deepcopy()
+    give_helper(copy, dspy.LM(helper_lm, api_key="none") if isinstance(helper_lm, str) else helper_lm)
+    return copy
+
+
 def _question_cost(
     question: str, run: DryRun, repeated: Sequence[int], counting: Tokenizer, lm: str | None
 ) -> QuestionCost:
@@ -271,6 +333,7 @@ def _call_cost(call: DryCall, repeated: int, counting: Tokenizer, lm: str | None
     cached = repeated if repeated >= (CACHED_FROM if price is None else price.cached_from) else 0
     return CallCost(
         step=call.step,
+        lm=own,
         parts=parts,
         output_tokens=output_tokens,
         cached_tokens=cached,

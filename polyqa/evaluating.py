@@ -19,6 +19,7 @@ from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.signatures import PolyqaError, adapter_name
+from polyqa.signatures.counts import counted
 
 from .helper_lm import give_helper
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
@@ -74,7 +75,7 @@ def evaluate(
     models: Models = Models(),
     folder: str | Path | None = None,
     threads: int | None = None,
-    retry_failed: bool = False,
+    retry_failed: bool = True,
     alce: bool = False,
     **settings: Any,
 ) -> Run:
@@ -138,7 +139,7 @@ def evaluate(
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
         index=f"{opened.name} ({opened.fingerprint})" if opened else None,
-        questions=f"{given.described}, {len(asked)} questions ({questions_fingerprint(asked)})",
+        questions=f"{given.described}, {counted(len(asked), 'question')} ({questions_fingerprint(asked)})",
         n=len(asked),
         versions={package: version(package) for package in ("polyqa", "dspy")},
     )

@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
+from polyqa.artifacts.card import Card
 from polyqa.artifacts.lms import own_lms
 from polyqa.artifacts.state import load_program, signature_fingerprints
 from polyqa.artifacts.store import STATE, read_json
@@ -20,8 +21,11 @@ from polyqa.colbert_index import (
     Reranker,
     SpanReaderReranker,
 )
+from polyqa.colbert_index.store import SHIPPED
 from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.engines.extractive import MODEL_NAME
+from polyqa.programs.base import GroundedProgram
+from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import PolyqaError
@@ -30,9 +34,10 @@ from .helper_lm import give_helper
 from .models import Models, embedded_engine, shared_encoder
 from .program_settings import checked_settings
 
-DEFAULT_INDEX = "homonyms"
+DEFAULT_INDEX = SHIPPED
 DEFAULT_PROGRAM = "auto"
 READER_RERANKER = "reader"
+_ANYTHING = "warm up"
 _PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
 """What `load` is given beside a program's settings."""
 
@@ -140,14 +145,32 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 
 
 def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
-    """Load what the first question would load: index, encoder, and the embedded engine's reader and writer."""
-    retriever, reranker = getattr(program, "retriever", None), getattr(program, "reranker", None)
-    if retriever is not None and reranker is not None:
-        reranker.score(["warm up"], retriever.search("warm up", 1))
+    """Load what the first question would load, and nothing else; what is loaded costs a few milliseconds.
+
+    That is the index and what reranks, the questions made from it, the vectors of demos that are picked by
+    similarity, and the reader and writer of the embedded engine. No language model on a server is called.
+    """
+    asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
+    if isinstance(asked, QuestionRetriever):
+        asked.database.warm_up()
+    if getattr(program, "by", "index") == "index":  # sixpaq can do without the index
+        for index in (retriever, *getattr(retriever, "retrievers", ())):
+            if isinstance(index, ColBERTIndex):
+                index.warm_up()
+                _warm_up_reranker(getattr(program, "reranker", None), index)
+    for _, predictor in program.named_predictors():
+        if isinstance(predictor, KNNPredict) and predictor.k is not None:
+            predictor.nearest(_ANYTHING)
     if MODEL_NAME in {lm.model, *(one.model for one in own_lms(program).values())}:
         models = embedded_engine().models
-        models.reader.read([("warm up?", "warm up")])
-        models.writer.write([Task("warm up", 0, 4)])
+        models.reader.read([("warm up?", _ANYTHING)])
+        models.writer.write([Task(_ANYTHING, 0, 4)])
+
+
+def _warm_up_reranker(reranker: object, index: ColBERTIndex) -> None:
+    if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+        first = next(passage for passage in index.positions if passage is not None)
+        reranker.score([_ANYTHING], [first])
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
@@ -195,6 +218,52 @@ def _load_demos(program: dspy.Module, path: Path) -> None:
     load_program(program, read_json(path), str(path))
 
 
+class _Unopened:
+    """Stands for what searches and ranks where a program is only checked, and asked nothing."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+
+def check_artifact(artifact: Artifact) -> None:
+    """Check an artifact as `load` does, but open no index and load no model.
+
+    Raises
+    ------
+    PolyqaError
+        If its card names an unknown program or a setting that it lacks, its prompts are of another program or
+        version, or its state is damaged.
+    """
+    card = artifact.card
+    _require_known(artifact)
+    settings = checked_settings(card.program, _settings_of(card))
+    parts = [_Unopened()] * (2 + needs_questions(card.program, settings)) if needs_index(card.program) else []
+    try:
+        program = program_class(card.program)(*parts, encoder=_Unopened(card.encoder), **settings)
+    except (TypeError, ValueError) as error:
+        raise PolyqaError(f"{card.program} cannot be made with {settings}: {error}.") from error
+    _restore(program, artifact)
+
+
+def _require_known(artifact: Artifact) -> None:
+    card = artifact.card
+    if card.program not in PROGRAMS:
+        raise PolyqaError(f"{artifact.path}: unknown program {card.program!r:.80}; there are {', '.join(PROGRAMS)}.")
+    if parts := sorted(card.settings.keys() & _PARTS):
+        raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
+
+
+def _restore(program: dspy.Module, artifact: Artifact) -> None:
+    """Put an artifact's state into a program made as its card says."""
+    for predictor, fingerprint in signature_fingerprints(program).items():
+        if artifact.card.signatures.get(predictor) != fingerprint:
+            raise PolyqaError(
+                f"{artifact.path}: the signature of {predictor} is not the one it was compiled with "
+                f"({artifact.card.signatures.get(predictor, 'none')!r:.40}, now {fingerprint}); compile it again."
+            )
+    load_program(program, artifact.state, str(artifact.path / STATE))
+
+
 def _load_compiled(
     artifact: Artifact,
     index: str | Path | ColBERTIndex | None,
@@ -204,24 +273,24 @@ def _load_compiled(
     strict: bool,
 ) -> dspy.Module:
     card = artifact.card
-    if card.program not in PROGRAMS:
-        raise PolyqaError(f"{artifact.path}: unknown program {card.program!r:.80}; there are {', '.join(PROGRAMS)}.")
-    if parts := sorted(card.settings.keys() & _PARTS):
-        raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
+    _require_known(artifact)
     _check_version(artifact, strict)
     if encoder.name != card.encoder:
         raise _untrusted(artifact, "encoder", card.encoder)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
-    settings = checked_settings(card.program, card.settings)
+    settings = checked_settings(card.program, _settings_of(card))
     program = _assemble(card.program, opened, encoder, reranker or _known_reranker(artifact), questions, settings)
-    for predictor, fingerprint in signature_fingerprints(program).items():
-        if card.signatures.get(predictor) != fingerprint:
-            raise PolyqaError(
-                f"{artifact.path}: the signature of {predictor} is not the one it was compiled with "
-                f"({card.signatures.get(predictor, 'none')!r:.40}, now {fingerprint}); compile it again."
-            )
-    load_program(program, artifact.state, str(artifact.path / STATE))
+    _restore(program, artifact)
     return program
+
+
+def _settings_of(card: Card) -> dict[str, Any]:
+    """Return what a card's program was made with; a card may be older than the presets.
+
+    Then a program whose calls are put together today was made with one call for each.
+    """
+    separate = issubclass(program_class(card.program), GroundedProgram) and "extract" in card.signatures
+    return {"preset": "paper", **card.settings} if separate else dict(card.settings)
 
 
 def _known_reranker(artifact: Artifact) -> str | None:

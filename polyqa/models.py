@@ -1,6 +1,5 @@
 """Turns names into models: language models, the encoder, the reader, each shared by all who use it."""
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,10 +12,11 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.embedded_models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 from polyqa.engines.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from polyqa.metrics.judges import Judge
-from polyqa.programs.sampling import DEFAULT_SAMPLING
+from polyqa.optimizers.proposer import PROPOSER, proposer_lm
+from polyqa.programs.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.signatures import PolyqaError
 
-from .bounded_lm import RETRIES, TIMEOUT, BoundedLM
+from .bounded_lm import BoundedLM, Limits
 
 REASONING_TOKENS = 16_000
 """What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
@@ -25,6 +25,10 @@ _OWN_OPTIONS = {
     "max_tokens": "--max-tokens",
     "max_completion_tokens": "--max-tokens",
     "timeout": "--timeout",
+    "connect_timeout": "--connect-timeout",
+    "read_timeout": "--read-timeout",
+    "max_reply": "--max-reply",
+    "retries": "--retries",
     "num_retries": "--retries",
     "api_base": "--api-base",
     "base_url": "--api-base",
@@ -45,9 +49,13 @@ class LMSettings:
     more
         Any other keyword of `dspy.LM` or LiteLLM, such as ``{"top_p": 0.9}``.
     timeout
-        Seconds that one call may take, see `polyqa.bounded_lm.BoundedLM`.
+        Seconds that one call may take in all, see `polyqa.bounded_lm.BoundedLM`.
     retries
         How often a request is sent again that failed, but not by the user's fault.
+    connect_timeout, read_timeout
+        Seconds until a connection stands, and seconds without a byte.
+    max_reply
+        Megabytes of a reply.
 
     Raises
     ------
@@ -58,17 +66,17 @@ class LMSettings:
     temperature: float | None = None
     max_tokens: int | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float = TIMEOUT
-    retries: int = RETRIES
+    timeout: float = Limits.total
+    retries: int = Limits.retries
+    connect_timeout: float = Limits.connect
+    read_timeout: float = Limits.read
+    max_reply: float = Limits.reply
 
     def __post_init__(self) -> None:
         for option, value, low in (("--temperature", self.temperature, 0), ("--max-tokens", self.max_tokens, 1)):
             if value is not None and not value >= low:
                 raise PolyqaError(f"{option} is at least {low}, not {value}.")
-        if not 0 < self.timeout < math.inf:
-            raise PolyqaError(f"--timeout is a number of seconds above 0, not {self.timeout}.")
-        if self.retries < 0:
-            raise PolyqaError(f"--retries is at least 0, not {self.retries}.")
+        self.limits()
         if name := next((name for name in self.more if name in _OWN_OPTIONS), None):
             raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
 
@@ -77,9 +85,9 @@ class LMSettings:
         own = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.more}
         return {name: value for name, value in own.items() if value is not None}
 
-    def limits(self) -> dict[str, Any]:
-        """Return what ends calls, as keywords of `language_model`."""
-        return {"timeout": self.timeout, "retries": self.retries}
+    def limits(self) -> Limits:
+        """Return what ends calls."""
+        return Limits(self.connect_timeout, self.read_timeout, self.timeout, self.max_reply, self.retries)
 
 
 @dataclass(frozen=True)
@@ -89,12 +97,14 @@ class Models:
     Attributes
     ----------
     lm
-        Runs programs; names as for `language_model`.
+        Runs programs; names as for `language_model`. If not given, what ``dspy.configure(lm=…)`` or
+        ``dspy.context(lm=…)`` has set, and else the embedded engine.
     helper_lm
         Runs those of a program's predictors whose replies are not told: they say what is ambiguous, what to search
         for and what holds (`polyqa.helper_lm.HELPERS`). ``lm`` if not given.
     prompt_lm
-        Writes instructions; ``lm`` if not given.
+        Writes instructions; ``lm`` if not given, and for the embedded engine ``polyqa/proposer``, which adds plain
+        clauses (`polyqa.optimizers.proposer`).
     settings
         How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
         (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
@@ -112,7 +122,7 @@ class Models:
         Address of the judge's server.
     """
 
-    lm: str | dspy.LM = MODEL_NAME
+    lm: str | dspy.LM | None = None
     helper_lm: str | dspy.LM | None = None
     prompt_lm: str | dspy.LM | None = None
     settings: LMSettings = LMSettings()
@@ -122,15 +132,23 @@ class Models:
     judge: str | Judge | None = "embedded"
     judge_api_base: str | None = None
 
+    @property
+    def chosen_lm(self) -> str | dspy.LM:
+        """What ``lm`` means here and now: what was given, what DSPy has set, or the embedded engine."""
+        return self.lm or dspy.settings.lm or MODEL_NAME
+
     def answering(self) -> dspy.LM:
         """Return the language model that runs programs; see `language_model` for its errors."""
-        if not isinstance(self.lm, str):
-            return self.lm
-        if self.lm == MODEL_NAME and self.helper_lm in (None, MODEL_NAME):
+        chosen = self.chosen_lm
+        if not isinstance(chosen, str):
+            return chosen
+        if chosen == MODEL_NAME and self.helper_lm in (None, MODEL_NAME):
             _refuse_settings(self.settings)
-        if self.lm == MODEL_NAME:
-            return language_model(self.lm, api_base=self.api_base)
-        return language_model(self.lm, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
+        if chosen == MODEL_NAME:
+            return language_model(chosen, api_base=self.api_base)
+        return _language_model(
+            chosen, self.api_base, self.settings.sampling(), "--api-base", limits=self.settings.limits()
+        )
 
     def helping(self) -> dspy.LM | None:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs.
@@ -146,17 +164,25 @@ class Models:
             return self.helper_lm
         sampling = replace(self.settings, more={}).sampling()
         given = {} if self.helper_lm == MODEL_NAME or reasons(self.helper_lm) else sampling
-        limits = {} if self.helper_lm == MODEL_NAME else self.settings.limits()
-        return _language_model(self.helper_lm, self.helper_api_base, {**limits, **given}, "--helper-api-base")
+        return _language_model(
+            self.helper_lm, self.helper_api_base, given, "--helper-api-base", limits=self.settings.limits()
+        )
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
-        """Return the language model that writes instructions, by default the one that runs programs."""
+        """Return the language model that writes instructions, by default the one that runs programs.
+
+        The embedded engine cannot write: `polyqa.optimizers.proposer` writes for it, if no other is named.
+        """
+        if self.prompt_lm == PROPOSER or (self.prompt_lm is None and answering.model == MODEL_NAME):
+            return proposer_lm()
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering
         if self.prompt_lm == MODEL_NAME:
             return language_model(self.prompt_lm, api_base=self.api_base)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-        return language_model(self.prompt_lm, api_base=self.api_base, **self.settings.limits(), temperature=1.0)
+        return _language_model(
+            self.prompt_lm, self.api_base, {"temperature": 1.0}, "--api-base", limits=self.settings.limits()
+        )
 
 
 @lru_cache(maxsize=4)
@@ -197,8 +223,11 @@ def language_model(
     name: str = MODEL_NAME,
     *,
     api_base: str | None = None,
-    timeout: float = TIMEOUT,
-    retries: int = RETRIES,
+    timeout: float = Limits.total,
+    retries: int = Limits.retries,
+    connect_timeout: float = Limits.connect,
+    read_timeout: float = Limits.read,
+    max_reply: float = Limits.reply,
     **settings: Any,
 ) -> dspy.LM:
     """Return a language model by name.
@@ -210,7 +239,7 @@ def language_model(
         ``openai/gpt-4o-mini`` or ``ollama_chat/llama3.1``.
     api_base
         Address of the server, if it is not the provider's own.
-    timeout, retries
+    timeout, retries, connect_timeout, read_timeout, max_reply
         See `LMSettings`; not for the embedded engine.
     settings
         More for `dspy.LM`, such as ``temperature``, over `polyqa.programs.sampling.DEFAULT_SAMPLING`. A model that
@@ -221,8 +250,8 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    given = {**LMSettings(timeout=timeout, retries=retries).limits(), **settings} if name != MODEL_NAME else settings
-    return _language_model(name, api_base, given, "--api-base")
+    limits = Limits(connect_timeout, read_timeout, timeout, max_reply, retries)
+    return _language_model(name, api_base, settings, "--api-base", limits=limits)
 
 
 def judge_model(name: str, *, api_base: str | None = None, settings: LMSettings = LMSettings()) -> dspy.LM:
@@ -232,31 +261,23 @@ def judge_model(name: str, *, api_base: str | None = None, settings: LMSettings 
     """
     if name == MODEL_NAME:
         return _language_model(name, api_base, {}, "--judge-api-base")
-    given = settings.limits() if reasons(name) else {**settings.limits(), "temperature": 0.0}
-    return _language_model(name, api_base, given, "--judge-api-base")
+    given = {} if reasons(name) else {"temperature": 0.0}
+    return _language_model(name, api_base, given, "--judge-api-base", limits=settings.limits())
 
 
-def reasons(name: str) -> bool:
-    """Return whether a model reasons, so that DSPy takes neither a low temperature nor a short limit for it.
-
-    DSPy has no other way to ask.
-
-    >>> [name for name in ("openai/gpt-5-mini", "azure/o3", "openai/gpt-4o", "openai/gpt-5-chat") if reasons(name)]
-    ['openai/gpt-5-mini', 'azure/o3']
-    """
-    try:
-        dspy.LM(name, temperature=0.5, max_tokens=1)
-    except LMConfigurationError:
-        return True
-    return False
-
-
-def _language_model(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> dspy.LM:
+def _language_model(
+    name: str, api_base: str | None, settings: dict[str, Any], option: str, *, limits: Limits = Limits()
+) -> dspy.LM:
     """Make a language model; ``option`` is where the command line takes its server's address."""
     if name == MODEL_NAME:
         if api_base:
             raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no {option}. Name the server's model.")
         return embedded_lm(embedded_engine(), **settings)
+    if name == PROPOSER:
+        raise PolyqaError(f"{PROPOSER} writes instructions (--prompt-lm) and answers no questions; take {MODEL_NAME}.")
+    for given, told in ((name, "The name of a language model"), (api_base or "", f"{option.lstrip('-')}")):
+        if not given.isprintable():
+            raise PolyqaError(f"{told} is one line of text, not {given!r}.")
     if "/" not in name.strip("/"):
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
@@ -268,7 +289,7 @@ def _language_model(name: str, api_base: str | None, settings: dict[str, Any], o
         _check_reasoning(name, settings)
     _require_key(name, api_base, settings, option)
     try:
-        return BoundedLM(name, **{**own, **connection, **settings})
+        return keep(BoundedLM(name, limits=limits, **{**own, **connection, **settings}), {*settings})
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
 
@@ -293,6 +314,9 @@ def _refuse_settings(settings: LMSettings) -> None:
         "--lm-set": bool(settings.more),
         "--timeout": settings.timeout != bare.timeout,
         "--retries": settings.retries != bare.retries,
+        "--connect-timeout": settings.connect_timeout != bare.connect_timeout,
+        "--read-timeout": settings.read_timeout != bare.read_timeout,
+        "--max-reply": settings.max_reply != bare.max_reply,
     }
     if option := next((option for option, is_given in given.items() if is_given), None):
         raise PolyqaError(f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm.")

@@ -1,6 +1,6 @@
 """Databases of generated questions by names: index, language model, reader."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.embedded_models import EMBEDDED_ENCODER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.progress import display
-from polyqa.question_db import QuestionDatabase, build_questions, locally, questions_path
+from polyqa.question_db import QuestionDatabase, QuestionSettings, build_questions, locally, questions_path
 from polyqa.question_db.build import chosen_passages, free_place
 
 from .loading import open_index
@@ -30,6 +30,7 @@ def build(
     *,
     out: str | Path | None = None,
     models: Models = Models(),
+    settings: QuestionSettings = QuestionSettings(),
     threads: int | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -46,6 +47,8 @@ def build(
         See `polyqa.question_db.build_questions`.
     models
         What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
+    settings
+        How often a question is revised, and how many spans of a passage are asked for.
     threads
         Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
     ray
@@ -61,15 +64,17 @@ def build(
     if ray is not None:
         from polyqa.question_db.distributed import on_ray
 
+        models = replace(models, lm=models.chosen_lm)  # workers have settings of their own
         generate = on_ray(
             partial(make_models, models),
+            settings=settings,
             workers=ray.workers,
             threads=threads or (1 if models.lm == MODEL_NAME else 8),
             address=ray.address,
         )
     else:
         lm = models.answering()
-        generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm))
+        generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm), settings)
     with display().passages(len(chosen_passages(opened, limit, seed))) as step:
         return build_questions(
             opened,

@@ -7,6 +7,7 @@ import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.agreement import agree
+from polyqa.metrics.text import several
 from polyqa.question_db import QuestionRetriever
 from polyqa.signatures import (
     AmbiguityType,
@@ -22,6 +23,7 @@ from polyqa.signatures.lenient import is_null
 from .base import write_answer
 from .citation import cite, number_citations
 from .diva import DIVA, DIVASettings, said_yes
+from .sampling import NO_SAMPLING
 from .stand_ins import NOTHING_FOUND
 from .steps import Steps, ask, ask_all, work
 
@@ -43,19 +45,23 @@ class Auto(DIVA):
     Its prediction has DIVA's fields (``verdicts`` has one bool for each reading that was found, one ``False`` if
     none was, and ``coverage`` says how many of these hold; ``verdicts`` and ``pseudo_interpretations`` are empty
     after the short way, where ``coverage`` is that of the one question), ``universe`` (after the long way: all
-    passages that were retrieved), ``ambiguous`` (whether more than one answer was given) and ``answers`` (the
-    distinct short answers, the likeliest first: the short form for SituatedQA or NQ).
+    passages that were retrieved), ``ambiguous`` (whether readings with different answers were given) and
+    ``answers`` (the distinct short answers, the likeliest first: the short form for SituatedQA or NQ; those that one
+    reading has between semicolons are several).
 
     Parameters
     ----------
     retriever, reranker, asked, settings
-        See `diva.DIVA`. With ``preset="lean"`` one reply gives readings and answer, one call verifies all readings, and
-        the answer is written again only if some reading does not hold.
+        See `diva.DIVA`. With the default ``preset="lean"`` one reply gives readings and answer, one call verifies all
+        readings, and the answer is written again only if some reading does not hold.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
         alone, ``both`` (they must agree), or ``never``, which sends all questions the long way. What
         a question can mean in this corpus only the corpus tells, hence the default; typing sees no passage.
     """
+
+    paper_sampling = NO_SAMPLING
+    shows_examples = False  # nothing of its own is published, and the examples know no plain question
 
     def __init__(
         self,
@@ -70,14 +76,16 @@ class Auto(DIVA):
         if rule not in ("both", "typing", "spread", "never"):
             raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
         self.rule: Rule = rule
-        self.locate = self.predictor(LocateAnswer)
+        self.locate = self.predictor(LocateAnswer, brief=self.lean)
         if self.lean:
             self.verify = self.predictor(VerifyReadings)
-            self.write = self.predictor(WriteLongFormAnswer)  # of a plain question, and where not all readings hold
+            # of a plain question, and where not all readings hold
+            self.write = self.predictor(WriteLongFormAnswer, brief=True)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        near = yield from work(self.retrieve, question)
+        candidates = yield from work(self.search, question)
+        near = yield from work(self.nearest, question, candidates)
         typed, located = yield from ask_all(
             [
                 (self.classify, {"question": question}),
@@ -89,7 +97,7 @@ class Auto(DIVA):
             answer = yield from write_answer(self.write, question, found, near)
             return self._told(typed, [], near, [], answer, found)
         pseudo = yield from self.infer_from(question, typed)
-        diversified = yield from work(self.diversify, question, pseudo)
+        diversified = yield from work(self.covering, candidates, pseudo)
         known = {passage.pid for passage in near}
         passages = [*near, *[new for new in diversified if new.pid not in known][: self.passages // 2]]
         readings: list[Interpretation] = []
@@ -121,6 +129,9 @@ class Auto(DIVA):
     ) -> Steps[list[bool]]:
         """Return for each reading whether the passage that it cites answers it; all passages where it cites none."""
         if self.lean and readings:
+            needed = {reading.pid for reading in readings}
+            if needed <= {passage.pid for passage in passages}:  # the others were read once, and are not judged by
+                passages = [passage for passage in passages if passage.pid in needed]
             shown, numbered = render_passages(passages), number_citations(readings, passages)
             reply = yield from ask(self.verify, passages=shown, question=question, interpretations=numbered)
             return said_yes(reply.supported, len(readings))
@@ -172,11 +183,17 @@ class Auto(DIVA):
         answer: str,
         readings: list[Interpretation],
     ) -> dspy.Prediction:
-        answers: list[str] = []
-        for one in readings:
-            if not agree(one.answer, answers):
-                answers.append(one.answer)
+        distinct = _unlike([one.answer for one in readings])
         prediction = self._prediction(typed, pseudo, passages, verdicts, answer, readings)
-        prediction.ambiguous = len(answers) > 1
-        prediction.answers = answers
+        prediction.ambiguous = len(distinct) > 1
+        prediction.answers = _unlike([part for one in distinct for part in several(one)])
         return prediction
+
+
+def _unlike(answers: Sequence[str]) -> list[str]:
+    """Return the answers that do not agree with an earlier one."""
+    kept: list[str] = []
+    for answer in answers:
+        if not agree(answer, kept):
+            kept.append(answer)
+    return kept

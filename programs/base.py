@@ -1,11 +1,11 @@
 """What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import ClassVar, Literal, TypedDict, Unpack, get_args
 
 import dspy
 
-from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.colbert_index import Reranker, Retriever
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import (
     ClarifyQuestion,
@@ -18,11 +18,13 @@ from polyqa.signatures import (
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
+from .sampling import NO_SAMPLING, Sampling
+from .spans import rerank, search
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
 from .tries import Faults
 
 Preset = Literal["paper", "lean"]
-"""``paper`` makes the calls of the publication; ``lean`` fewer, that say the same."""
+"""``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
 
 
 class Settings(TypedDict, total=False):
@@ -30,6 +32,7 @@ class Settings(TypedDict, total=False):
 
     encoder: Encoder | None
     calls_at_once: int
+    preset: Preset
 
 
 class RetrievalSettings(Settings, total=False):
@@ -39,19 +42,14 @@ class RetrievalSettings(Settings, total=False):
     candidates: int
 
 
-class GroundedSettings(RetrievalSettings, total=False):
-    """The settings of every program that answers from a few passages."""
-
-    preset: Preset
-
-
 class Program(dspy.Module):
     """A question goes in, an answer that covers its readings comes out.
 
     A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
-    ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`) and ``faults`` (list of
-    `faults.Fault`: replies that something stands in for).
+    ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`), ``faults`` (list of
+    `faults.Fault`: replies that something stands in for) and ``not_needed`` (how many calls were made ahead whose reply
+    was not needed, and not waited for).
 
     Parameters
     ----------
@@ -59,38 +57,71 @@ class Program(dspy.Module):
         For kNN demos, see `knn.KNNPredict`.
     calls_at_once
         How many language-model calls of one question are under way at once, at least 1.
+    preset
+        ``lean``, the default, or ``paper``. Programs that can do with fewer calls than their publication (see
+        `GroundedProgram`) make the fewer with ``lean``; the others make the same calls with both. With ``paper`` calls
+        are sampled as the publication says.
     """
 
+    paper_sampling: ClassVar[Sampling] = NO_SAMPLING
+    """How the publication samples; nothing where it does not say."""
     _calls_at_once = CALLS_AT_ONCE
+    preset: Preset = "lean"
 
-    def __init__(self, *, encoder: Encoder | None = None, calls_at_once: int = CALLS_AT_ONCE) -> None:
+    def __init__(
+        self,
+        *,
+        encoder: Encoder | None = None,
+        calls_at_once: int = CALLS_AT_ONCE,
+        preset: Preset = "lean",
+    ) -> None:
         super().__init__()
         if calls_at_once < 1:
             raise ValueError(f"calls_at_once must be at least 1, got {calls_at_once}")
+        if preset not in get_args(Preset):
+            raise ValueError(f"preset is paper or lean, got {preset!r}")
+        self.preset = preset
         self.encoder = encoder
         self._calls_at_once = calls_at_once
 
-    def predictor(self, signature: type[dspy.Signature], *, brief: bool = False) -> KNNPredict:
-        """Return a predictor that can pick its demos with the program's encoder."""
-        return KNNPredict(signature, encoder=self.encoder, brief=brief)
+    @property
+    def lean(self) -> bool:
+        """Whether calls are put together, in programs that can."""
+        return self.preset == "lean"
+
+    def predictor(
+        self, signature: type[dspy.Signature], *, brief: bool = False, paper: Sampling | None = None
+    ) -> KNNPredict:
+        """Return a predictor that can pick its demos with the program's encoder.
+
+        With ``preset="paper"`` it is sampled as ``paper`` says, by default as ``paper_sampling`` of the class does.
+        """
+        published = self.paper_sampling if paper is None else paper
+        sampling = NO_SAMPLING if self.lean else published
+        return KNNPredict(signature, encoder=self.encoder, brief=brief, sampling=sampling)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""
         raise TypeError(f"{type(self).__name__} has no steps: a program says in steps() how it answers a question.")
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Answer a question."""
+        """Answer a question; what is white space in it becomes a blank."""
         faults = Faults.of(self)
-        prediction = drive(self.steps(question), calls_at_once=self._calls_at_once, faults=faults)
-        prediction.faults = faults.found
-        return prediction
+        return _noted(drive(self._asked(question), calls_at_once=self._calls_at_once, faults=faults), faults)
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
         faults = Faults.of(self)
-        prediction = await adrive(self.steps(question), calls_at_once=self._calls_at_once, faults=faults)
-        prediction.faults = faults.found
-        return prediction
+        return _noted(await adrive(self._asked(question), calls_at_once=self._calls_at_once, faults=faults), faults)
+
+    def _asked(self, question: str) -> Steps[dspy.Prediction]:
+        return self.steps(" ".join(question.split()))
+
+
+def _noted(prediction: dspy.Prediction, faults: Faults) -> dspy.Prediction:
+    prediction.faults = faults.found
+    prediction.not_needed = faults.not_needed
+    return prediction
 
 
 class RetrievingProgram(Program):
@@ -127,9 +158,16 @@ class RetrievingProgram(Program):
         self.passages = passages
         self.candidates = candidates
 
+    def search(self, question: str) -> list[Passage]:
+        """Return the candidates."""
+        return search(self.retriever, question, self.candidates)
+
     def retrieve(self, question: str) -> list[Passage]:
         """Return the K candidates nearest to the question."""
-        candidates = self.retriever.search(question, self.candidates)
+        return self.nearest(question, self.search(question))
+
+    def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
+        """Return those K of some passages that are nearest to a question, best first."""
         return rerank(self.reranker, question, candidates, self.passages)
 
 
@@ -139,35 +177,23 @@ class GroundedProgram(RetrievingProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `RetrievingProgram`.
-    preset
-        ``paper``: two calls, one after the other. ``lean``: one reply gives readings and answer, as the prompt of Tree
-        of Clarifications does; the passages are sent, paid for and waited for once, and of the demos the nearest one
-        alone is shown with its passages.
+        See `RetrievingProgram`. With ``preset="lean"``, the default, one reply gives readings and answer, as the
+        prompt of Tree of Clarifications does; the passages are sent, paid for and waited for once, and of the demos
+        the nearest one alone is shown with its passages. With ``paper`` these are two calls, one after the other.
     """
 
     def __init__(
         self,
         retriever: Retriever,
         reranker: Reranker,
-        *,
-        preset: Preset = "paper",
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
-        if preset not in get_args(Preset):
-            raise ValueError(f"preset is paper or lean, got {preset!r}")
-        self.preset: Preset = preset
         if self.lean:
             self.clarify = self.predictor(ClarifyQuestion, brief=True)
         else:
             self.extract = self.predictor(ExtractInterpretations)
             self.write = self.predictor(WriteLongFormAnswer)
-
-    @property
-    def lean(self) -> bool:
-        """Whether calls are put together."""
-        return self.preset == "lean"
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from polyqa.metrics.text import content_words, holds, sentences, without_marks
+from polyqa.metrics.text import content_words, holds, sentences, several, without_marks
 from polyqa.signatures import Interpretation, Passage
 
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _ENDS = re.compile(r"[.!?]+[\"”’')\]]*$")
+_FEW_WORDS = 4  # may stand in a sentence by chance
 
 
 def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
@@ -39,8 +40,15 @@ def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage])
 
 
 def holding(passages: Sequence[Passage], answer: str) -> list[Passage]:
-    """Return the passages in which an answer stands, in their order."""
-    return [passage for passage in passages if holds(passage.render(), answer, without_marks)]
+    """Return the passages in which an answer stands, in their order.
+
+    Of several answers in one (`text.several`), those in which all of them stand; if there is none, those in
+    which one of them does.
+    """
+    parts = several(answer)
+    counts = [sum(holds(passage.render(), part, without_marks) for part in parts) for passage in passages]
+    wanted = len(parts) if len(parts) in counts else 1
+    return [passage for passage, count in zip(passages, counts, strict=True) if parts and count >= wanted]
 
 
 def number_citations(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
@@ -55,8 +63,9 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     """Return a long answer whose sentences name their sources: "… on 4 May 1912 [2]."
 
     A sentence that tells a reading's answer gets the number of the passage that the reading cites; of several readings
-    with that answer the one whose passage is nearest to the sentence's words. An answer with marks of its own (a
-    language model may write them) is returned as it is, and so is one that tells no cited reading.
+    with that answer the one whose passage is nearest to the sentence's words. A sentence that tells none gets the
+    number of the first passage that has a sentence with all its content words, at least four. An answer with marks of
+    its own (a language model may write them) is returned as it is.
 
     Parameters
     ----------
@@ -69,8 +78,10 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
         return answer
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
+    said = [_said(passage) for passage in passages]
     for sentence in reversed(sentences(answer)):
-        if found := _sources(sentence.text, interpretations, passages, numbers):
+        found = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, said)
+        if found:
             told = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(told)
             marked = f"{marked[:place]} {''.join(f'[{number}]' for number in found)}{marked[place:]}"
@@ -87,8 +98,27 @@ def _sources(
     nearest: dict[str, tuple[int, int]] = {}
     for one in interpretations:
         number = numbers.get(one.pid or "")
-        if number is not None and holds(sentence, one.answer, without_marks):
+        told = {without_marks(answer) for answer in several(one.answer) if holds(sentence, answer, without_marks)}
+        if number is not None and told:
             shared = len(own & set(content_words(passages[number - 1].render())))
-            answer = without_marks(one.answer)
-            nearest[answer] = max(nearest.get(answer, (-1, 0)), (shared, -number))
+            nearest |= {answer: max(nearest.get(answer, (-1, 0)), (shared, -number)) for answer in told}
     return sorted({-number for _, number in nearest.values()})
+
+
+def _said(passage: Passage) -> list[set[str]]:
+    """Return the content words of each sentence of a passage, each with those of the title."""
+    title = content_words(passage.title)
+    return [set(map(_owner, [*title, *content_words(one.text)])) for one in sentences(passage.text)]
+
+
+def _owner(word: str) -> str:
+    """Return a word without a genitive's ending: sentences are told again with the title instead of "its"."""
+    return word.removesuffix("'s").removesuffix("’s").rstrip("'’")
+
+
+def _quoted(sentence: str, said: Sequence[Sequence[set[str]]]) -> list[int]:
+    """Return the number of the first passage of which a sentence says what this one does."""
+    own = set(map(_owner, content_words(sentence)))
+    if len(own) < _FEW_WORDS:
+        return []
+    return next(([number] for number, known in enumerate(said, 1) if any(own <= words for words in known)), [])

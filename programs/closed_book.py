@@ -7,6 +7,7 @@ import dspy
 from polyqa.signatures import AnswerClosedBook
 
 from .base import Program, Settings
+from .sampling import DIVA_SAMPLING
 from .steps import Steps, ask
 
 
@@ -20,6 +21,8 @@ class ClosedBook(Program):
     encoder
         For kNN demos, see `knn.KNNPredict`.
     """
+
+    paper_sampling = DIVA_SAMPLING
 
     def __init__(self, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

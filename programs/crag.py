@@ -5,11 +5,13 @@ from typing import Unpack
 
 import dspy
 
-from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.colbert_index import Reranker, Retriever
 from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
 
-from .base import GroundedProgram, GroundedSettings
-from .steps import Steps, ask, ask_all, work
+from .base import GroundedProgram, RetrievalSettings
+from .sampling import DIVA_SAMPLING
+from .spans import rerank, search
+from .steps import Steps, ask, ask_while, work
 from .strips import refine
 
 
@@ -46,6 +48,8 @@ class CRAG(GroundedProgram):
         How many sentences make a strip, at least 1; the paper says a few.
     """
 
+    paper_sampling = DIVA_SAMPLING
+
     def __init__(
         self,
         retriever: Retriever,
@@ -54,7 +58,7 @@ class CRAG(GroundedProgram):
         strips: int = 5,
         strip_threshold: float = -0.5,
         strip_sentences: int = 2,
-        **settings: Unpack[GroundedSettings],
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if strips < 1 or strip_sentences < 1:
@@ -79,18 +83,22 @@ class CRAG(GroundedProgram):
     def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
         """Return the K passages nearest to a rewritten query, those graded already left out."""
         known = {passage.pid for passage in graded}
-        pooled = self.retriever.search(query, self.candidates + len(known))
+        pooled = search(self.retriever, query, self.candidates + len(known))
         return rerank(self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         graded = yield from work(self.retrieve, question)
-        replies = yield from ask_all(
-            [(self.grade, {"question": question, "passage": passage.render()}) for passage in graded]
+        # Refined before it is known whether it is needed: the strips are encoded while the grades are awaited.
+        replies, refined = yield from ask_while(
+            [(self.grade, {"question": question, "passage": passage.render()}) for passage in graded],
+            self.refine,
+            question,
+            graded,
         )
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
-        knowledge = [] if action is Grade.INCORRECT else (yield from work(self.refine, question, graded))
+        knowledge = [] if action is Grade.INCORRECT else refined
         query, found = "", list[Passage]()
         if action is not Grade.CORRECT:
             rewritten = yield from ask(self.rewrite, question=question)

@@ -1,7 +1,7 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import dspy
 import numpy as np
@@ -20,17 +20,21 @@ from polyqa.signatures import (
     render_passages,
 )
 
-from .base import GroundedProgram, GroundedSettings
+from .base import GroundedProgram, RetrievalSettings
 from .citation import cite
 from .pseudo_interpretations import from_questions
+from .sampling import DIVA_SAMPLING
+from .spans import scores
 from .stand_ins import NOTHING_FOUND, StandIn
-from .steps import Call, Steps, ask, ask_all, work
+from .steps import Call, Steps, ask, ask_ahead, ask_all, ask_while, work
+from .worked_examples import worked_demos
 
 Pseudo = Literal["lm", "questions"]
 _SIMILAR = 20  # generated questions
+_NOT_RECALLED = StandIn({"answer": ""}, "the passages are asked after all")
 
 
-class DIVASettings(GroundedSettings, total=False):
+class DIVASettings(RetrievalSettings, total=False):
     """DIVA's settings, for programs that extend it."""
 
     max_interpretations: int
@@ -55,9 +59,11 @@ class DIVA(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `base.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5. With ``preset="lean"``
-        one call verifies all pseudo-interpretations, and readings and answer are asked for at the same time: three
-        calls deep in place of five. The reply is thrown away where the passages turn out to be useless.
+        See `base.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5. With the default
+        ``preset="lean"`` one call verifies all pseudo-interpretations, and readings and answer are asked for at the
+        same time: three calls deep in place of the paper's five. The reply is thrown away where the passages turn out
+        to be useless. With ``paper`` typing, inference and the answer from memory show the five worked examples of
+        `worked_examples` (Tables 7, 8 and 12) until the program is compiled or a saved one is loaded.
     asked
         A database of generated questions with its index; needed for ``pseudo="questions"``, together with the encoder.
     max_interpretations
@@ -72,6 +78,10 @@ class DIVA(GroundedProgram):
         is the only pseudo-interpretation.
     """
 
+    paper_sampling = DIVA_SAMPLING
+    shows_examples: ClassVar[bool] = True
+    """Whether ``preset="paper"`` shows worked examples; a subclass that is no published system says no."""
+
     def __init__(
         self,
         retriever: Retriever,
@@ -81,7 +91,7 @@ class DIVA(GroundedProgram):
         max_interpretations: int = 10,
         useful_at: float = 0.0,
         pseudo: Pseudo = "lm",
-        **settings: Unpack[GroundedSettings],
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if max_interpretations < 1:
@@ -100,13 +110,19 @@ class DIVA(GroundedProgram):
         self.infer = self.predictor(InferPseudoInterpretations)
         self.verify = self.predictor(VerifyInterpretations if self.lean else VerifyInterpretation)
         self.recall = self.predictor(AnswerClosedBook)
+        if self.shows_examples and not self.lean:
+            for predictor in (self.classify, self.infer, self.recall):
+                predictor.demos = worked_demos(predictor.signature)
 
     def diversify(self, question: str, pseudo_interpretations: Sequence[str]) -> list[Passage]:
-        """Return the K passages that best cover the pseudo-interpretations (equations 4 and 5)."""
-        candidates = self.retriever.search(question, self.candidates)
+        """Search, and return the K passages that best cover the pseudo-interpretations (equations 4 and 5)."""
+        return self.covering(self.search(question), pseudo_interpretations)
+
+    def covering(self, candidates: Sequence[Passage], pseudo_interpretations: Sequence[str]) -> list[Passage]:
+        """Return those K of some passages that best cover the pseudo-interpretations (equations 4 and 5)."""
         if not candidates:
             return []
-        relevance = self.reranker.score(pseudo_interpretations, candidates)
+        relevance = scores(self.reranker, pseudo_interpretations, candidates)
         nearest = np.argsort(-relevance, axis=1, kind="stable")[:, : self.passages]
         union = np.unique(nearest)
         mean = relevance.mean(axis=0)
@@ -115,9 +131,9 @@ class DIVA(GroundedProgram):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        typed = yield from ask(self.classify, question=question)
+        (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
         pseudo = yield from self.infer_from(question, typed)
-        passages = yield from work(self.diversify, question, pseudo)
+        passages = yield from work(self.covering, candidates, pseudo)
         if self.lean and passages:
             verdicts, answer, interpretations = yield from self.verify_and_answer(question, pseudo, passages)
         else:
@@ -142,21 +158,27 @@ class DIVA(GroundedProgram):
     def verify_and_answer(
         self, question: str, pseudo: Sequence[str], passages: Sequence[Passage]
     ) -> Steps[tuple[list[bool], str, list[Interpretation]]]:
-        """Verify, and answer from the passages meanwhile; return verdicts, answer and readings."""
+        """Verify, and answer from the passages meanwhile; return verdicts, answer and readings.
+
+        The answer from the passages is not waited for where they are useless. The one from memory takes its place; if
+        that cannot be had, the passages are asked after all.
+        """
         shown = render_passages(passages)
-        verified, both = yield from ask_all(
-            [
-                (self.verify, {"passages": shown, "question": question, "candidates": list(pseudo)}),
-                Call(self.clarify, {"passages": shown, "question": question}, otherwise=NOTHING_FOUND),
-            ]
+
+        def verdicts_of(verified: dspy.Prediction) -> list[bool]:
+            return said_yes(verified.answered, len(pseudo))
+
+        verified, both = yield from ask_ahead(
+            (self.verify, {"passages": shown, "question": question, "candidates": list(pseudo)}),
+            Call(self.clarify, {"passages": shown, "question": question}, otherwise=NOTHING_FOUND),
+            lambda verified: self._useful(verdicts_of(verified)),
         )
-        verdicts = said_yes(verified.answered, len(pseudo))
-        if both.answer and self._useful(verdicts):
-            return verdicts, both.answer, cite(both.interpretations, passages)
-        from_passages = StandIn({"answer": ""}, "the answer from the passages is told") if both.answer else None
-        recalled = yield from ask(self.recall, otherwise=from_passages, question=question)
-        if recalled.answer or not both.answer:
-            return verdicts, recalled.answer, []
+        verdicts = verdicts_of(verified)
+        if both is None or not both.answer:
+            recalled = yield from ask(self.recall, otherwise=_NOT_RECALLED if both is None else None, question=question)
+            if recalled.answer or both is not None:
+                return verdicts, recalled.answer, []
+            both = yield from ask(self.clarify, passages=shown, question=question)
         return verdicts, both.answer, cite(both.interpretations, passages)
 
     def verify_all(self, pseudo: Sequence[str], passages: Sequence[Passage]) -> Steps[list[bool]]:

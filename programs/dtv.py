@@ -8,7 +8,8 @@ import dspy
 from polyqa.signatures import Passage
 
 from .diva import DIVA, said_yes
-from .steps import Steps, ask, ask_all, work
+from .sampling import GREEDY_SAMPLING
+from .steps import Steps, ask_all, ask_while, work
 
 
 class DiversifyThenVerify(DIVA):
@@ -26,11 +27,13 @@ class DiversifyThenVerify(DIVA):
     For the parameters see `diva.DIVA`.
     """
 
+    paper_sampling = GREEDY_SAMPLING
+
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        typed = yield from ask(self.classify, question=question)
+        (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
         pseudo = yield from self.infer_from(question, typed)
-        passages = yield from work(self.diversify, question, pseudo)
+        passages = yield from work(self.covering, candidates, pseudo)
         rows = yield from self._verify_pairs(question, pseudo, passages)
         verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
         kept = [passage for passage, row in zip(passages, rows, strict=True) if any(row)]

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from dspy.utils import exceptions as dspy_errors
 
+REFUSED = "a refusal instead of an answer"
 _LONGEST = 300  # characters of a reply
 # The same request fails again: the key, the model, the request or the set-up is wrong.
 _LASTING = (
@@ -17,6 +18,7 @@ _LASTING = (
 )
 # What an engine raises that has a mistake in it: DSPy wraps it as a failure that it does not know.
 _BUGS = (AssertionError, AttributeError, ImportError, LookupError, NameError, NotImplementedError, TypeError)
+_LONG_PAUSE = 60.0  # seconds; a server that wants a longer one refuses whatever is sent at once
 _UNREAD = re.compile(r"Failed to parse field (\w+)")
 _NO_TEXT = "The LM returned an empty or null response"
 
@@ -68,6 +70,8 @@ def may_be_mended(error: Exception) -> bool:
     """Return whether asking again may help: the reply could not be read, or the server failed for now."""
     if isinstance(error, dspy_errors.AdapterParseError):
         return True
+    if (getattr(error, "retry_after", None) or 0) > _LONG_PAUSE:
+        return False
     unexpected = isinstance(error, dspy_errors.LMUnexpectedError) and isinstance(error.__cause__, _BUGS)
     return isinstance(error, dspy_errors.LMError) and not isinstance(error, _LASTING) and not unexpected
 
@@ -106,5 +110,7 @@ def field_of(error: Exception) -> str:
 def in_a_line(error: Exception) -> str:
     """Return what went wrong."""
     if isinstance(error, dspy_errors.AdapterParseError):
+        if str(error).partition("\n")[0].endswith(REFUSED):
+            return f"the reply was {REFUSED}"
         return "the reply could not be read" if reply_of(error) else "the reply was empty"
     return f"the language model failed ({' '.join(str(error).split())[:160]})"

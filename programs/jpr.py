@@ -5,10 +5,11 @@ from typing import Unpack
 
 import dspy
 
-from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.colbert_index import Reranker, Retriever
 from polyqa.signatures import Passage, SelectPassages, render_passages
 
-from .base import GroundedProgram, GroundedSettings
+from .base import GroundedProgram, RetrievalSettings
+from .spans import rerank, search
 from .steps import Steps, ask, work
 
 
@@ -43,7 +44,7 @@ class JPR(GroundedProgram):
         reranker: Reranker,
         *,
         shortlist: int = 20,
-        **settings: Unpack[GroundedSettings],
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if not self.passages <= shortlist <= self.candidates:
@@ -54,7 +55,7 @@ class JPR(GroundedProgram):
 
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""
-        candidates = self.retriever.search(question, self.candidates)
+        candidates = search(self.retriever, question, self.candidates)
         return rerank(self.reranker, question, candidates, self.shortlist)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:

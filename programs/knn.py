@@ -15,6 +15,9 @@ import numpy as np
 from polyqa.embedded_models import Encoder
 from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import LeanAdapter, PolyqaError
+from polyqa.signatures.harmless import harmless, quote_back
+
+from .sampling import NO_SAMPLING, Sampling, sampling_for
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
 """Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
@@ -28,7 +31,8 @@ class KNNPredict(dspy.Predict):
     """A `dspy.Predict` that shows each call only the demos nearest to its question.
 
     With ``k=None`` it is a plain predictor: all its demos go into every prompt. Both kinds save as
-    plain JSON and load back with identical prompts.
+    plain JSON and load back with identical prompts. What it is given, demos too, goes into the prompt as
+    data (`signatures.harmless`): a passage cannot pass for a part of the prompt.
 
     Its prompts are those of `LeanAdapter` unless another adapter was configured (``dspy.configure(adapter=…)`` or
     ``dspy.context``). Where one of DSPy's stream listeners follows it they are those of DSPy's ChatAdapter: listeners
@@ -46,8 +50,11 @@ class KNNPredict(dspy.Predict):
     field
         The input field whose text is compared. Demos without it are left out.
     brief
-        Whether only the last demo is shown with its passages, the nearest one. The others show what readings and
-        answers look like, which takes a tenth of the tokens; without passages they cite none.
+        Whether only one demo is shown with its passages, that with the shortest: it shows how passages are cited, and
+        any of the nearest does. The others show what readings and answers look like, which takes a tenth of the
+        tokens; without passages they cite none.
+    sampling
+        Settings such as ``temperature`` that its calls give the language model, see `sampling.sampling_for`.
     """
 
     def __init__(
@@ -58,9 +65,11 @@ class KNNPredict(dspy.Predict):
         encoder: Encoder | None = None,
         field: str = "question",
         brief: bool = False,
+        sampling: Sampling = NO_SAMPLING,
         **config: Any,
     ) -> None:
         super().__init__(signature, **config)
+        self.sampling = dict(sampling)
         self.encoder = encoder
         self.field = field
         self.brief = brief
@@ -108,12 +117,17 @@ class KNNPredict(dspy.Predict):
         ]
 
     def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        if "demos" in kwargs or (self.k is None and not self.brief and not LEFT_OUT.get()):
+        if "demos" in kwargs:
             return kwargs
         shown = self.nearest(str(kwargs.get(self.field, "")))
         if self.brief:
-            shown = [*map(without_passages, shown[:-1]), *shown[-1:]]
+            full = _shortest(shown)
+            shown = [demo if place == full else without_passages(demo) for place, demo in enumerate(shown)]
         return {**kwargs, "demos": shown}
+
+    def _with_sampling(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = sampling_for(kwargs.get("lm") or self.lm or dspy.settings.lm, self.sampling)
+        return {**kwargs, "config": {**own, **kwargs.get("config", {})}} if own else kwargs
 
     if TYPE_CHECKING:  # DSPy's modules are called through a metaclass that type checkers do not see
 
@@ -123,12 +137,12 @@ class KNNPredict(dspy.Predict):
     def forward(self, **kwargs: Any) -> dspy.Prediction:
         """Predict with the nearest demos; ``demos=`` overrides them for this call."""
         with self._adapter():
-            return super().forward(**self._with_demos(kwargs))
+            return quote_back(super().forward(**harmless(self._with_demos(self._with_sampling(kwargs)))))
 
     async def aforward(self, **kwargs: Any) -> dspy.Prediction:
         """See `forward`."""
         with self._adapter():
-            return await super().aforward(**self._with_demos(kwargs))
+            return quote_back(await super().aforward(**harmless(self._with_demos(self._with_sampling(kwargs)))))
 
     def _adapter(self) -> AbstractContextManager[object]:
         """Return a context in which the lean adapter is used, unless another was configured or is needed."""
@@ -168,18 +182,24 @@ class KNNPredict(dspy.Predict):
 
 
 def without_passages(demo: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a demo without its passages, and without the numbers that its readings cite them by.
+    """Return a demo without its passages, and without the numbers by which they are cited.
 
     >>> without_passages({"passages": ["A | B."], "question": "Who?", "interpretations": [{"answer": "B", "pid": "1"}]})
     {'question': 'Who?', 'interpretations': [{'answer': 'B'}]}
     """
-    shown = {name: value for name, value in demo.items() if name != "passages"}
+    shown = {name: value for name, value in demo.items() if name not in ("passages", "source")}
     readings = shown.get("interpretations")
     if isinstance(readings, (list, tuple)):
         shown["interpretations"] = [
             {name: value for name, value in dict(one).items() if name != "pid"} for one in readings
         ]
     return shown
+
+
+def _shortest(demos: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the place of the demo with the shortest passages, the last of several; ``None`` if none has passages."""
+    lengths = {place: sum(map(len, demo["passages"])) for place, demo in enumerate(demos) if demo.get("passages")}
+    return min(reversed(lengths), key=lambda place: lengths[place], default=None)
 
 
 def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str, Any]]], k: int | None) -> None:
@@ -190,34 +210,54 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
     program
         Its predictors are `KNNPredict`, or, if ``k`` is ``None``, any `dspy.Predict`.
     pools
-        Predictor name to demos. Only the fields of the predictor's signature are kept, so gold
-        labels and other data of an example never get into a prompt or a saved program; a demo that
-        has no output of this predictor is left out.
+        Predictor name to demos: mappings or `dspy.Example`. Only the fields of the predictor's signature are kept, so
+        gold labels and other data of an example never get into a prompt or a saved program; a demo that has no input
+        or no output of this predictor is left out.
     k
         Demos per call, see `KNNPredict`.
 
     Raises
     ------
     PolyqaError
-        If a name is not a predictor of the program, or one that cannot pick demos by similarity; the program is
-        unchanged then.
+        If a name is not a predictor of the program, or one that cannot pick demos by similarity, or none of its demos
+        can be shown; the program is unchanged then.
     """
     predictors = dict(program.named_predictors())
     if unknown := sorted(set(pools) - set(predictors)):
         raise PolyqaError(f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}.")
     if k is not None:
         check_picking(program, pools)
-    for name, pool in pools.items():
-        predictor = predictors[name]
-        inputs, outputs = predictor.signature.input_fields, predictor.signature.output_fields
-        kept = []
-        for example in pool:
-            demo = {field: example[field] for field in (*inputs, *outputs) if example.get(field) is not None}
-            if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
-                kept.append(demo)
-        predictor.demos = kept
-        if isinstance(predictor, KNNPredict):
-            predictor.set_k(k)
+    shown = {name: _usable(program, name, predictors[name].signature, pool) for name, pool in pools.items()}
+    for name, kept in shown.items():
+        predictors[name].demos = kept
+        if isinstance(predictors[name], KNNPredict):
+            predictors[name].set_k(k)
+
+
+_LABELS = "the recipe 'labels' of polyqa.compile makes demos of labelled questions."
+
+
+def _usable(
+    program: dspy.Module, name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return what of the demos a predictor can show."""
+    inputs, outputs = signature.input_fields, signature.output_fields
+    kept = []
+    for example in pool:
+        if not hasattr(example, "get"):
+            raise PolyqaError(
+                f"The demos of {type(program).__name__}.{name} are {type(example).__name__}, which has no fields. A "
+                f"demo has {', '.join(inputs)} and {', '.join(outputs)}; {_LABELS}"
+            )
+        demo = {field: example[field] for field in (*inputs, *outputs) if example.get(field) is not None}
+        if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
+            kept.append(demo)
+    if pool and not kept:
+        raise PolyqaError(
+            f"{type(program).__name__}.{name} can show none of its {len(pool)} demos: a demo has some of "
+            f"{', '.join(inputs)}, and of {', '.join(outputs)}; {_LABELS}"
+        )
+    return kept
 
 
 def check_picking(program: dspy.Module, names: Collection[str]) -> None:

@@ -8,6 +8,7 @@ import dspy
 from polyqa.signatures import AnswerRefined, Interpretation, RefineQuestion
 
 from .base import Program, Settings
+from .sampling import DIVA_SAMPLING
 from .steps import Steps, ask
 
 
@@ -28,6 +29,8 @@ class QueryRefinement(Program):
     max_refinements
         How many refinements are answered at most, at least 1; the paper sets no limit.
     """
+
+    paper_sampling = DIVA_SAMPLING
 
     def __init__(self, *, max_refinements: int = 10, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

@@ -3,16 +3,19 @@
 import dspy
 
 from .base import GroundedProgram
+from .sampling import DIVA_SAMPLING
 from .steps import Steps, work
 
 
 class RAC(GroundedProgram):
-    """Retrieve, rerank by the question, extract the readings, answer: two calls, one with ``preset="lean"``.
+    """Retrieve, rerank by the question, extract the readings, answer: one call, two with ``preset="paper"``.
 
     Its prediction has ``answer``, ``interpretations`` (each with the id of its passage) and
     ``passages`` (the K that the language model saw, best first). For the parameters see
     `base.GroundedProgram`.
     """
+
+    paper_sampling = DIVA_SAMPLING
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

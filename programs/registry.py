@@ -42,8 +42,7 @@ class Entry:
     url
         Of the paper; empty if it is polyqa's own.
     calls
-        Language-model calls per question with the paper's preset, for people; I stands for the readings that are in
-        play, K for the passages.
+        Language-model calls per question with the lean preset, for people; K stands for the passages.
     cost
         ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
     most
@@ -89,7 +88,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "one answer where the corpus has one, DIVA's way where it has several",
             "polyqa's router over DIVA",
             "",
-            "3, or 5 + I if ambiguous",
+            "3, or 5 to 6 if ambiguous",
             "medium",
             lambda program: 5 + (1 if program.lean else program.max_interpretations) - _spared(program),
         ),
@@ -118,7 +117,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "retrieves once, extracts the readings, answers",
             "retrieval-augmented clarification, Kim et al. 2023; baseline of DIVA",
             _DIVA,
-            "2",
+            "1",
             "low",
             _answering,
         ),
@@ -127,7 +126,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "chooses jointly, among 20 passages, those that hold the most answers",
             "joint passage reranking, Min et al. 2021, prompted",
             "https://arxiv.org/abs/2104.08445",
-            "3",
+            "2",
             "medium",
             lambda program: 1 + _answering(program),
         ),
@@ -136,7 +135,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "grades each passage, keeps the relevant strips, searches again where the passages fail",
             "Yan et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2401.15884",
-            "2 + K, one more for a second search",
+            "1 + K, one more for a second search",
             "medium",
             lambda program: 1 + _answering(program) + program.passages,
         ),
@@ -154,7 +153,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "answers from questions that were made from the corpus beforehand, and passages",
             "Sun et al. 2023, prompted",
             "https://arxiv.org/abs/2308.08661",
-            "2, 3 where no question fits",
+            "2",
             "medium",
             lambda program: 1 + _answering(program),
             frozenset({"index", "questions"}),
@@ -164,7 +163,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "diversifies the passages by pseudo-interpretations, verifies them, adapts the way to answer",
             "In et al. 2024",
             _DIVA,
-            "4 + I",
+            "4, 5 if the passages are useless",
             "medium",
             _diva,
         ),
@@ -191,7 +190,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "diversifies, then verifies every pair of reading and passage",
             "baseline of VERDICT, Lee et al. 2025",
             "https://arxiv.org/abs/2502.10352",
-            "4 + I × K",
+            "3 + K",
             "high",
             lambda program: (
                 2

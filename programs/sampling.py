@@ -1,15 +1,69 @@
-"""The sampling settings of the papers, for `dspy.LM`: ``dspy.LM("openai/gpt-4o", **DIVA_SAMPLING)``."""
+"""The sampling settings of the papers, which `preset="paper"` gives each call, and what a user's model keeps."""
 
+from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
-DIVA_SAMPLING = MappingProxyType({"temperature": 0.3, "top_p": 1.0, "max_tokens": 300})
-"""DIVA, appendix A.4: all calls."""
+import dspy
+from dspy.utils.exceptions import LMConfigurationError
 
-TOC_EXPANSION_SAMPLING = MappingProxyType({"temperature": 0.7, "max_tokens": 300})
+Sampling = Mapping[str, float]
+
+DIVA_SAMPLING: Sampling = MappingProxyType({"temperature": 0.3, "top_p": 1.0, "max_tokens": 300})
+"""DIVA, appendix A.4: all calls, those of its baselines, too."""
+
+TOC_EXPANSION_SAMPLING: Sampling = MappingProxyType({"temperature": 0.7, "max_tokens": 300})
 """Tree of Clarifications: the calls that expand a node."""
 
-TOC_ANSWER_SAMPLING = MappingProxyType({"temperature": 0.0, "max_tokens": 300})
+TOC_ANSWER_SAMPLING: Sampling = MappingProxyType({"temperature": 0.0, "max_tokens": 300})
 """Tree of Clarifications: verification and the final answer."""
 
-DEFAULT_SAMPLING = MappingProxyType({"temperature": 0.3, "top_p": 1.0, "max_tokens": 1000})
-"""What `polyqa ask` uses: DIVA's, with room for the JSON of today's adapters."""
+GREEDY_SAMPLING: Sampling = MappingProxyType({"temperature": 0.0})
+"""VERDICT and its baselines: the likeliest words."""
+
+DEFAULT_SAMPLING: Sampling = MappingProxyType({"temperature": 0.3, "top_p": 1.0, "max_tokens": 1000})
+"""What `polyqa ask` uses: DIVA's, with room for long replies."""
+
+NO_SAMPLING: Sampling = MappingProxyType({})
+"""The language model's own."""
+
+_LIMITS = {"max_tokens", "max_completion_tokens"}
+
+
+def keep(lm: dspy.LM, names: set[str]) -> dspy.LM:
+    """Say that a language model keeps settings that its user chose, whatever a preset has; return it."""
+    lm.polyqa_keeps = frozenset(names)
+    return lm
+
+
+def sampling_for(lm: object, wanted: Sampling) -> dict[str, Any]:
+    """Return those of a preset's sampling settings that a call gives a language model.
+
+    What the user chose himself (`keep`) stays, so does the temperature of a copy by which an optimizer wants another
+    reply, and a model that reasons samples as it likes.
+    """
+    kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
+    if isinstance(lm, dspy.LM) and lm.kwargs.get("rollout_id") is not None:
+        kept |= {"temperature"}
+    if not wanted or (isinstance(lm, dspy.LM) and reasons(str(lm.model))):
+        return {}
+    return {
+        name: value for name, value in wanted.items() if name not in kept and not (name in _LIMITS and kept & _LIMITS)
+    }
+
+
+@lru_cache(maxsize=64)
+def reasons(name: str) -> bool:
+    """Return whether a model reasons, so that DSPy takes neither a low temperature nor a short limit for it.
+
+    DSPy has no other way to ask.
+
+    >>> [name for name in ("openai/gpt-5-mini", "azure/o3", "openai/gpt-4o", "openai/gpt-5-chat") if reasons(name)]
+    ['openai/gpt-5-mini', 'azure/o3']
+    """
+    try:
+        dspy.LM(name, temperature=0.5, max_tokens=1)
+    except LMConfigurationError:
+        return True
+    return False

@@ -7,6 +7,7 @@ from typing import Unpack
 import dspy
 
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.metrics.text import several
 from polyqa.signatures import (
     AnswerClosedBook,
     CritiqueSegment,
@@ -19,7 +20,7 @@ from polyqa.signatures import (
 from polyqa.signatures.lenient import is_null
 
 from .base import RetrievalSettings, RetrievingProgram
-from .steps import Steps, ask, ask_all, work
+from .steps import Steps, ask, ask_all, ask_while, work
 
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
 
@@ -108,8 +109,7 @@ class SelfRAG(RetrievingProgram):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        retrieved = self.always_retrieve or (yield from ask(self.decide, question=question)).needs_passages == "Yes"
-        passages = (yield from work(self.retrieve, question)) if retrieved else []
+        retrieved, passages = yield from self.retrieve_if_needed(question)
         replies = yield from ask_all(
             [(self.draft, {"question": question, "passage": passage.render()}) for passage in passages]
         )
@@ -124,6 +124,15 @@ class SelfRAG(RetrievingProgram):
         kept = self._choose(judged)
         closed_book = "" if kept else (yield from ask(self.recall, question=question)).answer
         return self._prediction(retrieved, passages, judged, kept, closed_book)
+
+    def retrieve_if_needed(self, question: str) -> Steps[tuple[bool, list[Passage]]]:
+        """Return whether passages are needed, and the K passages; none if not."""
+        if self.always_retrieve:
+            return True, (yield from work(self.retrieve, question))
+        # Searched before it is known whether it is needed: the index is searched while the decision is awaited.
+        (decided,), found = yield from ask_while([(self.decide, {"question": question})], self.retrieve, question)
+        needed = decided.needs_passages == "Yes"
+        return needed, found if needed else []
 
     @staticmethod
     def _drafts(passages: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[_Draft]:
@@ -152,7 +161,7 @@ class SelfRAG(RetrievingProgram):
         kept: list[_Draft] = []
         given: set[str] = set()
         for score, draft in sorted(scored, key=lambda pair: -pair[0]):
-            answers = {" ".join(one.answer.lower().split()) for one in draft.readings}
+            answers = {" ".join(part.lower().split()) for one in draft.readings for part in several(one.answer)}
             # A segment without readings gives nothing to compare: it stands for itself.
             if score >= best - self.margin and not (answers and answers <= given):
                 kept.append(draft)

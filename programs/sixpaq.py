@@ -10,8 +10,8 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.question_db import FoundQuestion, QuestionRetriever
 from polyqa.signatures import Interpretation, Passage, SelectQuestions, WriteLongFormAnswer
 
-from .base import GroundedProgram, GroundedSettings, write_answer
-from .steps import Steps, ask, work
+from .base import GroundedProgram, RetrievalSettings, write_answer
+from .steps import Steps, ask_while, work
 
 PassagesBy = Literal["max", "count", "index"]
 
@@ -20,7 +20,6 @@ PassagesBy = Literal["max", "count", "index"]
 class _Retrieved:
     passages: list[Passage]
     questions: list[FoundQuestion]
-    candidates: list[Interpretation]
 
 
 class SIXPAQ(GroundedProgram):
@@ -64,7 +63,7 @@ class SIXPAQ(GroundedProgram):
         *,
         similar: int = 10,
         by: PassagesBy = "index",
-        **settings: Unpack[GroundedSettings],
+        **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if similar < 1:
@@ -89,21 +88,22 @@ class SIXPAQ(GroundedProgram):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        found = yield from work(self._search, question)
+        questions = yield from work(self.similar_questions, question)
+        candidates = candidate_readings(questions)
         numbers: Sequence[int] = ()
-        if found.candidates:
-            candidates = render_candidates(found.candidates)
-            numbers = (yield from ask(self.select, question=question, candidates=candidates)).kept
-        kept = chosen(found.candidates, numbers)
+        if candidates:
+            select = (self.select, {"question": question, "candidates": render_candidates(candidates)})
+            (selected,), passages = yield from ask_while([select], self.retrieve, question)
+            numbers = selected.kept
+        else:
+            passages = yield from work(self.retrieve, question)
+        found = _Retrieved(passages, questions)
+        kept = chosen(candidates, numbers)
         if kept:
             answer = yield from write_answer(self.write, question, kept, found.passages)
             return self._prediction(found, answer, kept)
         answer, interpretations = yield from self.answer_from(question, found.passages)
         return self._prediction(found, answer, interpretations)
-
-    def _search(self, question: str) -> _Retrieved:
-        questions = self.similar_questions(question)
-        return _Retrieved(self.retrieve(question), questions, candidate_readings(questions))
 
     def _prediction(self, found: _Retrieved, answer: str, interpretations: Sequence[Interpretation]) -> dspy.Prediction:
         known = {passage.pid for passage in found.passages}

@@ -24,17 +24,20 @@ Do not hold ``dspy.context`` over a ``yield``: it would leak into whatever runs 
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
+from polyqa.signatures.event_loops import carried
 from polyqa.signatures.exchanges import exchanging
+from polyqa.signatures.needed import ahead, check_needed
+from polyqa.signatures.threads import in_threads
 
 from .stand_ins import StandIn
-from .tries import Call, Faults, Tries
+from .tries import Call, Faults, Tries, prediction_of
 
 T = TypeVar("T")
 CALLS_AT_ONCE = 32
@@ -47,9 +50,10 @@ Given: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | Call
 
 @dataclass(frozen=True)
 class Calls:
-    """A step: calls that do not wait for each other."""
+    """A step: calls that do not wait for each other, and what is done while their replies are awaited."""
 
     calls: Sequence[Call]
+    meanwhile: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,16 @@ class Work:
     function: Callable[[], Any]
 
 
-Steps: TypeAlias = Generator[Calls | Work, Any, T]
+@dataclass(frozen=True)
+class Ahead:
+    """A step: a call, and one that goes out with it in case its reply is needed."""
+
+    first: Call
+    second: Call
+    needed: Callable[[dspy.Prediction], bool]
+
+
+Steps: TypeAlias = Generator[Calls | Work | Ahead, Any, T]
 """What `Program.steps` is: yields steps, is sent their results, and returns a value of type T."""
 
 
@@ -75,12 +88,38 @@ def ask_all(calls: Sequence[Given]) -> Steps[list[dspy.Prediction]]:
     If calls fail, the others are finished first (their traces are kept, for optimizers that learn from
     failures); then the first error in the order of the calls is raised.
     """
-    return (yield Calls([one if isinstance(one, Call) else Call(*one) for one in calls]))
+    return (yield Calls([_as_call(one) for one in calls]))
+
+
+def ask_ahead(
+    first: Given, second: Given, needed: Callable[[dspy.Prediction], bool]
+) -> Steps[tuple[dspy.Prediction, dspy.Prediction | None]]:
+    """Call two predictors at once, the second in case the first's prediction says that it is needed.
+
+    Where it is not, its reply is not waited for, its prediction is ``None`` and it leaves no trace; it is counted in
+    ``Faults.not_needed``. With ``await`` its connection is closed. In a thread nothing is sent again, and what waits
+    for a `BoundedLM` stops. If only one call may be under way, the second goes out after the first, if it is needed.
+    """
+    return (yield Ahead(_as_call(first), _as_call(second), needed))
+
+
+def ask_while(
+    calls: Sequence[Given], function: Callable[..., T], *arguments: Any
+) -> Steps[tuple[list[dspy.Prediction], T]]:
+    """Call predictors at once, and a function meanwhile; return their predictions and what it returns.
+
+    So a search takes no time of its own where it needs no reply. For errors see `ask_all`; the function's comes last.
+    """
+    return (yield Calls([_as_call(one) for one in calls], partial(function, *arguments)))
 
 
 def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
     """Call a function and return what it returns."""
     return (yield Work(partial(function, *arguments)))
+
+
+def _as_call(given: Given) -> Call:
+    return given if isinstance(given, Call) else Call(*given)
 
 
 def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults | None = None) -> T:
@@ -96,7 +135,11 @@ def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults
         except StopIteration as end:
             return end.value
         try:
-            result = step.function() if isinstance(step, Work) else _call(step.calls, calls_at_once, faults)
+            if isinstance(step, Work):
+                result = step.function()
+            else:
+                call = _call_ahead if isinstance(step, Ahead) else _call
+                result = call(step, calls_at_once, faults)
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
@@ -112,18 +155,19 @@ async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults:
         except StopIteration as end:
             return end.value
         try:
-            result = (
-                await asyncio.to_thread(step.function)
-                if isinstance(step, Work)
-                else await _acall(step.calls, calls_at_once, faults)
-            )
+            if isinstance(step, Work):
+                result = await asyncio.to_thread(carried(step.function))
+            else:
+                call = _acall_ahead if isinstance(step, Ahead) else _acall
+                result = await call(step, calls_at_once, faults)
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-def _call(calls: Sequence[Call], at_once: int, faults: Faults) -> list[Any]:
-    if len(calls) < 2:
+def _call(step: Calls, at_once: int, faults: Faults) -> Any:
+    calls = step.calls
+    if len(calls) < 2 and step.meanwhile is None:
         return faults.settle([_reply(call, faults) for call in calls])
     traces: list[list[Any]] = [[] for _ in calls]
 
@@ -131,23 +175,36 @@ def _call(calls: Sequence[Call], at_once: int, faults: Faults) -> list[Any]:
         with _traced_in(trace):
             return _reply(call, faults)
 
-    pool = ThreadPoolExecutor(min(at_once, len(calls)))
-    try:
-        # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
-        futures = [
-            pool.submit(contextvars.copy_context().run, run, call, trace)
-            for call, trace in zip(calls, traces, strict=True)
-        ]
-        errors = [future.exception() for future in futures]
-    finally:  # whoever is interrupted while waiting starts no further call
-        pool.shutdown(wait=True, cancel_futures=True)
+    jobs = [partial(run, call, trace) for call, trace in zip(calls, traces, strict=True)]
+    # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
+    with in_threads(min(at_once, len(calls)) + (step.meanwhile is not None)) as start:
+        worked = [start(step.meanwhile)] if step.meanwhile is not None else []
+        # A call that goes out alone stays in this thread: one that is streamed is listened to here.
+        asked = [start(job) for job in jobs] if len(jobs) > 1 else [_done(job) for job in jobs]
+        errors = [future.exception() for future in (*asked, *worked)]
     _merge(traces)
     _raise_first(errors)
-    return faults.settle([future.result() for future in futures])
+    replies = faults.settle([future.result() for future in asked])
+    return (replies, worked[0].result()) if worked else replies
 
 
-async def _acall(calls: Sequence[Call], at_once: int, faults: Faults) -> list[Any]:
-    if len(calls) < 2:
+def _start(pool: ThreadPoolExecutor, function: Callable[[], T]) -> Future[T]:
+    return pool.submit(contextvars.copy_context().run, carried(function))
+
+
+def _done(function: Callable[[], T]) -> Future[T]:
+    """Call a function here and now."""
+    future: Future[T] = Future()
+    try:
+        future.set_result(function())
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+async def _acall(step: Calls, at_once: int, faults: Faults) -> Any:
+    calls = step.calls
+    if len(calls) < 2 and step.meanwhile is None:
         return faults.settle([await _areply(call, faults) for call in calls])
     traces: list[list[Any]] = [[] for _ in calls]
     free = asyncio.Semaphore(at_once)
@@ -158,18 +215,71 @@ async def _acall(calls: Sequence[Call], at_once: int, faults: Faults) -> list[An
                 return await _areply(call, faults)
 
     running: list[Awaitable[Any]] = [run(call, trace) for call, trace in zip(calls, traces, strict=True)]
+    if step.meanwhile is not None:
+        running.append(asyncio.to_thread(carried(step.meanwhile)))
     results = await asyncio.gather(*running, return_exceptions=True)
     _merge(traces)
     _raise_first([one if isinstance(one, BaseException) else None for one in results])
-    return faults.settle(results)
+    replies = faults.settle(results[: len(calls)])
+    return (replies, results[-1]) if step.meanwhile is not None else replies
+
+
+def _call_ahead(step: Ahead, at_once: int, faults: Faults) -> tuple[Any, Any]:
+    traces: tuple[list[Any], list[Any]] = ([], [])
+    not_needed: Future[None] = Future()
+
+    def second() -> Any:
+        with ahead(not_needed), _traced_in(traces[1]):
+            return _reply(step.second, faults)
+
+    pool = ThreadPoolExecutor(1)
+    try:
+        early = _start(pool, second) if at_once > 1 else None
+        with _traced_in(traces[0]):
+            replies = [_reply(step.first, faults)]
+        if step.needed(prediction_of(replies[0])):
+            replies.append((early or _start(pool, second)).result())
+    finally:  # nobody waits for a call that is not needed
+        not_needed.set_result(None)
+        pool.shutdown(wait=False, cancel_futures=True)
+    return _settled(replies, faults, traces, early is not None)
+
+
+def _settled(replies: Sequence[Any], faults: Faults, traces: Sequence[list[Any]], early: bool) -> tuple[Any, Any]:
+    """Return the predictions of a step whose second call may not be needed."""
+    _merge(traces[: len(replies)])
+    faults.not_needed += early and len(replies) < 2
+    first, *second = faults.settle(replies)
+    return first, second[0] if second else None
+
+
+async def _acall_ahead(step: Ahead, at_once: int, faults: Faults) -> tuple[Any, Any]:
+    traces: tuple[list[Any], list[Any]] = ([], [])
+
+    async def second() -> Any:
+        with _traced_in(traces[1]):
+            return await _areply(step.second, faults)
+
+    early = asyncio.create_task(second()) if at_once > 1 else None
+    try:
+        with _traced_in(traces[0]):
+            replies = [await _areply(step.first, faults)]
+        if step.needed(prediction_of(replies[0])):
+            replies.append(await (early or second()))
+    finally:
+        if early is not None:
+            early.cancel()  # closes the connection, by which providers know that nobody waits for the reply
+            await asyncio.gather(early, return_exceptions=True)
+    return _settled(replies, faults, traces, early is not None)
 
 
 def _reply(call: Call, faults: Faults) -> Any:
     tries = Tries(call, faults)
     while True:
+        check_needed()
         try:
             with exchanging() as exchange:
-                reply = call.predictor(**tries.inputs)
+                reply = tries.settled(call.predictor(**tries.inputs), exchange)
         except Exception as error:
             if (instead := tries.failed(error, exchange)) is not None:
                 return instead
@@ -182,7 +292,7 @@ async def _areply(call: Call, faults: Faults) -> Any:
     while True:
         try:
             with exchanging() as exchange:
-                reply = await call.predictor.acall(**tries.inputs)
+                reply = tries.settled(await call.predictor.acall(**tries.inputs), exchange)
         except Exception as error:
             if (instead := tries.failed(error, exchange)) is not None:
                 return instead

@@ -1,11 +1,12 @@
 """Tree of Clarifications (Kim et al., 2023, https://arxiv.org/abs/2310.14696)."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import dspy
 
-from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.metrics.text import several
 from polyqa.signatures import (
     ExtractInterpretations,
     Interpretation,
@@ -17,8 +18,17 @@ from polyqa.signatures import (
 
 from .base import RetrievalSettings, RetrievingProgram, write_answer
 from .citation import cite, holding
+from .sampling import TOC_ANSWER_SAMPLING, TOC_EXPANSION_SAMPLING
+from .spans import rerank, search
 from .steps import Steps, ask_all, work
 from .tree import GrowingTree
+
+
+class _Check(NamedTuple):
+    """What is verified against the root question; the names are those of `VerifyAgainstRoot`."""
+
+    passage: str
+    candidate: str
 
 
 class TreeOfClarifications(RetrievingProgram):
@@ -26,12 +36,14 @@ class TreeOfClarifications(RetrievingProgram):
 
     Section 3 of the paper: the root is the ambiguous question. To expand a node, the candidate passages
     are ranked by the node's own question and the readings of that question are extracted from the best K
-    (section 3.1). A reading that repeats a question or an answer of the tree is left out; the others are
-    verified against the root question, with the most relevant candidate passage that holds their answer
-    (section 3.2), and pruned if they fail. The exploration ends with ``nodes`` valid nodes, at ``depth``,
-    or after three expansions in a row without a valid new node. If fewer than ``fewest`` are left,
-    pruning is undone from the nodes nearest the root. The answer is written from up to ten readings in
-    breadth-first order and K passages, those that hold their answers first (section 3.3, appendix A.3).
+    (section 3.1). A reading that repeats a node of the tree is left out: with ``preset="paper"`` question and
+    answer, with ``lean`` either of them, as what has been told would be told again. The others are verified
+    against the root question, with the most relevant candidate passage that holds their answer (section 3.2;
+    one answer in one passage once, whichever readings have it), and pruned if they fail. The exploration ends
+    with ``nodes`` valid nodes, at ``depth``, or after three expansions in a row without a valid new node. If
+    fewer than ``fewest`` are left, pruning is undone from the nodes nearest the root. The answer is written
+    from up to ten readings in breadth-first order and K passages, those that hold their answers first
+    (section 3.3, appendix A.3).
 
     The released code departs from the paper: its test for passages that hold an answer compares single
     characters, undoing the pruning affects later nodes only, and the answer's passages are not chosen by
@@ -83,15 +95,16 @@ class TreeOfClarifications(RetrievingProgram):
         self.nodes = nodes
         self.fewest = fewest
         self.at_once = at_once
-        self.extract = self.predictor(ExtractInterpretations)
-        self.write = self.predictor(WriteLongFormAnswer)
-        self.verify = self.predictor(VerifyAgainstRoot)
+        self.extract = self.predictor(ExtractInterpretations, paper=TOC_EXPANSION_SAMPLING)
+        self.write = self.predictor(WriteLongFormAnswer, paper=TOC_ANSWER_SAMPLING)
+        self.verify = self.predictor(VerifyAgainstRoot, paper=TOC_ANSWER_SAMPLING)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        candidates = yield from work(self.retriever.search, question, self.candidates)
-        tree = GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES)
+        candidates = yield from work(search, self.retriever, question, self.candidates)
+        tree = GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES, strict=self.lean)
         read: dict[str, Passage] = {}
+        verdicts: dict[_Check, bool] = {}
         while batch := tree.to_expand(self.at_once):
             near = yield from work(self._nearest, [node for _, node in batch], candidates)
             read |= {passage.pid: passage for own in near for passage in own}
@@ -102,9 +115,12 @@ class TreeOfClarifications(RetrievingProgram):
                 ]
             )
             fresh = self._sprout(tree, batch, near, replies)
-            checks = yield from work(self._checks, question, fresh, candidates)
-            verdicts = yield from ask_all([(self.verify, check) for check in checks])
-            tree.settle(fresh, self._verdicts(verdicts, fresh))
+            checks = yield from work(self._checks, fresh, candidates)
+            # The check does not show a node's question: readings with one answer in one passage are one check.
+            new = [check for check in dict.fromkeys(checks) if check not in verdicts]
+            judged = yield from ask_all([(self.verify, {"question": question, **check._asdict()}) for check in new])
+            verdicts |= {check: reply.fitting == "Yes" for check, reply in zip(new, judged, strict=True)}
+            tree.settle(fresh, [verdicts[check] for check in checks] if self.pruning else [True] * len(fresh))
         readings, passages = yield from work(self._select, tree, question, candidates)
         answer = yield from write_answer(self.write, question, readings, passages)
         return self._prediction(answer, readings, passages, read, tree)
@@ -138,9 +154,7 @@ class TreeOfClarifications(RetrievingProgram):
         ]
         return tree.sprout(found)
 
-    def _checks(
-        self, question: str, fresh: Sequence[Interpretation], candidates: Sequence[Passage]
-    ) -> list[dict[str, str]]:
+    def _checks(self, fresh: Sequence[Interpretation], candidates: Sequence[Passage]) -> list[_Check]:
         if not self.pruning:
             return []
         checks = []
@@ -148,11 +162,8 @@ class TreeOfClarifications(RetrievingProgram):
             # An answer in words of the language model's own stands in no passage: the nearest one decides.
             options = holding(candidates, reading.answer) or candidates
             best = render_passages(rerank(self.reranker, reading.question, options, 1))
-            checks.append({"question": question, "passage": "".join(best), "candidate": reading.answer})
+            checks.append(_Check("".join(best), reading.answer))
         return checks
-
-    def _verdicts(self, replies: Sequence[dspy.Prediction], fresh: Sequence[Interpretation]) -> list[bool]:
-        return [reply.fitting == "Yes" for reply in replies] if self.pruning else [True] * len(fresh)
 
     def _select(
         self, tree: GrowingTree, question: str, candidates: Sequence[Passage]
@@ -163,6 +174,7 @@ class TreeOfClarifications(RetrievingProgram):
         ranked = rerank(self.reranker, question, candidates, len(candidates)) if candidates else []
         by_pid = {passage.pid: passage for passage in ranked}
         cited = [by_pid[reading.pid] for reading in readings if reading.pid is not None]
-        telling = [passage for reading in readings for passage in holding(ranked, reading.answer)[:1]]
+        answers = [answer for reading in readings for answer in several(reading.answer)]
+        telling = [passage for answer in answers for passage in holding(ranked, answer)[:1]]
         chosen = {passage.pid: passage for passage in (*cited, *telling, *ranked)}
         return readings, list(chosen.values())[: self.passages]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.text import normalize_answer, several
 from polyqa.signatures import Interpretation
 
 if TYPE_CHECKING:
@@ -81,6 +81,17 @@ class ClarificationNode(BaseModel):
         return grow(Tree(label(self)), self)
 
 
+@dataclass(frozen=True)
+class _Content:
+    question: str
+    answers: frozenset[str]
+
+
+def _content(reading: Interpretation) -> _Content:
+    answers = frozenset(map(normalize_answer, several(reading.answer))) - {""}
+    return _Content(normalize_answer(reading.question), answers)
+
+
 @dataclass
 class _Sprout:
     interpretation: Interpretation
@@ -106,12 +117,13 @@ class GrowingTree:
         Nodes of this depth are not expanded.
     failures
         The exploration ends after so many expansions in a row without a valid new node.
+    strict
+        Whether a reading is left out that repeats the question or the answer of a node, not only one that repeats both.
     """
 
-    def __init__(self, question: str, *, nodes: int, depth: int, failures: int) -> None:
+    def __init__(self, question: str, *, nodes: int, depth: int, failures: int, strict: bool = False) -> None:
         self._nodes = [_Sprout(Interpretation(question=question, answer=""), -1, 0, NodeStatus.ROOT)]
-        self._root = normalize_answer(question)
-        self._most, self._depth, self._patience = nodes, depth, failures
+        self._most, self._depth, self._patience, self._strict = nodes, depth, failures, strict
         self._next = 0
         self._failed = 0
         self._ended = False
@@ -128,29 +140,29 @@ class GrowingTree:
             node = self._nodes[number]
             if len(chosen) == most or node.depth != depth:
                 break
-            if not self._is_leaf(node):
+            if not self._is_leaf(number):
                 chosen.append((number, node.interpretation.question))
         return chosen
 
     def sprout(self, found: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
         """Take the readings of expanded nodes and return those that are new, in order.
 
-        A reading that repeats the question or the answer of a node in the tree is left out
-        (de-duplication): it would be expanded, and told, a second time. One that repeats the root's
-        question is kept, but not expanded: a question with one meaning has an answer, too.
+        A reading that repeats both the question and the answer of a node in the tree is left out
+        (de-duplication), with several answers in whatever order. Two readings may well have one answer
+        (the paper's table 6), and one question two answers. One that repeats only the question of a node
+        that is expanded, or of the root, is kept, but not expanded: the reply would be the same. A strict
+        tree leaves out what repeats either.
         """
-        questions = {normalize_answer(node.interpretation.question) for node in self._nodes[1:]}
-        answers = {normalize_answer(node.interpretation.answer) for node in self._nodes[1:]}
+        known = {_content(node.interpretation) for node in self._nodes[1:]}
         self._round = []
         fresh: list[Interpretation] = []
         for number, readings in found:
             own = []
             for reading in readings:
-                question, answer = normalize_answer(reading.question), normalize_answer(reading.answer)
-                if not answer or question in questions or answer in answers:
+                content = _content(reading)
+                if not content.answers or self._repeats(content, known):
                     continue
-                questions.add(question)
-                answers.add(answer)
+                known.add(content)
                 own.append(len(fresh))
                 fresh.append(reading)
             self._round.append((number, own))
@@ -200,14 +212,26 @@ class GrowingTree:
 
         return freeze(0)
 
+    def _repeats(self, content: _Content, known: Collection[_Content]) -> bool:
+        if not self._strict:
+            return content in known
+        told = frozenset[str]().union(*(one.answers for one in known))
+        return content.answers <= told or any(one.question == content.question for one in known)
+
     def _skip_leaves(self) -> None:
-        while self._next < len(self._nodes) and self._is_leaf(self._nodes[self._next]):
+        while self._next < len(self._nodes) and self._is_leaf(self._next):
             self._next += 1
 
-    def _is_leaf(self, node: _Sprout) -> bool:
-        root = self._nodes[0]
-        repeats = node is not root and normalize_answer(node.interpretation.question) == self._root
-        return node.status is NodeStatus.PRUNED or node.depth >= self._depth or repeats
+    def _is_leaf(self, number: int) -> bool:
+        node = self._nodes[number]
+        if node.status is NodeStatus.PRUNED or node.depth >= self._depth:
+            return True
+        asked = normalize_answer(node.interpretation.question)
+        return any(
+            normalize_answer(earlier.interpretation.question) == asked
+            for earlier in self._nodes[:number]
+            if earlier.status is not NodeStatus.PRUNED
+        )
 
     def _valid(self) -> int:
         return sum(node.status in (NodeStatus.VALID, NodeStatus.RESTORED) for node in self._nodes)

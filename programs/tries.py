@@ -14,6 +14,8 @@ from dspy.utils.exceptions import AdapterParseError
 from polyqa.signatures.exchanges import UNREADABLE, Exchange
 
 from .faults import Fault, field_of, has_reply, is_silence, may_be_mended, reply_of, takes_long
+from .long_answers import settle_answer
+from .sampling import NO_SAMPLING, sampling_for
 from .stand_ins import StandIn, cut_short, stand_in
 
 _WARMER = 0.3  # temperature of a second try where the first had 0
@@ -70,12 +72,15 @@ class Faults:
         Whether a reply has come, readable or not.
     silent
         How many of the last steps got no reply at all.
+    not_needed
+        How many calls were made ahead whose reply was not needed, and not waited for.
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
     found: list[Fault] = field(default_factory=list)
     answered: bool = False
     silent: int = 0
+    not_needed: int = 0
 
     @classmethod
     def of(cls, program: dspy.Module) -> "Faults":
@@ -101,7 +106,12 @@ class Faults:
         if lost and self.silent >= _SILENT_STEPS:
             raise lost[0]
         self.found.extend(one.fault for one in missing)
-        return [one.prediction if isinstance(one, Instead) else one for one in results]
+        return [prediction_of(one) for one in results]
+
+
+def prediction_of(result: Any) -> Any:
+    """Return the prediction of a call, or what stands in for it."""
+    return result.prediction if isinstance(result, Instead) else result
 
 
 class Tries:
@@ -120,6 +130,23 @@ class Tries:
         self._step = faults.name(call.predictor)
         self._signature: type[dspy.Signature] | None = getattr(call.predictor, "signature", None)
         self._failed: list[_Failed] = []
+
+    def settled(self, reply: Any, exchange: Exchange) -> Any:
+        """Return a reply whose long answer, if it has one, is an answer; see `long_answers.settle_answer`.
+
+        Raises
+        ------
+        AdapterParseError
+            If it is none; then the call leaves no trace.
+        """
+        if self._signature is not None:
+            try:
+                settle_answer(self._signature, self._call.inputs, reply, exchange.reply)
+            except AdapterParseError:
+                if dspy.settings.trace and dspy.settings.trace[-1][2] is reply:
+                    dspy.settings.trace.pop()
+                raise
+        return reply
 
     def came(self, reply: Any, exchange: Exchange) -> Any:
         """Return the reply of a try; with its fault, if it broke off."""
@@ -160,7 +187,8 @@ class Tries:
     def _again(self) -> Mapping[str, Any]:
         """Return the inputs of another try, at a temperature above 0: else the reply would be the same."""
         lm = getattr(self._call.predictor, "lm", None) or dspy.settings.lm
-        if lm is None or lm.kwargs.get("temperature") != 0:
+        own = sampling_for(lm, getattr(self._call.predictor, "sampling", NO_SAMPLING))
+        if lm is None or own.get("temperature", lm.kwargs.get("temperature")) != 0:
             return self._call.inputs
         return {**self._call.inputs, "config": {**self._call.inputs.get("config", {}), "temperature": _WARMER}}
 

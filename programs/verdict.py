@@ -5,13 +5,15 @@ from typing import Unpack
 
 import dspy
 
-from polyqa.colbert_index import Reranker, Retriever, rerank
+from polyqa.colbert_index import Reranker, Retriever
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
-from polyqa.signatures.lenient import is_null
+from polyqa.signatures.lenient import is_null, looks_like_refusal
 
 from .base import Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate
+from .sampling import GREEDY_SAMPLING
+from .spans import rerank, search
 from .steps import Steps, ask, ask_all, work
 
 
@@ -50,6 +52,8 @@ class VERDICT(Program):
     readings
         How many readings the answer is written from at most, those with the better passages first.
     """
+
+    paper_sampling = GREEDY_SAMPLING
 
     encoder: Encoder
 
@@ -102,14 +106,14 @@ class VERDICT(Program):
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the universe of a query (equation 7)."""
-        return rerank(self.reranker, question, self.retriever.search(question, self.candidates), self.universe)
+        return rerank(self.reranker, question, search(self.retriever, question, self.candidates), self.universe)
 
     @staticmethod
     def _derived(universe: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[Interpretation]:
         return [
             Interpretation(question=reply.interpretation.strip(), answer=reply.short_answer.strip(), pid=passage.pid)
             for passage, reply in zip(universe, replies, strict=True)
-            if not is_null(reply.interpretation) and not is_null(reply.short_answer)
+            if not any(is_null(said) or looks_like_refusal(said) for said in (reply.interpretation, reply.short_answer))
         ]
 
     def _consolidate(self, found: Sequence[Interpretation]) -> Clusters:

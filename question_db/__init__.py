@@ -4,7 +4,7 @@ from .build import build_questions, locally
 from .database import QuestionDatabase, questions_path
 from .generation import generate_questions
 from .retriever import QuestionRetriever
-from .types import Counts, FoundQuestion, GeneratedQuestion, Generation
+from .types import Counts, FoundQuestion, GeneratedQuestion, Generation, QuestionSettings
 
 __all__ = [
     "Counts",
@@ -13,6 +13,7 @@ __all__ = [
     "Generation",
     "QuestionDatabase",
     "QuestionRetriever",
+    "QuestionSettings",
     "build_questions",
     "generate_questions",
     "locally",

@@ -9,13 +9,14 @@ from typing import Protocol
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.colbert_index.files import replacing
+from polyqa.colbert_index.writing import replacing
 from polyqa.embedded_models import Encoder, SpanReader
 from polyqa.signatures import Passage, PolyqaError
+from polyqa.signatures.counts import counted
 
 from .database import MANIFEST, QuestionDatabase, questions_path, write_database
 from .generation import generate_questions
-from .types import Generation
+from .types import Generation, QuestionSettings
 
 
 class Generate(Protocol):
@@ -25,9 +26,11 @@ class Generate(Protocol):
         """Make the questions of some passages; what the journal holds is not made again."""
 
 
-def locally(lm: dspy.LM, reader: SpanReader, threads: int = 8) -> Generate:
+def locally(
+    lm: dspy.LM, reader: SpanReader, threads: int = 8, settings: QuestionSettings = QuestionSettings()
+) -> Generate:
     """Return the generation that runs in this process."""
-    return partial(generate_questions, lm=lm, reader=reader, threads=threads)
+    return partial(generate_questions, lm=lm, reader=reader, threads=threads, settings=settings)
 
 
 def journal_path(target: Path) -> Path:
@@ -79,7 +82,8 @@ def build_questions(
     Raises
     ------
     PolyqaError
-        If the place is taken or being written, nothing could be made, or the index changes meanwhile.
+        If the place is taken or being written, or nothing could be made. If the index has changed meanwhile: then
+        what was made is in the journal, and the next build reads only the passages that are new.
     """
     target = free_place(index, out, overwrite=overwrite)
     passages = chosen_passages(index, limit, seed)
@@ -88,14 +92,24 @@ def build_questions(
         generation = generate(passages, journal=journal, step=step)
         if not generation.questions:
             raise PolyqaError(
-                f"No question came of the {len(passages):,} passages of {index.name} ({generation.counts}); "
+                f"No question came of the {counted(len(passages), 'passage')} of {index.name} ({generation.counts}); "
                 "another language model (--lm) may find some."
             )
+        _require_same_passages(index)
         write_database(work, generation, index, encoder)
-        index.require_unchanged()
     if not generation.counts.failed:
         journal.unlink()
     return QuestionDatabase(target, encoder=encoder, index=index)
+
+
+def _require_same_passages(index: ColBERTIndex) -> None:
+    now = ColBERTIndex(index.path)
+    if now.fingerprint != index.fingerprint:
+        raise PolyqaError(
+            f"The index {index.name} has changed since the questions were begun (it holds "
+            f"{counted(len(now), 'passage')} now, then {len(index):,}). Nothing is lost: run the same command again, "
+            "and it reads only what is new."
+        )
 
 
 def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite: bool = False) -> Path:
@@ -104,12 +118,13 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     Raises
     ------
     PolyqaError
-        If it holds something else, or a database that may not be overwritten.
+        If it holds something else, or a whole database that may not be overwritten. One that passages failed for,
+        whose journal is still there, may.
     """
     target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
     if target.exists() and not (target / MANIFEST).is_file():
         raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")
-    if target.exists() and not overwrite:
+    if target.exists() and not overwrite and not journal_path(target).exists():
         raise PolyqaError(f"{target} exists; remove it, choose another folder, or overwrite it (--overwrite).")
     return target
 

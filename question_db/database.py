@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
+from polyqa.colbert_index.versions import QUESTIONS
 from polyqa.embedded_models import Encoder
 from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import PolyqaError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Ranking = Literal["dense", "bm25"]
-FOLDER = "questions"
+FOLDER = QUESTIONS
 MANIFEST = "questions.json"
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
@@ -75,6 +76,7 @@ class QuestionDatabase(Shared):
         if not (self.path / f"{_TABLE}.lance").is_dir():
             raise PolyqaError(f"{_damaged(self.path)} its table is missing.")
         self._lock = threading.RLock()
+        self._warm = False
 
     def __len__(self) -> int:
         return self.manifest.counts.questions
@@ -97,7 +99,18 @@ class QuestionDatabase(Shared):
                     f"{_damaged(self.path)} its table has {rows} questions of {width} dimensions, its manifest says "
                     f"{len(self)} of {self.manifest.dimensions}."
                 )
+            if self.manifest.table_version not in (None, table.version):
+                raise PolyqaError(
+                    f"{_damaged(self.path)} its table is in state {table.version}, not {self.manifest.table_version}: "
+                    "a file is missing."
+                )
             return table
+
+    def warm_up(self) -> None:
+        """Load what a search needs, if none was made yet."""
+        if not self._warm:
+            self.search("warm up", 1)
+            self._warm = True
 
     def questions(self) -> Iterator[GeneratedQuestion]:
         """Yield all questions, in the order of the corpus."""
@@ -237,7 +250,9 @@ def _read_manifest(folder: Path) -> Manifest:
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, RuntimeError, ValueError, KeyError, AttributeError) as error:  # what LanceDB raises
+    except PolyqaError:
+        raise
+    except Exception as error:  # LanceDB raises errors of many kinds over damaged files, a panic of its own among them
         reason = " ".join(str(error).split())[:200]
         raise PolyqaError(f"{_damaged(path)} {type(error).__name__}: {reason}") from error
 
@@ -270,6 +285,7 @@ def write_database(folder: Path, generation: Generation, index: ColBERTIndex, en
         index_passages=len(index),
         digest=digest(questions),
         lancedb=version("lancedb"),
+        table_version=table.version,
     )
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return manifest

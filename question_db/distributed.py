@@ -24,13 +24,20 @@ from polyqa.signatures import Passage, PolyqaError
 from .build import Generate
 from .gathering import gathering
 from .steps import read_passage
-from .types import Generation
+from .types import Generation, QuestionSettings
 
 _BLOCK = 32  # passages: what is lost at most, per worker, when a build is killed
 Models = Callable[[], tuple[dspy.LM, SpanReader]]
 
 
-def on_ray(models: Models, *, workers: int = 2, threads: int = 1, address: str | None = None) -> Generate:
+def on_ray(
+    models: Models,
+    *,
+    settings: QuestionSettings = QuestionSettings(),
+    workers: int = 2,
+    threads: int = 1,
+    address: str | None = None,
+) -> Generate:
     """Return the generation that runs on a Ray cluster.
 
     Parameters
@@ -38,6 +45,8 @@ def on_ray(models: Models, *, workers: int = 2, threads: int = 1, address: str |
     models
         Makes the language model and the reader; called once in every worker, and here for their names. It
         must be importable on the workers, such as a `functools.partial` of a module's function.
+    settings
+        See `polyqa.question_db.generate_questions`.
     workers
         How many; each takes one CPU.
     threads
@@ -48,21 +57,22 @@ def on_ray(models: Models, *, workers: int = 2, threads: int = 1, address: str |
     """
     if workers < 1 or threads < 1:
         raise ValueError(f"workers and threads must be at least 1, got {workers} and {threads}")
-    return partial(_generate, models=models, workers=workers, threads=threads, address=address)
+    return partial(_generate, models=models, settings=settings, workers=workers, threads=threads, address=address)
 
 
 class _Worker:
     """Lives in a Ray actor."""
 
-    def __init__(self, models: Models, threads: int) -> None:
+    def __init__(self, models: Models, settings: QuestionSettings, threads: int) -> None:
         self.lm, self.reader = models()
-        self.threads = threads
+        self.settings, self.threads = settings, threads
 
     def __call__(self, block: dict[str, Any]) -> dict[str, list[str]]:
         passages = [Passage.model_validate_json(text) for text in block["passage"]]
         with ThreadPoolExecutor(self.threads) as pool:
             futures = [
-                pool.submit(copy_context().run, read_passage, passage, self.lm, self.reader) for passage in passages
+                pool.submit(copy_context().run, read_passage, passage, self.lm, self.reader, self.settings)
+                for passage in passages
             ]
             return {"line": [json.dumps(future.result(), ensure_ascii=False) for future in futures]}
 
@@ -73,19 +83,20 @@ def _generate(
     journal: Path,
     step: Callable[[], None],
     models: Models,
+    settings: QuestionSettings,
     workers: int,
     threads: int,
     address: str | None,
 ) -> Generation:
     lm, reader = models()
-    with gathering(passages, str(lm.model), reader.name, journal, step) as gathered:
+    with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
         if gathered.left:
             with _cluster(workers, address) as data:
                 rows = [{"passage": passage.model_dump_json()} for passage in gathered.left]
                 block = min(_BLOCK, -(-len(rows) // workers))
                 lines = data.from_items(rows, override_num_blocks=-(-len(rows) // block)).map_batches(
                     _Worker,
-                    fn_constructor_args=(models, threads),
+                    fn_constructor_args=(models, settings, threads),
                     concurrency=workers,
                     num_cpus=1,
                     batch_size=block,

@@ -1,27 +1,72 @@
-"""Passages whose titles share a name: what one ambiguous question may mean."""
+"""Passages whose titles share a name: what one ambiguous question may mean.
+
+Names are shared in five ways: they are the same (*Titanic*, *Titanic (1953 film)*), one stands in the other (*Forth
+Bridge*, *Forth Road Bridge*), they are editions of one thing (*2012 Summer Olympics*, *2016 Summer Olympics*), people
+have one surname (*John Adams*, *Bryan Adams*), or organisations one abbreviation (*ABA*).
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.signatures import Passage
 
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d(?:[–-]\d{2,4})?\b")
+_NUMBER = re.compile(r" (?:\d{1,3}|[IVXL]+)$")
+_LIFE = r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)"
+_PERSON = re.compile(rf"\((?:[^()]{{0,60}}\b)?born\b|{_LIFE}|\. (?:He|She) (?:was|is|had|has|became)\b")
+_OPENING = 400  # characters
+
 
 def shared_name(one: str, other: str) -> str:
-    """Return the words that two names share, if they can be said for both; else ``""``.
+    """Return the one of two names that stands for the other, too; ``""`` if none does.
 
-    The last word must be among them, and either two words or one whole name: *Forth Bridge* stands for the
-    *Forth Road Bridge*, too, but *Bridge* for neither.
+    It has the first and the last word of the other and no word that the other lacks: *Forth Bridge* stands for the
+    *Forth Road Bridge*, but *Beast* not for *Beauty and the Beast*.
 
     >>> shared_name("Forth Road Bridge", "Forth Bridge"), shared_name("Tay Bridge", "Forth Bridge")
     ('Forth Bridge', '')
     """
-    left, right = one.split(), other.split()
-    common = [word for word in left if word in right]
-    if not common or not left[-1] == right[-1] == common[-1] or common != [word for word in right if word in left]:
-        return ""
-    return " ".join(common) if len(common) > 1 or common in (left, right) else ""
+    short, long = sorted((one.split(), other.split()), key=len)
+    ends = len(short) > 1 and (short[0], short[-1]) == (long[0], long[-1])
+    return " ".join(short) if ends and [word for word in long if word in short] == short else ""
+
+
+def edition_of(name: str) -> str:
+    """Return what a name is an edition of; ``""`` if it is of nothing.
+
+    >>> edition_of("2016 Summer Olympics"), edition_of("Super Bowl XLIX"), edition_of("Jaws 2")
+    ('Summer Olympics', 'Super Bowl', '')
+    """
+    base = _YEAR.sub(" ", name)
+    if base == name:
+        base = _NUMBER.sub("", name)
+    base = " ".join(base.split()).strip(" –-")
+    return base if base != name and len(base.split()) > 1 and base[:1].isupper() else ""
+
+
+def surname(passage: Passage) -> str:
+    """Return the last name of the person whom a passage is about; ``""`` if it is about something else."""
+    name = split_title(passage.title)[0]
+    words = name.split()
+    person = 2 <= len(words) <= 3 and all(re.fullmatch(r"[A-Z][\w'’.-]+", word) for word in words)
+    return words[-1] if person and _PERSON.search(passage.text[:_OPENING]) else ""
+
+
+def abbreviation(passage: Passage) -> str:
+    """Return the abbreviation that a passage gives for its name; ``""`` if it gives none."""
+    name = split_title(passage.title)[0]
+    letters = "".join(word[0] for word in re.findall(r"\b[A-Z]\w+", name))
+    return letters if len(letters) > 2 and re.search(rf"\b{letters}\b", passage.text[:_OPENING]) else ""
+
+
+def _other_names(passages: Sequence[Passage], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the names of passages with what else may stand for them."""
+    for passage in passages:
+        for other in (edition_of(names[passage.pid]), surname(passage), abbreviation(passage)):
+            if other:
+                yield names[passage.pid], other
 
 
 def base_names(passages: Sequence[Passage]) -> dict[str, str]:
@@ -30,6 +75,8 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     counted = Counter(names.values())
     distinct = [name for name in counted if name]
     options: dict[str, set[str]] = {name: {name} for name in distinct}
+    for name, other in _other_names(passages, names):
+        options[name].add(other)
     by_last: dict[str, list[str]] = {}
     for name in distinct:
         by_last.setdefault(name.split()[-1], []).append(name)

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import Passage, PolyqaError
 
 from .journal import appending, read_journal
-from .types import Counts, GeneratedQuestion, Generation, Origin
+from .outage import Outage
+from .types import Counts, GeneratedQuestion, Generation, Origin, QuestionSettings
 
-_FIRST_FAILURES = 5  # when the first so many passages all fail, the cause is not the passages
+_OLDER = {name: field.default for name, field in Origin.model_fields.items() if not field.is_required()}
 
 
 class Gathered:
@@ -29,13 +31,16 @@ class Gathered:
         self,
         passages: Sequence[Passage],
         origin: Origin,
+        hashes: Mapping[str, str],
         done: dict[str, dict[str, Any]],
         append: Callable[[dict[str, Any]], None],
         step: Callable[[], None],
     ) -> None:
         self._passages, self._origin, self._done, self._append, self._step = passages, origin, done, append, step
+        self._hashes = hashes
         self._ended = set(done)
         self._failures: list[str] = []
+        self._outage = Outage("passages")
         self.left = [passage for passage in passages if passage.pid not in done]
         for _ in done:
             step()
@@ -44,12 +49,15 @@ class Gathered:
         """Take the line of a passage; one that is known already is passed over."""
         if line["pid"] in self._ended:
             return
-        self._ended.add(line["pid"])
+        kind, _, why = line["failed"].partition(": ")
+        self._outage.ended(why or kind, kind)
         if line["failed"]:
             self._failures.append(line["failed"])
         else:
-            self._append(line)
+            # First of all: if Ctrl-C comes meanwhile, the line is given once more.
+            self._append({**line, "passage": self._hashes[line["pid"]]})
             self._done[line["pid"]] = line
+        self._ended.add(line["pid"])
         self._step()
 
     def require_progress(self) -> None:
@@ -58,13 +66,9 @@ class Gathered:
         Raises
         ------
         PolyqaError
-            If the first passages have all failed.
+            If passages fail one after the other, see `outage`.
         """
-        if len(self._failures) >= _FIRST_FAILURES and not self._done:
-            raise PolyqaError(
-                f"The first {len(self._failures)} passages all failed: {self._failures[-1]} "
-                "Mend the cause and start again."
-            )
+        self._outage.check()
 
     def finish(self) -> Generation:
         """Return the questions, in the order of the passages, with the counts.
@@ -89,26 +93,40 @@ class Gathered:
 
 @contextmanager
 def gathering(
-    passages: Sequence[Passage], lm: str, reader: str, journal: Path, step: Callable[[], None]
+    passages: Sequence[Passage],
+    lm: str,
+    reader: str,
+    making: QuestionSettings,
+    journal: Path,
+    step: Callable[[], None],
 ) -> Iterator[Gathered]:
     """Open a journal for passages with distinct ids.
+
+    The corpus may have changed since the journal was begun: what it holds of passages that are as they were is good.
 
     Raises
     ------
     PolyqaError
-        If the journal is of other passages, another language model or another reader.
+        If the journal is of another language model or another reader, or was made with other settings.
     """
-    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages))
-    settings = origin.model_dump()
-    done = {line["pid"]: line for line in read_journal(journal, settings)}
+    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(making))
+    settings = origin.model_dump(exclude={"corpus"})
+    hashes = {passage.pid: passage_hash(passage) for passage in passages}
+    lines = read_journal(journal, settings, older=_OLDER)
+    done = {line["pid"]: line for line in lines if line.get("passage") == hashes.get(line["pid"], "")}
     with appending(journal, settings) as append:
-        yield Gathered(passages, origin, done, append, step)
+        yield Gathered(passages, origin, hashes, done, append, step)
 
 
 def corpus_fingerprint(passages: Sequence[Passage]) -> str:
     """Return 16 hex digits over the passages in their order."""
     texts = [[passage.pid, passage.title, passage.text] for passage in passages]
     return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def passage_hash(passage: Passage) -> str:
+    """Return 16 hex digits over what is read of a passage."""
+    return corpus_fingerprint([passage])
 
 
 def _merge(lines: Sequence[dict[str, Any]]) -> tuple[GeneratedQuestion, ...]:

@@ -1,4 +1,4 @@
-"""Questions from a corpus: answers are detected, questions written, verified, and twice revised.
+"""Questions from a corpus: answers are detected, questions written, verified and revised.
 
 SIXPAQ (section 3.1, 3.3.1) fine-tunes a model for each step; here each is a signature that any language
 model fills.
@@ -13,9 +13,9 @@ from polyqa.embedded_models import SpanReader
 from polyqa.signatures import Passage
 
 from .gathering import gathering
-from .journal import work_through
 from .steps import read_passage
-from .types import Generation
+from .types import Generation, QuestionSettings
+from .working import work_through
 
 
 def generate_questions(
@@ -24,6 +24,7 @@ def generate_questions(
     lm: dspy.LM,
     reader: SpanReader,
     journal: Path,
+    settings: QuestionSettings = QuestionSettings(),
     threads: int = 8,
     step: Callable[[], None] = lambda: None,
 ) -> Generation:
@@ -40,18 +41,21 @@ def generate_questions(
     journal
         JSON lines, one per passage as it ends; those in it are not read again. A passage for which the
         language model failed is not in it, and is tried again the next time.
+    settings
+        How often a question is revised, and how many spans of a passage are asked for.
     threads, step
         Passages at once; called after each passage.
 
     Raises
     ------
     PolyqaError
-        If the first passages all fail, or the journal is of another corpus, language model or reader.
+        If the first passages all fail, or the journal is of another corpus, language model or reader, or of other
+        settings.
     """
-    with gathering(passages, str(lm.model), reader.name, journal, step) as gathered:
+    with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
         work_through(
             gathered.left,
-            lambda passage: read_passage(passage, lm, reader),
+            lambda passage: read_passage(passage, lm, reader, settings),
             gathered.keep,
             threads=threads,
             check=gathered.require_progress,

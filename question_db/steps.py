@@ -1,4 +1,4 @@
-"""What is done with one passage: detection, generation, verification, two revisions."""
+"""What is done with one passage: detection, generation, verification, revision."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,15 +8,17 @@ import dspy
 from polyqa.embedded_models import SpanReader
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
-from polyqa.signatures import DetectAnswers, GenerateQuestion, Passage, ReviseQuestion, configured_adapter
+from polyqa.signatures import GenerateQuestion, Passage, ReviseQuestion, configured_adapter
 from polyqa.signatures.exchanges import exchanging
 from polyqa.signatures.lenient import is_null
+from polyqa.signatures.sixpaq import detecting
 
-REVISIONS = 2  # a third changes nothing (SIXPAQ, section 3.3.1)
-_MOST_ANSWERS = 8
+from .types import QuestionSettings
 
 
-def read_passage(passage: Passage, lm: dspy.LM, reader: SpanReader) -> dict[str, Any]:
+def read_passage(
+    passage: Passage, lm: dspy.LM, reader: SpanReader, settings: QuestionSettings = QuestionSettings()
+) -> dict[str, Any]:
     """Make the questions of a passage.
 
     Returns
@@ -29,20 +31,20 @@ def read_passage(passage: Passage, lm: dspy.LM, reader: SpanReader) -> dict[str,
     line: dict[str, Any] = {"pid": passage.pid, "failed": ""}
     try:
         with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
-            return {**line, **_steps(passage, reader)}
+            return {**line, **_steps(passage, reader, settings)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
         return {**line, "failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
 
 
-def _steps(passage: Passage, reader: SpanReader) -> dict[str, Any]:
+def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:
     shown = passage.render()
-    detect, generate, revise = map(dspy.Predict, (DetectAnswers, GenerateQuestion, ReviseQuestion))
-    answers = _spans(detect(passage=shown).answers, passage)
+    detect, generate, revise = map(dspy.Predict, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
+    answers = _spans(detect(passage=shown).answers, passage)[: settings.spans]
     written = [(_question(generate(passage=shown, answer=answer).question), answer) for answer in answers]
     asked = [(question, answer) for question, answer in written if question and not _tells(question, answer)]
     current = _keep_verified(asked, passage, reader)
     first = {question for question, _ in current}
-    for _ in range(REVISIONS):
+    for _ in range(settings.revisions):
         revised = [
             (_question(revise(passage=shown, question=question, answer=answer).revised_question) or question, answer)
             for question, answer in current
@@ -78,7 +80,7 @@ def _spans(answers: Sequence[str], passage: Passage) -> list[str]:
     for answer in answers:
         if answer in passage.text and normalize_answer(answer) not in ("", normalize_answer(passage.title)):
             kept.setdefault(normalize_answer(answer), answer)
-    return list(kept.values())[:_MOST_ANSWERS]
+    return list(kept.values())
 
 
 def _question(text: str) -> str:

@@ -4,6 +4,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from polyqa.embedded_models import Encoder, SpanReader
@@ -13,13 +14,49 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.signatures import Passage, PolyqaError
 
+from .alike import Without, without_place, without_time
 from .families import base_names, without_qualifier
+from .quality import fault, mended
 from .types import GeneratedQuestion
 
 ALIKE = 0.9
+_PLAIN = 200
 _PLAIN_PER_AMBIGUOUS = 1.5
+_UNCONFIRMED = "its answer is not found again in one sentence"
 _HELD_OUT = 0.4
 _PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are|were)\b))")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A generated question that training does without, and why."""
+
+    question: str
+    answer: str
+    pid: str
+    why: str
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """What came of generated questions.
+
+    Attributes
+    ----------
+    questions
+        Ambiguous ones first; each with one reference answer.
+    dropped
+        The rest.
+    """
+
+    questions: tuple[Question, ...]
+    dropped: tuple[Dropped, ...]
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why questions were dropped, without the words that a question has of its own; most frequent first."""
+        counted = Counter(one.why.partition(":")[0] for one in self.dropped)
+        return Counter(dict(counted.most_common()))
 
 
 def training_questions(
@@ -29,14 +66,19 @@ def training_questions(
     encoder: Encoder,
     reader: SpanReader,
     seed: int = 0,
-) -> list[Question]:
+) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
-    Generated questions over passages that share a name fall together if they are the same without what
-    tells the passages apart, or nearly so (cosine ≥ 0.9 with one question word and a common content word).
-    With different answers they are the readings of one ambiguous question. The rest stay plain, with one
-    reading, at most one and a half times as many as the ambiguous ones. A reading is dropped if the reader
-    does not find its answer in the sentence that the reference answer has for it.
+    Questions that `quality.fault` finds something wrong with are dropped. Of the rest, those fall together that
+
+    - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
+      nearly so (cosine ≥ 0.9 with one question word and a common content word),
+    - or are the same but for a time or a place (`alike`).
+
+    With different answers they are the readings of one ambiguous question. What falls together with nothing stays
+    plain, with one reading: all of them up to 200, and beyond that one and a half times as many as there are ambiguous
+    ones. A reading is dropped if the reader does not find its answer in the sentence that the reference answer has for
+    it.
 
     Parameters
     ----------
@@ -48,43 +90,155 @@ def training_questions(
         Compare questions, and answer readings.
     seed
         Draws the plain questions.
-
-    Returns
-    -------
-    list of Question
-        Ambiguous ones first; each with one reference answer.
     """
     corpus = {passage.pid: passage for passage in passages}
-    bases = base_names(passages)
-    sharing = Counter(bases.values())
-    families: dict[str, list[tuple[str, Reading]]] = {}
-    plain: list[Reading] = []
-    for one in generated:
-        for answer, pid in zip(one.answers, one.pids, strict=True):
-            reading = Reading(one.question, (answer,), pid)
-            short = without_qualifier(one.question, corpus[pid].title, bases[pid])
+    making = _Making(corpus, encoder, reader)
+    good = making.good(generated)
+    rest = making.group_by_name(good, base_names(passages))
+    rest = making.group_by_time_and_place(rest)
+    return making.finished(rest, seed)
+
+
+class _Making:
+    """Makes a training set, and notes what it drops."""
+
+    def __init__(self, corpus: Mapping[str, Passage], encoder: Encoder, reader: SpanReader) -> None:
+        self._corpus, self._encoder, self._reader = corpus, encoder, reader
+        self._ambiguous: dict[str, Question] = {}
+        self._dropped: list[Dropped] = []
+
+    def good(self, generated: Sequence[GeneratedQuestion]) -> list[Reading]:
+        """Return the questions that nothing is wrong with."""
+        kept = []
+        for one in generated:
+            text = mended(one.question)
+            for answer, pid in zip(one.answers, one.pids, strict=True):
+                reading = Reading(text, (answer,), pid)
+                if why := fault(text, answer, self._corpus[pid]):
+                    self._drop(reading, why)
+                else:
+                    kept.append(reading)
+        return kept
+
+    def _drop(self, reading: Reading, why: str) -> None:
+        self._dropped.append(Dropped(reading.question, reading.short_answers[0], reading.pid or "", why))
+
+    def group_by_name(self, readings: Sequence[Reading], bases: Mapping[str, str]) -> list[Reading]:
+        """Make ambiguous questions of passages that share a name; return the questions that are left."""
+        sharing = Counter(bases.values())
+        families: dict[str, list[tuple[str, Reading]]] = {}
+        left: list[Reading] = []
+        for reading in readings:
+            passage = self._corpus[reading.pid or ""]
+            base = bases[passage.pid]
+            short = without_qualifier(reading.question, passage.title, base)
             if short is None:
-                plain.append(reading)
-            elif sharing[bases[pid]] > 1 and split_title(corpus[pid].title, commas=True)[1] and short == one.question:
-                continue  # revision could not add the qualifier: neither a reading nor plain
+                left.append(reading)
+            elif sharing[base] > 1 and split_title(passage.title, commas=True)[1] and short == reading.question:
+                self._drop(reading, "does not say which of those of one name it is about")
             else:
-                families.setdefault(bases[pid], []).append((short, reading))
-    ambiguous = []
-    for base, members in families.items():
-        for cluster in _clusters(members, encoder):
-            question = _ambiguous(base, cluster, corpus, reader)
-            if question is not None:
-                ambiguous.append(question)
-            else:
-                plain += [reading for _, reading in cluster]
-    ambiguous = list({normalize_answer(question.question): question for question in ambiguous}.values())
-    taken = {
-        normalize_answer(text) for own in ambiguous for text in (own.question, *(r.question for r in own.readings))
-    }
-    singles = _plain(plain, taken, corpus, reader)
-    most = int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS)
-    drawn = set(random.Random(seed).sample(range(len(singles)), most)) if len(singles) > most else range(len(singles))
-    return ambiguous + [question for at, question in enumerate(singles) if at in drawn]
+                families.setdefault(base, []).append((short, reading))
+        for base, members in families.items():
+            for cluster in _clusters(members, self._encoder):
+                own = [reading for _, reading in cluster]
+                text = min((short for short, _ in cluster), key=len)
+                if not self._told_apart(text, self._of_distinct_titles(own), "subject", base):
+                    left += own
+        return left
+
+    def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the first question about each thing, and of those that read the same the first."""
+        by_text = {normalize_answer(reading.question): reading for reading in reversed(readings)}
+        by_title = {self._corpus[reading.pid or ""].title: reading for reading in by_text.values()}
+        return [reading for reading in readings if reading in by_title.values()]
+
+    def group_by_time_and_place(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Make ambiguous questions of those that differ in a time or a place; return the questions that are left."""
+        left = list(readings)
+        for cut in (without_time, without_place):
+            groups: dict[str, dict[str, tuple[Without, Reading]]] = {}
+            for reading in left:
+                if (found := cut(reading.question)) is not None:
+                    own = groups.setdefault(normalize_answer(found.question), {})
+                    own.setdefault(normalize_answer(found.cut), (found, reading))
+            for group in groups.values():
+                whole = next(iter(group.values()))[0]
+                alike = [reading for _, reading in group.values()]
+                if len(alike) > 1 and self._told_apart(whole.question, alike, whole.kind, ""):
+                    left = [reading for reading in left if reading not in alike]
+        return left
+
+    def _told_apart(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
+        """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
+        kept = _confirmed(readings, self._corpus, self._reader)
+        if len({normalize_answer(one.short_answers[0]) for one in kept}) < 2:
+            return False
+        for reading in readings:
+            if reading not in kept:
+                self._drop(reading, _UNCONFIRMED)
+        titles = ", ".join(dict.fromkeys(self._corpus[one.pid or ""].title for one in kept))
+        told = {
+            "subject": f"“{base}” may stand for {titles}.",
+            "time": "It does not say for which time.",
+            "location": "It does not say for which place.",
+        }
+        question = Question(
+            id=_id(text),
+            question=text,
+            readings=tuple(kept),
+            long_answers=(long_answer(kept, self._corpus),),
+            ambiguity=kind,
+            reason=told[kind],
+        )
+        self._ambiguous[normalize_answer(text)] = question
+        return True
+
+    def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:
+        """Return all questions; the plain ones are drawn if there are too many."""
+        ambiguous = list(self._ambiguous.values())
+        taken = {
+            normalize_answer(text) for own in ambiguous for text in (own.question, *(r.question for r in own.readings))
+        }
+        singles = self._plain(plain, taken)
+        most = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
+        numbers = range(len(singles))
+        drawn = set(random.Random(seed).sample(numbers, most)) if len(singles) > most else set(numbers)
+        for at in sorted(set(numbers) - drawn):
+            self._drop(singles[at].readings[0], "there are plain questions enough")
+        kept = [question for at, question in enumerate(singles) if at in drawn]
+        return TrainingSet((*ambiguous, *kept), tuple(self._dropped))
+
+    def _plain(self, readings: Sequence[Reading], taken: set[str]) -> list[Question]:
+        by_text: dict[str, list[Reading]] = {}
+        for one in readings:
+            by_text.setdefault(normalize_answer(one.question), []).append(one)
+        found = []
+        for text, own in by_text.items():
+            answers = [reading.short_answers[0] for reading in own]
+            if text in taken:
+                for one in own:
+                    self._drop(one, "is asked already")
+                continue
+            if not all(agree(answer, answers[:1]) for answer in answers):
+                for one in own:
+                    self._drop(one, "has several answers, and nothing that tells them apart")
+                continue
+            whole = Reading(own[0].question, tuple(dict.fromkeys(answers)), own[0].pid)
+            if not _confirmed([whole], self._corpus, self._reader):
+                for one in own:
+                    self._drop(one, _UNCONFIRMED)
+                continue
+            found.append(
+                Question(
+                    id=_id(whole.question),
+                    question=whole.question,
+                    readings=(whole,),
+                    long_answers=(long_answer([whole], self._corpus),),
+                    ambiguity="none",
+                    reason="The question names what it is about.",
+                )
+            )
+        return found
 
 
 def _clusters(members: Sequence[tuple[str, Reading]], encoder: Encoder) -> list[list[tuple[str, Reading]]]:
@@ -125,56 +279,6 @@ def _same_matter(one: str, other: str) -> bool:
 _FUNCTION_WORDS = frozenset(
     {"was", "were", "did", "does", "the", "and", "for", "has", "have", "had", "are", "with", "what", "who"}
 )
-
-
-def _ambiguous(
-    base: str, cluster: Sequence[tuple[str, Reading]], corpus: Mapping[str, Passage], reader: SpanReader
-) -> Question | None:
-    """Return the ambiguous question of a group; ``None`` if fewer than two readings tell different answers."""
-    readings: dict[str, Reading] = {}
-    for _, reading in cluster:
-        told = normalize_answer(reading.question)
-        if told not in readings and all(other.pid != reading.pid for other in readings.values()):
-            readings[told] = reading
-    text = min((short for short, _ in cluster), key=len)
-    kept = _confirmed(list(readings.values()), corpus, reader)
-    if len({normalize_answer(one.short_answers[0]) for one in kept}) < 2:
-        return None
-    titles = ", ".join(dict.fromkeys(corpus[one.pid or ""].title for one in kept))
-    return Question(
-        id=_id(text),
-        question=text,
-        readings=tuple(kept),
-        long_answers=(long_answer(kept, corpus),),
-        ambiguity="subject",
-        reason=f"“{base}” may stand for {titles}.",
-    )
-
-
-def _plain(
-    readings: Sequence[Reading], taken: set[str], corpus: Mapping[str, Passage], reader: SpanReader
-) -> list[Question]:
-    by_text: dict[str, list[Reading]] = {}
-    for one in readings:
-        by_text.setdefault(normalize_answer(one.question), []).append(one)
-    found = []
-    for text, own in by_text.items():
-        answers = [reading.short_answers[0] for reading in own]
-        if text in taken or not all(agree(answer, answers[:1]) for answer in answers):
-            continue  # one wording, several answers, and nothing that tells them apart
-        kept = _confirmed([Reading(own[0].question, tuple(dict.fromkeys(answers)), own[0].pid)], corpus, reader)
-        if kept:
-            found.append(
-                Question(
-                    id=_id(own[0].question),
-                    question=own[0].question,
-                    readings=tuple(kept),
-                    long_answers=(long_answer(kept, corpus),),
-                    ambiguity="none",
-                    reason="The question names what it is about.",
-                )
-            )
-    return found
 
 
 def _confirmed(readings: Sequence[Reading], corpus: Mapping[str, Passage], reader: SpanReader) -> list[Reading]:
@@ -266,6 +370,11 @@ def split_questions(
         [question for question in questions if question.id not in second],
         [question for question in questions if question.id in second],
     )
+
+
+def independent_groups(questions: Sequence[Question]) -> int:
+    """Return in how many parts questions can be split at most, if those about the same passages stay together."""
+    return len(_connected(questions))
 
 
 def _connected(questions: Sequence[Question]) -> list[list[Question]]:

@@ -1,10 +1,15 @@
 """Generated questions with their answers, how many were left after each step, and what a database says of itself."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from polyqa.metrics.text import normalize_answer
+from polyqa.signatures.counts import counted
+
+MOST_REVISIONS = 2
+MOST_SPANS = 32
 
 
 class GeneratedQuestion(BaseModel):
@@ -28,7 +33,7 @@ class GeneratedQuestion(BaseModel):
     @model_validator(mode="after")
     def _paired(self) -> "GeneratedQuestion":
         if not self.answers or len(self.answers) != len(self.pids):
-            raise ValueError(f"{len(self.answers)} answers from {len(self.pids)} passages")
+            raise ValueError(f"{counted(len(self.answers), 'answer')} from {counted(len(self.pids), 'passage')}")
         return self
 
     def distinct_answers(self) -> dict[str, str]:
@@ -37,6 +42,35 @@ class GeneratedQuestion(BaseModel):
         for answer, pid in zip(self.answers, self.pids, strict=True):
             first.setdefault(normalize_answer(answer), (answer, pid))
         return dict(first.values())
+
+
+@dataclass(frozen=True)
+class QuestionSettings:
+    """How questions are made from a passage.
+
+    Attributes
+    ----------
+    revisions
+        How often each question is revised, 0 to 2; a third time changes nothing (SIXPAQ, section 3.3.1).
+        0 gives the questions that the paper retrieves with (table 2).
+    spans
+        How many spans of a passage are asked for at most, 1 to 32. The paper's beam of 32 leaves 13.5 of a
+        passage on average (section 3.1.2).
+
+    Raises
+    ------
+    ValueError
+        If one is out of its range.
+    """
+
+    revisions: int = 2
+    spans: int = 8
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.revisions <= MOST_REVISIONS:
+            raise ValueError(f"revisions must lie between 0 and {MOST_REVISIONS}, got {self.revisions}")
+        if not 1 <= self.spans <= MOST_SPANS:
+            raise ValueError(f"spans must lie between 1 and {MOST_SPANS}, got {self.spans}")
 
 
 class Counts(BaseModel):
@@ -67,7 +101,8 @@ class Counts(BaseModel):
     def __str__(self) -> str:
         failed = f" ({self.failed} failed)" if self.failed else ""
         return (
-            f"{self.passages:,} passages{failed}, {self.answers:,} answers, {self.generated:,} questions written, "
+            f"{counted(self.passages, 'passage')}{failed}, {counted(self.answers, 'answer')}, "
+            f"{counted(self.generated, 'question')} written, "
             f"{self.verified:,} verified, {self.revised:,} revised, {self.questions:,} distinct"
         )
 
@@ -81,6 +116,8 @@ class Origin(BaseModel):
         Names of the language model that wrote, and of the reader that verified.
     corpus
         Hash of the passages, see `gathering.corpus_fingerprint`.
+    revisions, spans
+        See `QuestionSettings`. What does not name them was made when they could not be set.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -88,6 +125,8 @@ class Origin(BaseModel):
     lm: str
     reader: str
     corpus: str
+    revisions: int = 2
+    spans: int = 8
 
 
 class Generation(BaseModel):
@@ -120,6 +159,8 @@ class Manifest(BaseModel):
         Hash of the questions with their answers and ids.
     lancedb
         Version that wrote the table.
+    table_version
+        LanceDB's number of the table's last state, which has its full-text index; ``None`` in older databases.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -133,6 +174,7 @@ class Manifest(BaseModel):
     index_passages: int
     digest: str
     lancedb: str
+    table_version: int | None = None
 
 
 class FoundQuestion(GeneratedQuestion):

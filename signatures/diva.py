@@ -9,7 +9,7 @@ from .lenient import AmbiguityTypes, Numbers, Questions, YesNo
 class TypeAmbiguity(dspy.Signature):
     """Say which part of the question leaves its meaning open, and what it could refer to.
 
-    The kinds of ambiguity are:
+    The kinds:
     AmbSub: it is unclear who or what the question is about (several people, works or places share
     the name; men or women).
     AmbObj: it is unclear which thing is asked for, or which thing the action is done to.
@@ -18,23 +18,23 @@ class TypeAmbiguity(dspy.Signature):
     AmbTime: it is unclear which year, season or edition is meant, and the answer changes with it.
     AmbLoc: it is unclear which country, region or place is meant, and the answer differs there.
     N/A: the question has one plain meaning.
-    Give the reason first, in one or two sentences that quote the unclear words and name what they
-    could mean; then every kind that applies.
+    Give the reason first, in one or two sentences that quote the unclear words; then every kind
+    that applies.
     """
 
     question: str = dspy.InputField(desc="a question as a person typed it")
     reason: str = dspy.OutputField(desc="the unclear words and what they could mean")
-    ambiguity_types: AmbiguityTypes = dspy.OutputField(desc="every kind of ambiguity that applies")
+    ambiguity_types: AmbiguityTypes = dspy.OutputField(desc="every kind that applies")
 
 
 # Pseudo-interpretation inference, I_p (section 3.2, equation 3, Table 8).
 class InferPseudoInterpretations(dspy.Signature):
     """Rewrite the question into the distinct questions that the person may have meant.
 
-    Follow the reason: it says which words are unclear and what they could mean. Each rewritten
-    question keeps the wording of the original, settles the unclear words in one way, and can be
-    understood without the others. They are used to search for passages, so name things as a text
-    about them would. If the question has one plain meaning, repeat it.
+    Follow the reason: it says which words are unclear and what they could mean. Each keeps
+    the wording of the original, settles the unclear words in one way, and can be understood
+    without the others. They are searched for: name things as a text about them would. If the
+    question has one plain meaning, repeat it.
     """
 
     question: str = dspy.InputField(desc="the ambiguous question")
@@ -67,4 +67,4 @@ class VerifyInterpretations(dspy.Signature):
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     candidates: str = dspy.InputField(desc="its numbered interpretations")
-    answered: Numbers = dspy.OutputField(desc="numbers of the interpretations that are answered, or none")
+    answered: Numbers = dspy.OutputField(desc="numbers of the answered interpretations, or none")

@@ -147,23 +147,17 @@ class LeanAdapter(dspy.ChatAdapter):
             try:
                 values[name] = read_value(signature.output_fields[name], text)
             except ValueError as error:
-                raise AdapterParseError(
-                    adapter_name=type(self).__name__,
-                    signature=signature,
-                    lm_response=completion,
-                    message=f"Failed to parse field {name} with value {text!r:.500}: {error}",
-                    parsed_result=values,
-                ) from error
+                said = f"Failed to parse field {name} with value {text!r:.500}: {error}"
+                raise self._unreadable(signature, completion, said, values) from error
         values = apply_output_field_defaults(signature, values)
         if missing := [name for name in signature.output_fields if name not in values]:
-            raise AdapterParseError(
-                adapter_name=type(self).__name__,
-                signature=signature,
-                lm_response=completion,
-                message=f"The reply has no {', '.join(missing)}.",
-                parsed_result=values,
-            )
+            raise self._unreadable(signature, completion, f"The reply has no {', '.join(missing)}.", values)
         return values
+
+    def _unreadable(
+        self, signature: type[dspy.Signature], reply: str, said: str, read: dict[str, Any]
+    ) -> AdapterParseError:
+        return AdapterParseError(type(self).__name__, signature, reply, said, parsed_result=read)
 
 
 def configured_adapter() -> dspy.Adapter:

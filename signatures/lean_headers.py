@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
-_FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.M | re.S)
+_FENCE = re.compile(r"^[ \t]*```(.*)$", re.M)
 _FENCED = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.S)
 _SEPARATOR = re.compile(r"[ \t]*(?::|=|[-–—](?=[ \t]|$))[ \t]*")
 _COMPLETED = "completed"  # ends a reply in the format of DSPy's ChatAdapter
@@ -147,10 +147,23 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
         elif rest.strip() and match.groupdict().get("after_hash") and name in text_fields:
             continue  # "## Answer to the first reading" is a heading of the text
         heads.append(_Head(name, match.start(), end, not text[: match.start()].strip()))
-    fences = [match.span() for match in _FENCE.finditer(text)]
+    fences = _fences(text)
     outside = [head for head in heads if not any(start < head.start < end for start, end in fences)]
     # "# code" in a block of code is a comment; a reply of several fields may stand in a block as a whole.
     return outside or (heads if len(hints) > 1 else [])
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """Return where blocks of code begin and end; one that is not closed is none."""
+    found = []
+    start: int | None = None
+    for match in _FENCE.finditer(text):
+        if start is None:
+            start = match.start()
+        elif not match[1].strip(" \t"):
+            found.append((start, match.end()))
+            start = None
+    return found
 
 
 def key_of(name: str) -> str:

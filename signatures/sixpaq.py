@@ -1,5 +1,7 @@
 """SIXPAQ (Sun et al., 2023, https://arxiv.org/abs/2308.08661): questions made from a corpus, and their choice."""
 
+from functools import cache
+
 import dspy
 
 from .lenient import Answers, Numbers
@@ -16,6 +18,17 @@ class DetectAnswers(dspy.Signature):
 
     passage: str = dspy.InputField(desc="title | text")
     answers: Answers = dspy.OutputField(desc="short spans copied from the passage, none if there is none")
+
+
+@cache
+def detecting(most: int) -> type[dspy.Signature]:
+    """Return `DetectAnswers`, asking for at most so many spans instead of eight."""
+    told = DetectAnswers.instructions
+    return (
+        DetectAnswers.with_instructions(told.replace("At most eight", f"At most {most}"))
+        if most != 8
+        else DetectAnswers
+    )
 
 
 # Second step, question generation (section 3.1.3): one question for one answer.

@@ -2,7 +2,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dspy
@@ -63,8 +63,19 @@ def copy_index(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+def copy_folder(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
+    """Copies the files of the index into one folder, which is an index of the time before versions."""
+
+    def copy() -> Path:
+        return Path(shutil.copytree(index.folder, tmp_path / "copy"))
+
+    return copy
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
     """A cache of DSPy's, in memory and on disk, that nothing else uses."""
     cache = Cache(enable_disk_cache=True, enable_memory_cache=True, disk_cache_dir=str(tmp_path / "cache"))
     monkeypatch.setattr(dspy, "cache", cache)
-    return cache
+    yield cache
+    cache.disk_cache.close()  # else some fifty files stay open until the garbage is collected

@@ -97,6 +97,7 @@ def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> Non
         "embedded_models/weights/writer/weights.int8.safetensors",
         "evaluation/homonyms/corpus.jsonl",
         "evaluation/homonyms/train.json",
+        "lessons/01-five-systems.ipynb",
         "py.typed",
     )
     assert not {f"polyqa/{name}" for name in wanted} - set(names)

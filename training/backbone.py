@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from polyqa.colbert_index.files import replacing
+from polyqa.colbert_index.writing import replacing
 from polyqa.embedded_models.compact import COMPACT_FILE, load_model, reader_path, write_compact
 from polyqa.embedded_models.encoder import EMBEDDED_ENCODER
 from polyqa.embedded_models.minilm import minilm_path

@@ -98,7 +98,7 @@ def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, ob
             comma = "," if facet.startswith("the ") else ""
             new = f"{question.rstrip(' ?')}{comma} {facet}?"
             made.setdefault(normalize_words(new), new)
-    return {"pseudo_interpretations": list(made.values())}
+    return {"pseudo_interpretations": list(made.values())[: prompt.clauses.most]}
 
 
 def _kind(reason: str) -> AmbiguityType:

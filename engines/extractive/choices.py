@@ -9,7 +9,7 @@ from polyqa.signatures.lenient import parse_numbers
 from .answer_kinds import answer_kind, fits_kind
 from .demos import best_cut, scored_demos
 from .evidence import WORTH_TELLING, Models, gather, same_answer, says_something, telling
-from .prompt import Prompt, PromptPassage, parse_passages
+from .prompt import Prompt, PromptPassage, evidence_in
 
 # Logistic regression over 500 ASQA training questions and the 15 nearest disambiguated questions of each (label:
 # whether it is one of its own).
@@ -17,6 +17,7 @@ _BIAS = -14.3
 _SIMILARITY = 14.4  # cosine of question and candidate
 _WORDS = 5.7  # share of the question's content words in the candidate
 _IS_A_READING = 0.5
+_STRICTER = {None: 1.0, "certain": 1.5, "possible": 0.5}
 
 
 def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -47,17 +48,17 @@ def select_questions(prompt: Prompt, models: Models) -> dict[str, object]:
     """
 
     def scored(inputs: Mapping[str, str]) -> list[tuple[PromptPassage, float]]:
-        return _scored(inputs["question"], parse_passages(inputs.get("candidates", "")), models)
+        return _scored(inputs["question"], evidence_in(inputs.get("candidates", "")), models)
 
     told = scored_demos(prompt, ("question", "candidates"), "kept", scored, parse_numbers)
     labelled = [(score, candidate.number in kept) for shown, kept in told for candidate, score in shown]
-    threshold = best_cut(labelled, _IS_A_READING)
+    threshold = best_cut(labelled, _IS_A_READING) * _STRICTER[prompt.clauses.certainty]
     kept: list[PromptPassage] = []
     for candidate, score in scored(prompt.inputs):
         known = any(same_answer(candidate.text, one.text) for one in kept)
         if score >= threshold and says_something(candidate.text, prompt.question) and not known:
             kept.append(candidate)
-    return {"kept": [candidate.number for candidate in kept]}
+    return {"kept": [candidate.number for candidate in kept[: prompt.clauses.most]]}
 
 
 def _scored(question: str, candidates: list[PromptPassage], models: Models) -> list[tuple[PromptPassage, float]]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from .evidence import Models, best_support
-from .prompt import Demo, Prompt, parse_passages
+from .prompt import Demo, Prompt, evidence_in
 
 Labelled = Sequence[tuple[float, bool]]
 Score = TypeVar("Score")
@@ -42,7 +42,7 @@ def scored_demos(
 
 def support_in(name: str, models: Models) -> Callable[[Mapping[str, str]], float]:
     """Return the score of inputs by the support that the passages in one of them give the best answer."""
-    return lambda inputs: best_support(inputs["question"], parse_passages(inputs.get(name, "")), models)
+    return lambda inputs: best_support(inputs["question"], evidence_in(inputs.get(name, "")), models)
 
 
 def best_cut(labelled: Labelled, default: float) -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -37,9 +38,12 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
+from ..recent import RecentLM
 from .ambiguity import infer_pseudo_interpretations, type_ambiguity
+from .any_question import answer_from_text, asks_a_text
 from .choices import select_passages, select_questions
 from .clarifying import clarify
+from .clauses import hear
 from .closed_book import answer_closed_book, answer_refined, refine_question
 from .evidence import Models
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
@@ -80,15 +84,34 @@ _SKILLS: Mapping[type[dspy.Signature], Skill] = {
     GenerateQuestion: generate_question,
     ReviseQuestion: revise_question,
 }
+_TASKS = {one: one for one in _SKILLS}
+# Which clauses say something of which task.
+_OF_READINGS = frozenset({"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles"})
+_OF_ANSWERS = frozenset({"words", "sentences", "manner"})
+OBEYED: Mapping[type[dspy.Signature], frozenset[str]] = {
+    ClarifyQuestion: _OF_READINGS | _OF_ANSWERS,
+    ExtractInterpretations: _OF_READINGS,
+    WriteLongFormAnswer: _OF_ANSWERS,
+    InterpretPassage: frozenset({"certainty", "dates", "brief", "full_names"}),
+    LocateAnswer: frozenset({"dates", "brief", "full_names", "titles", "doubt"}),
+    InferPseudoInterpretations: frozenset({"most"}),
+    SelectQuestions: frozenset({"most", "certainty"}),
+    VerifyInterpretation: frozenset({"doubt"}),
+    VerifyInterpretations: frozenset({"doubt"}),
+    VerifyReadings: frozenset({"doubt"}),
+    VerifyAgainstRoot: frozenset({"doubt"}),
+}
+"""Which clauses (fields of `Clauses`) the engine obeys in which task."""
 MODEL_NAME = "polyqa/extractive"
 
 
 class ExtractiveEngine:
     """Answers the prompts of polyqa's signatures from what stands in them.
 
-    It has no knowledge of its own and cannot follow other instructions. The same prompt always gets
-    the same reply. Use it as ``dspy.LM("polyqa/extractive", engine=ExtractiveEngine(), …)``, or
-    through `embedded_lm`.
+    It has no knowledge of its own. Of instructions it obeys the clauses that it knows (`clauses.CLAUSES`). It also
+    answers signatures of a user's own that ask a ``question`` of a text and want an ``answer``. The same prompt always
+    gets the same reply. Use it as ``dspy.LM("polyqa/extractive", engine=ExtractiveEngine(), …)``, or through
+    `embedded_lm`.
 
     Parameters
     ----------
@@ -111,12 +134,17 @@ class ExtractiveEngine:
         dspy.lm15.InvalidRequestError
             If the messages are no prompt of DSPy, or their signature is not one of polyqa's.
         """
-        messages = _messages(request)
+        messages = messages_of(request)
         try:
             prompt = parse_prompt(messages)
         except PromptError as error:
             raise InvalidRequestError(f"The extractive engine cannot read this: {error}.") from error
-        text = render_reply(prompt, self._skill(prompt)(prompt, self.models))
+        skill = self._skill(prompt)
+        task = find_by_fields(_TASKS, prompt.input_fields, prompt.output_fields, exact=True)
+        if task is not None:
+            heard = hear(prompt.instructions, task.instructions, self.models.encoder)
+            prompt = replace(prompt, clauses=heard.clauses)
+        text = render_reply(prompt, skill(prompt, self.models))
         usage = Usage(
             input_tokens=sum(self._count(content) for _, content in messages),
             output_tokens=self._count(text),
@@ -138,17 +166,32 @@ class ExtractiveEngine:
 
     def _skill(self, prompt: Prompt) -> Skill:
         skill = find_by_fields(_SKILLS, prompt.input_fields, prompt.output_fields, exact=True)
+        if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
+            skill = answer_from_text
         if skill is None:
             known = "; ".join(
                 f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in _SKILLS
             )
             raise InvalidRequestError(
                 f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
-                f"{', '.join(prompt.output_fields)}. It knows only: {known}. For others use a language model."
+                f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and only these besides: "
+                f"{known}. For others use a language model."
             )
         if "question" in prompt.input_fields and "question" not in prompt.inputs:
             raise InvalidRequestError("The prompt holds no question.")
         return skill
+
+    def unheeded(self, signature: type[dspy.Signature]) -> tuple[str, ...]:
+        """Return the sentences of a signature's instructions that this engine does not obey.
+
+        They are neither the task itself, nor a clause that the engine knows and that says something of this task.
+        Of a task that the engine does not know nothing is told: it refuses it.
+        """
+        task = find_by_fields(_TASKS, signature.input_fields, signature.output_fields, exact=True)
+        if task is None:
+            return ()
+        heard = hear(signature.instructions, task.instructions, self.models.encoder)
+        return heard.unheeded(OBEYED.get(task, frozenset()))
 
     def _count(self, text: str) -> int:
         return self.models.reader.count_tokens(text)
@@ -214,7 +257,7 @@ def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
         on disk would outlive a change of the engine.
     """
     engine = engine or ExtractiveEngine()
-    return dspy.LM(
+    return RecentLM(
         MODEL_NAME,
         engine=engine,
         async_engine=AsyncExtractiveEngine(engine),
@@ -222,7 +265,8 @@ def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
     )
 
 
-def _messages(request: Request) -> list[tuple[str, str]]:
+def messages_of(request: Request) -> list[tuple[str, str]]:
+    """Return the messages of a request as pairs of role and text, the system message first."""
     system = request.system
     head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
     return [("system", head), *((message.role, message.text or "") for message in request.messages)]

@@ -8,7 +8,8 @@ from polyqa.signatures.lenient import parse_grade, parse_interpretations, parse_
 from .answer_kinds import answer_kind, fits_kind
 from .demos import best_cut, clearly_better_cut, scored_demos, support_in
 from .evidence import WORTH_TELLING, Models, best_support, gather, same_answer
-from .prompt import Prompt, parse_passages
+from .obeying import DOUBTS
+from .prompt import Prompt, evidence_in
 
 # Low: a reading that is lost here is lost, while extraction drops the weak ones anyway.
 _ANSWERABLE = 0.1
@@ -27,6 +28,7 @@ def verify(prompt: Prompt, models: Models) -> dict[str, object]:
     support = support_in("passages", models)
     told = scored_demos(prompt, ("question", "passages"), "answerable", support, parse_yes_no)
     threshold = clearly_better_cut([(score, verdict == "Yes") for score, verdict in told], _ANSWERABLE)
+    threshold *= DOUBTS[prompt.clauses.doubt]
     return {"answerable": "Yes" if support(prompt.inputs) >= threshold else "No"}
 
 
@@ -34,13 +36,13 @@ def verify_all(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answered``: the numbers of the candidates that `verify` would say Yes to, over the same passages."""
 
     def supports(inputs: Mapping[str, str]) -> list[float]:
-        passages = parse_passages(inputs.get("passages", ""))
-        asked = [one.text for one in parse_passages(inputs.get("candidates", ""))]
+        passages = evidence_in(inputs.get("passages", ""))
+        asked = [one.text for one in evidence_in(inputs.get("candidates", ""))]
         return [best_support(question, passages, models) for question in asked]
 
     told = scored_demos(prompt, ("candidates", "passages"), "answered", supports, parse_numbers)
     labelled = [(one, number in kept) for scores, kept in told for number, one in enumerate(scores, 1)]
-    threshold = clearly_better_cut(labelled, _ANSWERABLE)
+    threshold = clearly_better_cut(labelled, _ANSWERABLE) * DOUBTS[prompt.clauses.doubt]
     return {"answered": [number for number, one in enumerate(supports(prompt.inputs), 1) if one >= threshold]}
 
 
@@ -50,7 +52,8 @@ def verify_readings(prompt: Prompt, models: Models) -> dict[str, object]:
     held = []
     for number, reading in enumerate(parse_interpretations(prompt.inputs.get("interpretations", "")), 1):
         cited = [passage for passage in passages if str(passage.number) == reading.pid]
-        if best_support(reading.question, cited or passages, models) >= _ANSWERABLE:
+        least = _ANSWERABLE * DOUBTS[prompt.clauses.doubt]
+        if best_support(reading.question, cited or passages, models) >= least:
             held.append(number)
     return {"supported": held}
 
@@ -76,6 +79,6 @@ def verify_against_root(prompt: Prompt, models: Models) -> dict[str, object]:
     found = gather(prompt.question, prompt.passages("passage"), models, ranked=False)
     if not found or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
         return {"fitting": "No"}
-    least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support)
+    least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support) * DOUBTS[prompt.clauses.doubt]
     fitting = any(one.support >= least and same_answer(one.answer, candidate) for one in found)
     return {"fitting": "Yes" if fitting else "No"}

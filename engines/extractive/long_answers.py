@@ -46,11 +46,17 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     is taken; a leading pronoun is replaced by the passage's title. An opening says what the answer
     depends on where there are several readings, and more sentences of the same passages fill up to the usual length:
     85 words, or the mean length of the demos' answers where n of them differ from that by more than chance would
-    have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five.
+    have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five. Clauses name another length, have the
+    passages quoted word for word, or the readings stated and nothing else told.
     """
-    question, passages = prompt.question, [tidy(passage) for passage in prompt.passages()]
+    question, passages, clauses = prompt.question, [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
-    budget = _usual_length(prompt)
+    if clauses.manner == "state" and readings:
+        return {"answer": " ".join([statement(reading) for reading in readings][: clauses.sentences])}
+    if clauses.manner == "quote" and readings:
+        quoted = [_quoted(reading, passages, models) for reading in readings]
+        return {"answer": " ".join(list(dict.fromkeys(quoted))[: clauses.sentences])}
+    budget = clauses.words or _usual_length(prompt)
     chosen: list[tuple[PromptPassage | None, str]] = []
     for reading in readings:
         where, text = tell(reading, passages, models, named=len(readings) > 1)
@@ -62,9 +68,19 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
     body = [text for _, text in chosen]
     filled = _fill(question, passages, opening, chosen, budget, models)
-    return {
-        "answer": " ".join([*opening, *(filled if len(opening) + len(filled) >= 3 else _pad(filled, body, readings))])
-    }
+    if len(opening) + len(filled) < 3:
+        filled = _pad(filled, body, readings)
+    # An opening without what it opens says nothing.
+    told = [*opening, *filled] if clauses.sentences is None or clauses.sentences > len(opening) else filled
+    return {"answer": " ".join(told[: clauses.sentences])}
+
+
+def _quoted(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:
+    """Return the sentence that answers a reading word for word; where none does, the reading itself."""
+    passage, sentence = _evidence(reading, passages, models)
+    if passage is None or sentence is None:
+        return statement(reading)
+    return f"{passage.title}: “{sentence.text}”" if passage.title else f"“{sentence.text}”"
 
 
 def _usual_length(prompt: Prompt) -> float:
@@ -261,9 +277,10 @@ def _pad(filled: list[str], body: list[str], readings: Sequence[Interpretation])
 
 
 def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
-    titles = ", ".join(dict.fromkeys(passage.title for passage in passages if passage.title)) or "nothing"
+    titles = ", ".join(dict.fromkeys(passage.title for passage in passages if passage.title))
+    about = f" They are about {titles}." if titles else ""
     return (
-        f"The passages do not answer “{question.strip()}”. They are about {titles}. "
+        f"The passages do not answer “{question.strip()}”.{about} "
         "Another corpus, or a question in other words, may help."
     )
 

@@ -14,6 +14,9 @@ from polyqa.signatures.lean_adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, 
 from polyqa.signatures.lean_fields import form_told_by, numbered_lines, write_in
 from polyqa.signatures.lean_headers import escape, needs_no_header, section, unescape
 
+from .clauses import Clauses
+from .planted import without_orders
+
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
@@ -58,6 +61,8 @@ class Prompt:
         How the reply is to be written: ``lean``, ``chat`` (field headers) or ``json``.
     hints
         What a lean prompt says of each output field.
+    clauses
+        What the instructions ask for beside the task, as far as the engine heard it.
     """
 
     instructions: str
@@ -67,6 +72,7 @@ class Prompt:
     demos: tuple[Demo, ...] = field(default=())
     style: Literal["lean", "chat", "json"] = "chat"
     hints: Mapping[str, str] = field(default_factory=dict)
+    clauses: Clauses = field(default_factory=Clauses)
 
     @property
     def question(self) -> str:
@@ -75,7 +81,7 @@ class Prompt:
 
     def passages(self, name: str = "passages") -> list["PromptPassage"]:
         """Return the passages that an input shows; none if it is absent."""
-        return parse_passages(self.inputs.get(name, ""))
+        return evidence_in(self.inputs.get(name, ""))
 
 
 @dataclass(frozen=True)
@@ -206,6 +212,13 @@ def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
     }
 
 
+def evidence_in(text: str) -> list[PromptPassage]:
+    """Read passages back as `parse_passages` does, without what in them speaks to a language model."""
+    return [
+        PromptPassage(one.number, without_orders(one.title), without_orders(one.text)) for one in parse_passages(text)
+    ]
+
+
 def parse_passages(text: str) -> list[PromptPassage]:
     """Read a numbered list of passages back: ``[1] «title | text»`` or ``[1] title | text``, or one without number."""
     text = text.strip()
@@ -227,9 +240,8 @@ def _passage(number: int, blob: str) -> PromptPassage:
 
 
 def _split(number: int, body: str) -> PromptPassage:
-    body = " ".join(body.split())
-    title, bar, text = body.partition(" | ")
-    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", body)
+    title, bar, text = " ".join(body.split()).partition(" | ")
+    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", title)
 
 
 def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:

@@ -15,6 +15,7 @@ from .titles import named, stands_for_title, subject_for_question, topic_nouns
 from .wordings import well_formed
 
 _MOST = 8
+_MOST_TOLD = re.compile(r"\bAt most (\d+)\b")
 _NO_QUESTION = "None"
 # Mean log-probability of the writer's tokens: below it most questions are none that a person would ask.
 _SURE = -0.55
@@ -44,7 +45,7 @@ _PRONOUN = re.compile(r"\b(?:it|this)\b(?= (?:[a-z]+|\?)|\?)")
 
 
 def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answers``: at most eight spans.
+    """Fill ``answers``: at most eight spans, or as many as the instructions say in figures.
 
     Those come first that a rule makes a question for, then those for which the writer is surest of its question.
     """
@@ -53,7 +54,9 @@ def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
     ruled = [span for span in found if next(questions_for(passage, span), None)]
     written = written_questions(passage, [span for span in found if span not in ruled], models.writer)
     asked = [*ruled, *sorted(written, key=lambda span: -written[span].score)]
-    return {"answers": [*asked, *(span for span in found if span not in asked)][:_MOST]}
+    told = _MOST_TOLD.search(prompt.instructions)
+    most = int(told[1]) if told else _MOST
+    return {"answers": [*asked, *(span for span in found if span not in asked)][:most]}
 
 
 def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -1,13 +1,16 @@
 """The readings of a question that passages answer: all of several passages, that of one, and the likeliest."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from polyqa.signatures.lenient import is_null
 from polyqa.signatures.lenient import parse_interpretations as parse_interpretations
 
+from .clauses import Clauses
 from .demos import best_cut, scored_demos
 from .evidence import Evidence, Models, distinct, gather, telling
-from .prompt import Prompt, parse_passages
+from .obeying import DOUBTS, as_asked, in_order, worded
+from .prompt import Prompt, evidence_in
 from .wordings import phrase, readings_of
 
 NULL = "null"
@@ -17,11 +20,23 @@ _LONGEST_ANSWER = 10  # words
 _ANSWERS = 0.2
 # Below this support nothing is told.
 _LEAST_SUPPORT = 0.05
-# Beside the best answer one is shown from this share of its support and this support on, and from this one on if its
-# passage gave an answer before.
-_SHARE = 0.5
-_LEAST_BESIDE = 0.1
-_LEAST_AGAIN = 0.2
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """From which share of the best answer's support, and from which support on, another one is shown beside it.
+
+    ``again`` counts instead of ``beside`` if its passage gave an answer before.
+    """
+
+    share: float
+    beside: float
+    again: float
+
+
+_BARS = {None: _Bar(0.5, 0.1, 0.2), "certain": _Bar(0.8, 0.3, 0.3), "possible": _Bar(0.25, 0.05, 0.1)}
+# A passage has to answer a reading so much better.
+_STRICTER = {None: 1.0, "certain": 2.0, "possible": 0.5}
 # The matter is settled if the best answer has at least this share of the support of all.
 _SETTLED = 0.45
 
@@ -34,8 +49,9 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
     place beside the answer. What nothing tells from a better supported reading is left out. Demos set how long an
     answer is at most.
     """
-    longest = _longest_answer(prompt)
-    chosen = supported(prompt.question, gather(prompt.question, prompt.passages(), models))
+    clauses, longest = prompt.clauses, _longest_answer(prompt)
+    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
+    chosen = supported(prompt.question, found, clauses)
     return {
         "interpretations": [
             {
@@ -43,27 +59,30 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
                 "answer": " ".join(evidence.answer.split()[:longest]),
                 "pid": str(evidence.passage.number),
             }
-            for evidence, question in phrase(prompt.question, chosen, models)
+            for evidence, question in phrase(prompt.question, chosen, models, named=clauses.named)
         ]
     }
 
 
-def supported(question: str, found: Sequence[Evidence]) -> list[Evidence]:
+def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Clauses()) -> list[Evidence]:
     """Return the evidence that is shown, best supported first, one for each distinct answer.
 
     The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
     needs support of its own, and more of it where its passage has given an answer before: most passages answer a
-    question once.
+    question once. How much, how many and in which order the clauses may change.
     """
     told = distinct(telling(question, found))
     if not told or told[0].support < _LEAST_SUPPORT:
         return []
+    bar = _BARS[clauses.certainty]
     chosen = told[:1]
     for one in told[1:]:
         again = any(one.passage.number == other.passage.number for other in chosen)
-        if one.support >= max(_LEAST_AGAIN if again else _LEAST_BESIDE, _SHARE * told[0].support):
+        lacking = clauses.least is not None and len(chosen) < clauses.least
+        if lacking or one.support >= max(bar.again if again else bar.beside, bar.share * told[0].support):
             chosen.append(one)
-    return chosen[:_MOST]
+    most = _MOST if clauses.most is None else clauses.most
+    return in_order(chosen, clauses)[:most]
 
 
 def _longest_answer(prompt: Prompt) -> int:
@@ -88,7 +107,7 @@ def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
     """
 
     def best(inputs: Mapping[str, str]) -> Evidence | None:
-        passages = parse_passages(inputs.get("passage", ""))
+        passages = evidence_in(inputs.get("passage", ""))
         return next(iter(telling(inputs["question"], gather(inputs["question"], passages, models, ranked=False))), None)
 
     def support(inputs: Mapping[str, str]) -> float:
@@ -100,10 +119,10 @@ def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
         return best_cut([(score, not abstains) for score, abstains in told], _ANSWERS)
 
     found = best(prompt.inputs)
-    if found is None or found.support < threshold():
+    if found is None or found.support < threshold() * _STRICTER[prompt.clauses.certainty]:
         return {"interpretation": NULL, "short_answer": NULL}
     reading = next(iter(readings_of(prompt.question, found)), prompt.question)
-    return {"interpretation": reading, "short_answer": found.answer}
+    return {"interpretation": reading, "short_answer": as_asked(prompt.question, found, prompt.clauses)}
 
 
 def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -113,11 +132,12 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     share of the support of all settles the matter, not how far off the next best is: that would settle fewer of the
     plain questions.
     """
-    ranked = distinct(telling(prompt.question, gather(prompt.question, prompt.passages(), models)))
+    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
+    ranked = distinct(telling(prompt.question, found))
     if not ranked or ranked[0].support < _LEAST_SUPPORT:
         return {"short_answer": NULL, "source": NULL, "settled": "No"}
     best = ranked[0]
-    settled = best.support >= _SETTLED * sum(answer.support for answer in ranked)
+    settled = best.support >= _SETTLED * DOUBTS[prompt.clauses.doubt] * sum(answer.support for answer in ranked)
     return {
         "short_answer": best.answer,
         "source": str(best.passage.number),

@@ -29,13 +29,16 @@ _QUALIFIED = 0.4
 _BESIDE = 0.3
 
 
-def phrase(question: str, chosen: Sequence[Evidence], models: Models) -> list[tuple[Evidence, str]]:
+def phrase(
+    question: str, chosen: Sequence[Evidence], models: Models, *, named: bool = False
+) -> list[tuple[Evidence, str]]:
     """Return evidence with the question that it answers; what nothing tells from a likelier reading is left out.
 
-    A lone reading keeps the question as it was asked.
+    A lone reading keeps the question as it was asked, unless it is to be ``named`` by what distinguishes it.
     """
     if len(chosen) < 2:
-        return [(one, question) for one in chosen]
+        settled = [next(iter(texts), question) for texts in wordings(question, chosen, models)] if named else [question]
+        return list(zip(chosen, settled, strict=False))
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
     for evidence, candidates in zip(chosen, wordings(question, chosen, models), strict=True):

@@ -10,6 +10,7 @@ import dspy
 
 from polyqa.metrics.gold import Question
 from polyqa.signatures import (
+    AnswerClosedBook,
     AnswerRefined,
     ClarifyQuestion,
     DraftSegment,
@@ -18,6 +19,7 @@ from polyqa.signatures import (
     InferPseudoInterpretations,
     InterpretPassage,
     LocateAnswer,
+    RefineQuestion,
     SelectPassages,
     SelectQuestions,
     TypeAmbiguity,
@@ -50,6 +52,12 @@ _MAKERS: Mapping[type[dspy.Signature], Callable[[Question, Shown], list[Demo]]] 
 }
 
 
+_FROM_MEMORY: Mapping[type[dspy.Signature], Callable[[Question, Shown], list[Demo]]] = {
+    AnswerClosedBook: readings.recalled_answers,
+    RefineQuestion: readings.refinements,
+}
+
+
 def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str, list[Demo]]:
     """Return the demos that gold labels give to each predictor of a program.
 
@@ -74,10 +82,14 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
       passage's answers;
     - `SelectPassages`: of the shortlist the first passage of each gold reading, then the best-ranked;
     - `SelectQuestions`: of the candidates the first with an answer of each gold reading;
+    - `AnswerClosedBook`: the reference long answer (the five examples of DIVA's Table 12 are such), where the
+      signature takes nothing but the question;
+    - `RefineQuestion`: the gold readings, likewise;
     - `AnswerRefined`: the reference long answer, from the gold readings.
 
-    `AnswerClosedBook` and `RefineQuestion` are left out: labels of a corpus would teach a language model to make
-    facts up. So is `CritiqueSegment`: labels tell no usefulness.
+    The last three are told from memory. Where only your corpus knows the facts, such demos may teach a language model
+    to make facts up: name the other predictors in the recipe then. `CritiqueSegment` is left out: labels tell no
+    usefulness.
 
     Parameters
     ----------
@@ -98,7 +110,14 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
         shown = Shown(program, question.question)
         for name, predictor in predictors:
             fields = predictor.signature.fields
-            make = find_by_fields(_MAKERS, predictor.signature.input_fields, predictor.signature.output_fields)
+            make = _maker(predictor.signature)
             for demo in make(question, shown) if make else ():
                 demos[name].append({field: value for field, value in demo.items() if field in fields})
     return demos
+
+
+def _maker(signature: type[dspy.Signature]) -> Callable[[Question, Shown], list[Demo]] | None:
+    inputs, outputs = signature.input_fields, signature.output_fields
+    if set(inputs) == {"question"} and (recalled := find_by_fields(_FROM_MEMORY, inputs, outputs, exact=True)):
+        return recalled
+    return find_by_fields(_MAKERS, inputs, outputs)

@@ -102,10 +102,23 @@ def interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
     ]
 
 
+def recalled_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `AnswerClosedBook`: the reference answer."""
+    return [{"question": question.question, "answer": answer} for answer in question.long_answers[:1]]
+
+
+def refinements(question: Question, shown: Shown) -> list[Demo]:
+    """Return the demo of `RefineQuestion`: the gold readings."""
+    return [{"question": question.question, "refinements": _told(question)}]
+
+
 def refined_answers(question: Question, shown: Shown) -> list[Demo]:
     """Return the demo of `AnswerRefined`: the reference answer from the gold readings."""
-    readings = [{"question": one.question, "answer": one.short_answers[0]} for one in question.readings]
     return [
-        {"question": question.question, "refinements": readings, "answer": answer}
+        {"question": question.question, "refinements": _told(question), "answer": answer}
         for answer in question.long_answers[:1]
     ]
+
+
+def _told(question: Question) -> list[Demo]:
+    return [{"question": one.question, "answer": one.short_answers[0]} for one in question.readings]

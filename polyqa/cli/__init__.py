@@ -1,5 +1,6 @@
 """The command line: `polyqa`."""
 
-from .app import app, main
+from .app import app
+from .process import main
 
 __all__ = ["app", "main"]

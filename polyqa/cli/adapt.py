@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import completion, options
+from .failures import end_with_failures
+from .terminal import say
+
+_EXAMPLES = 2
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,6 +31,13 @@ def adapt_command(
     limit_passages: Annotated[
         int | None, typer.Option(min=1, help="Make questions from so many passages at most.")
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="What to optimize: dr, f1_answer, or disambig_f1 (taken where questions have no long answers).",
+            autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
+        ),
+    ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
@@ -34,19 +45,24 @@ def adapt_command(
 ) -> None:
     """Adapt a program to another corpus: index it, make questions from it, compile, report on held-out ones.
 
-    The same command goes on where it was stopped.
+    The same command goes on where it was stopped, and asks again what failed. Exit code 3 if questions failed.
     """
+    from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.progress import showing
+    from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
     from polyqa.signatures import PolyqaError
 
-    from ..adapting import adapt
+    from ..adaptation_report import examples
+    from ..adapting import REPORT, adapt
     from ..compiling import Budget
     from .display import Bars, confirming, console
 
     if registered(program).needs != {"index"}:
         fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
         raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
+    if measure not in (None, *MEASURES):
+        raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
     with showing(Bars()):
         done = adapt(
             corpus,
@@ -56,16 +72,24 @@ def adapt_command(
             recipe=recipe,
             models=models.models(reader=reader),
             limit_passages=limit_passages,
+            measure=measure,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
     if done is None:
-        typer.echo("not started", err=True)
+        say("not started", err=True)
         return
+    say(done.verdict)
     if done.counts is not None:
         console().print(_stages(done))
     console().print(f"questions: {len(done.train)} train, {len(done.dev)} dev, {len(done.held_out)} held out")
     console().print(_gains(done))
-    typer.echo(f"index {done.index.name}; saved in {done.made.path}", err=True)
+    for one in examples(done, _EXAMPLES):
+        scores = f"{COLUMNS[done.measure].label} {one.before:.0f} → {one.after:.0f}"
+        say(f"{'won' if one.difference > 0 else 'lost'}: {one.old.question} ({scores})")
+        say(f"  before: {one.old.answer}\n  after:  {one.new.answer}")
+    say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)
+    made = done.made
+    end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
 
 
 def _stages(done: "Adapted") -> "Table":
@@ -85,12 +109,15 @@ def _stages(done: "Adapted") -> "Table":
         "ambiguous questions": len(ambiguous),
         "their readings": sum(len(question.readings) for question in ambiguous),
         "plain questions": len(every) - len(ambiguous),
+        "not used": sum(done.dropped.values()),
     }
     return table("step", "n", right=("n",), rows=[(name, f"{number:,}") for name, number in rows.items()])
 
 
 def _gains(done: "Adapted") -> "Table":
+    from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import summarize
+    from polyqa.evaluation.tables import p_text
 
     from .display import table
 
@@ -99,7 +126,7 @@ def _gains(done: "Adapted") -> "Table":
     rows = [("uncompiled", f"{gain.before.value:.1f}", _interval(gain.before.low, gain.before.high), "", "", "")]
     own = f"{done.made.card.name} ({done.made.card.recipe['name']})"
     shipped: list[tuple[str, Any, Any]] = [
-        (f"{one.name} (shipped)", summarize(one.run.records)["dr"], one.difference) for one in done.shipped
+        (f"{one.name} (shipped)", summarize(one.run.records)[done.measure], one.difference) for one in done.shipped
     ]
     for name, after, difference in ((own, gain.after, gain), *shipped):
         rows.append(
@@ -109,11 +136,12 @@ def _gains(done: "Adapted") -> "Table":
                 _interval(after.low, after.high),
                 f"{difference.difference:+.1f}",
                 _interval(difference.low, difference.high, "+"),
-                f"{difference.p:.3f}" if difference.p >= 0.001 else "<0.001",
+                p_text(difference.p),
             )
         )
-    columns = ("program", "DR", "95%", "difference", "95%", "p")
-    return table(*columns, right=columns[1:], rows=rows, title=f"DR on {gain.before.n} held-out questions")
+    label = COLUMNS[done.measure].label
+    columns = ("program", label, "95%", "difference", "95%", "p")
+    return table(*columns, right=columns[1:], rows=rows, title=f"{label} on {gain.before.n} held-out questions")
 
 
 def _interval(low: float | None, high: float | None, sign: str = "") -> str:

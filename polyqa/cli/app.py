@@ -4,7 +4,8 @@ Commands import what they need when they run, so that `polyqa --help` answers at
 """
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -14,17 +15,24 @@ from .adapt import adapt_command
 from .ask import ask_command
 from .compile import compile_command, curve_command, recipes_command
 from .cost import cost_command
+from .disk import disk_error
 from .evaluate import compare_command, evaluate_command, score_command, table_command
+from .hub import pull_command, push_command
 from .index import index_app, setup_command
+from .lesson import lesson_command
 from .programs import programs_command
 from .questions import questions_app
 from .show import diff_command, show_command, why_command
+from .terminal import say
+from .waiting import waiting
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
 
 app = typer.Typer(
     name="polyqa",
     help="Answer ambiguous questions completely, over your own corpus, with sources.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
@@ -43,13 +51,16 @@ app.command("curve")(curve_command)
 app.command("show")(show_command)
 app.command("diff")(diff_command)
 app.command("why")(why_command)
+app.command("lesson")(lesson_command)
+app.command("push")(push_command)
+app.command("pull")(pull_command)
 app.add_typer(index_app, name="index")
 app.add_typer(questions_app, name="questions")
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"polyqa {__version__}")
+        say(f"polyqa {__version__}")
         raise typer.Exit
 
 
@@ -69,20 +80,28 @@ def main() -> None:
     if debug:  # accepted anywhere on the line
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     try:
-        app()
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
+        with waiting(), warnings.catch_warnings():
+            warnings.showwarning = _warn
+            app()
+    except SystemExit as error:
+        if error.code == INTERRUPTED:  # Typer makes this of Ctrl-C
+            say("interrupted", err=True)
+        raise
     except Exception as error:
         if debug:
             raise
         sys.exit(fail(error))
 
 
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning on one line, without the line of code that told it."""
+    say(f"polyqa: warning: {' '.join(str(message).split())}", err=True)
+
+
 def fail(error: Exception) -> int:
     """Print an error on one line; return 2 if the user can mend it, else 1."""
     message, code = explain(error)
-    typer.echo(f"polyqa: {message}", err=True)
+    say(f"polyqa: {message}", err=True)
     return code
 
 
@@ -93,7 +112,7 @@ def explain(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
         return text, 2
-    named = _language_model_error(error)
+    named = disk_error(error) or _language_model_error(error)
     if named is not None:
         return named, 2
     if isinstance(error, (ImportError, OSError)):

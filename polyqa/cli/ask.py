@@ -1,6 +1,6 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
-from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,20 +21,20 @@ def ask_command(
     reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
+    preset: options.Preset = None,
     as_json: options.Json = False,
     show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from ..asking import ask, check_question
-    from ..loading import load, warm_up
+    from ..loading import load
     from .display import show_json
 
     question = check_question(question)
     asked = models.models()
     model, helper = asked.answering(), asked.helping()
-    settings = options.program_settings(program, passages, sets)
+    settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
-    warm_up(ready, model)
     result = ask(question, program=ready, lm=model)
     if as_json:
         show_json(result.to_dict())
@@ -47,6 +47,7 @@ def _show(result: "Result", with_prompts: bool) -> None:
     from rich.padding import Padding
     from rich.rule import Rule
 
+    from ..showing.words import cautions, numbers_of, took
     from .display import console as own_console
     from .display import show_prompts, table
 
@@ -54,7 +55,7 @@ def _show(result: "Result", with_prompts: bool) -> None:
     if with_prompts:
         show_prompts(result.calls)
         console.print(Rule())
-    numbers = {passage.pid: number for number, passage in enumerate(result.passages, 1)}
+    numbers = numbers_of(result.passages)
     console.print()
     console.print(Padding(escape(result.cited_answer), (0, 2)))
     if result.interpretations:
@@ -73,18 +74,23 @@ def _show(result: "Result", with_prompts: bool) -> None:
             title = escape(passage.title or passage.text[:60])
             passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
         console.print(Padding(passages, (1, 2, 0, 2)))
-    if result.faults:
-        console.print(f"\n[yellow]{escape(_told(result))}[/]")
-    coverage = f"coverage {result.coverage} · " if result.coverage else ""
-    lm = f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm
-    console.print(
-        f"\n[dim]{coverage}{result.program} · {lm} · {len(result.calls)} calls · {result.input_tokens:,} + "
-        f"{result.output_tokens:,} tokens · {result.seconds:.1f} s[/]"
-    )
+    for caution in cautions(result):
+        console.print(f"\n[yellow]{escape(caution)}[/]")
+    console.print(f"\n[dim]{escape(in_lines(took(result), console.width))}[/]")
 
 
-def _told(result: "Result") -> str:
-    """Return in a line which replies could not be had: "1 of 22 replies …: interpret: the reply was empty; …"."""
-    said = Counter(map(str, result.faults))
-    each = "; ".join(f"{fault} ({times} times)" if times > 1 else fault for fault, times in said.items())
-    return f"{len(result.faults)} of {len(result.calls)} replies could not be had, or not whole: {each}."
+def in_lines(parts: Sequence[str], width: int) -> str:
+    """Return short texts with dots between, in lines that break between two of them.
+
+    >>> print(in_lines(["DIVA", "polyqa/extractive", "5 calls", "1.1 s"], 34))
+    DIVA · polyqa/extractive · 5 calls
+    1.1 s
+    """
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines[-1] else part
+        if len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return "\n".join(line for line in lines if line)

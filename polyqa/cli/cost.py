@@ -7,6 +7,10 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from polyqa.evaluation.prices import Price
+
     from ..costing import Cost, Spread
 
 _HEADS = {"instructions": "instr."}
@@ -23,6 +27,13 @@ def cost_command(
             help="Whose price and tokenizer: openai/gpt-4o-mini. Nothing is sent to it.", rich_help_panel=_PANEL
         ),
     ] = None,
+    helper_lm: Annotated[
+        str | None,
+        typer.Option(
+            help="A second model, which says what is ambiguous, what to search for and what holds.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(
@@ -35,6 +46,7 @@ def cost_command(
     reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
+    preset: options.Preset = None,
     questions: options.Asked = "homonyms/dev",
     format: options.Format = None,
     split: options.Split = None,
@@ -56,11 +68,12 @@ def cost_command(
         Questions(questions, format=format, split=split, limit=limit, seed=seed),
         question=question,
         lm=lm,
+        helper_lm=helper_lm,
         tokenizer_name=tokenizer,
         index=index,
         demos=demos,
         reranker=reranker,
-        **options.program_settings(program, passages, sets),
+        **options.program_settings(program, passages, sets, preset),
     )
     if as_json:
         show_json(found.to_dict())
@@ -72,6 +85,7 @@ def _show(found: "Cost") -> None:
     from rich.markup import escape
 
     from polyqa.evaluation.prompt_parts import PARTS
+    from polyqa.signatures.counts import counted
 
     from .display import console, facts, table
 
@@ -88,15 +102,36 @@ def _show(found: "Cost") -> None:
     shown.add_row("total", *total, style="bold")
     out = console()
     count = len(found.questions)
-    of = found.source if found.source == "your question" else f"{count} question{'s' * (count > 1)} of {found.source}"
+    of = found.source if found.source == "your question" else f"{counted(count, 'question')} of {found.source}"
     out.print(f"[bold]{escape(found.program)}[/], {escape(of)}; tokens a question by {escape(found.tokenizer)}\n")
     out.print(shown)
+    if len(found.lms) > 1:
+        out.print()
+        out.print(_by_lm(found))
     out.print()
-    out.print(facts({name: escape(text) for name, text in _facts(found).items()}))
+    out.print(facts(_facts(found)))
     out.print("\n[dim]Nothing was sent. Replies, and prompts that show them, are the embedded engine's.[/]")
 
 
+def _by_lm(found: "Cost") -> "Table":
+    """Return what each language model takes, where there are several."""
+    from rich.markup import escape
+
+    from .display import table
+
+    heads = ["calls", "in", "out", "$ a question"]
+    rows = [
+        [escape(one.lm or "the model that answers"), escape(", ".join(one.steps)), f"{one.calls:.1f}"]
+        + [f"{tokens:,.0f}" for tokens in (one.input_tokens, one.output_tokens)]
+        + ["–" if one.dollars is None else f"{one.dollars:.3g}"]
+        for one in found.lms
+    ]
+    return table("language model", "steps", *heads, right=heads, rows=rows)
+
+
 def _facts(found: "Cost") -> dict[str, str]:
+    from polyqa.evaluation.prices import price_of
+
     most = f", at most {found.most_calls}" if found.most_calls is not None else ""
     told = {
         "calls": _spread(found.calls, "{:.1f}", "{:.0f}") + most,
@@ -108,16 +143,22 @@ def _facts(found: "Cost") -> dict[str, str]:
     if found.lm is None:
         return told | {"money": "name a model with --lm"}
     if found.dollars is None:
-        return told | {"money": f"LiteLLM's price list does not have {found.lm}"}
+        unknown = ", ".join(str(one.lm) for one in found.lms if one.dollars is None)
+        return told | {"money": f"LiteLLM's price list does not have {unknown}"}
     told |= {"money": _money(found.dollars)}
     if found.dollars_cached is not None and found.cached_tokens.mean:
         told |= {"with a cache": _money(found.dollars_cached)}
-    if found.price is not None:
-        price = found.price
-        cached = f", {1e6 * price.cached:g} repeated" if price.cached is not None else ""
-        told |= {"$ a million": f"{1e6 * price.input:g} in{cached}, {1e6 * price.output:g} out ({found.lm})"}
-        told |= {"not counted": "what the model thinks, billed as output"} if price.reasons else {}
+    prices = {str(one.lm): price_of(str(one.lm)) for one in found.lms}
+    listed = [_price(name, price) for name, price in prices.items() if price is not None]
+    told |= {"$ a million": "\n".join(listed)}
+    if thinking := [name for name, price in prices.items() if price is not None and price.reasons]:
+        told |= {"not counted": f"what {' and '.join(thinking)} thinks, billed as output"}
     return told
+
+
+def _price(lm: str, price: "Price") -> str:
+    cached = f", {1e6 * price.cached:g} repeated" if price.cached is not None else ""
+    return f"{1e6 * price.input:g} in{cached}, {1e6 * price.output:g} out ({lm})"
 
 
 def _repeated(found: "Cost") -> str:

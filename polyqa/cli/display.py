@@ -1,13 +1,18 @@
 """What commands show: progress bars, tables, prompts, JSON, and the question whether to start."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.progress import Display
+
+from .terminal import printable, say, say_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from polyqa.evaluation.recording import Call
     from polyqa.evaluation.records import Record
 
+_LONGEST_HEAD = 12
 _RUNNING = ("disambig_f1", "rouge_l", "str_em", "f1_answer")
 """The scores beside the bar of a run."""
 
@@ -51,6 +57,12 @@ class Bars(Display):
         with _bar(total, "passages") as move:
             yield lambda: move("passages")
 
+    @contextmanager
+    def runs(self, total: int, text: str) -> Iterator[Callable[[], None]]:
+        """Show a bar of runs."""
+        with _bar(total, text) as move:
+            yield lambda: move(text)
+
 
 @contextmanager
 def _bar(total: int, text: str = "") -> Iterator[Callable[[str], None]]:
@@ -75,40 +87,102 @@ def confirming(yes: bool) -> Callable[[object], bool]:
     """Return what shows what a command may take, and asks whether to start, unless that was said."""
 
     def confirm(what: object) -> bool:
-        typer.echo(f"at most {what}", err=True)
+        say(f"at most {what}", err=True)
         return yes or typer.confirm("Start?", err=True)
 
     return confirm
 
 
 def console() -> "Console":
-    """Return a console that prints texts as they are."""
-    from rich.console import Console
+    """Return a console that prints texts as they are, but for what would steer the terminal."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
-    return Console(highlight=False)
+    class Plain(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    return Plain(highlight=False)
 
 
 def table(
     *columns: str, right: Collection[str] = (), rows: Iterable[Iterable[str]] = (), title: str | None = None
 ) -> "Table":
-    """Return a table without lines; the columns named in ``right`` are justified there."""
+    """Return a table without lines; the columns named in ``right`` are justified there, cells may have markup."""
+    from rich.markup import escape
     from rich.table import Table
 
-    made = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left")
+    made = Table(box=None, padding=(0, 2, 0, 0), title=escape(title) if title else None, title_justify="left")
     for name in columns:
-        made.add_column(name, justify="right" if name in right else "left")
+        # A word that is too long for its column goes on in the next line; by itself Rich would cut it off.
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
     return made
 
 
+def show_markdown(text: str) -> None:
+    """Print Markdown as it is, or on a terminal its tables as wide as that is, in parts where they are wider."""
+    if not sys.stdout.isatty():
+        say(text)
+        return
+    out = console()
+    for is_table, lines in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
+        if not is_table:
+            out.print("\n".join(lines), markup=False)
+            continue
+        head, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+        for number, columns in enumerate(fitting([head, *rows], out.width)):
+            if number:
+                out.print()
+            names = ["\n".join(wrap(head[column], width)) for column, width in columns]
+            shown = [[escaped(row[column]) for column, _ in columns] for row in rows]
+            out.print(table(*map(escaped, names), right=[escaped(name) for name in names[1:]], rows=shown))
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[tuple[int, int]]]:
+    """Return which columns of a table stand beside each other, and how wide each is.
+
+    As many stand there as fit, the first column in every part.
+
+    Parameters
+    ----------
+    rows
+        The heads, and the cells below them.
+    width
+        Of the terminal, in characters. The first column takes a third of it at most, no other column more than its
+        cells: longer heads go on in the next line.
+    """
+    gap = 2
+    widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)]
+    widths = [max(1, own, min(len(head), _LONGEST_HEAD)) for own, head in zip(widths, rows[0], strict=True)]
+    first = (0, min(widths[0], width // 3))
+    parts = [[first]]
+    for column in enumerate(widths[1:], 1):
+        if len(parts[-1]) > 1 and sum(own + gap for _, own in (*parts[-1], column)) > width:
+            parts.append([first])
+        parts[-1].append(column)
+    return parts
+
+
+def escaped(text: str) -> str:
+    """Return a text of which nothing is markup."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
 def facts(data: Mapping[str, object]) -> "Table":
     """Return a table of names and values."""
+    from rich.markup import escape
     from rich.table import Table
 
     made = Table(show_header=False, box=None)
+    made.add_column()
+    made.add_column(overflow="fold")
     for name, value in data.items():
-        made.add_row(f"[bold]{name}[/]", f"{value:,}" if isinstance(value, int) else str(value))
+        made.add_row(f"[bold]{escape(name)}[/]", f"{value:,}" if isinstance(value, int) else escape(str(value)))
     return made
 
 
@@ -130,4 +204,4 @@ def show_json(data: Any) -> None:
     """Print data as JSON."""
     import json
 
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    say_json(json.dumps(data, indent=2, ensure_ascii=False, default=str))

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .failures import end_with_failures
+from .terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,7 @@ def evaluate_command(
     reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
+    preset: options.Preset = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default made of program and questions.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     format: options.Format = None,
@@ -34,13 +37,15 @@ def evaluate_command(
     judge_api_base: options.JudgeApiBase = None,
     alce: options.Alce = False,
     threads: options.Threads = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask failed questions again.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in an earlier run.")
+    ] = True,
     as_json: options.Json = False,
 ) -> None:
     """Run a program over questions and score it.
 
     Every question is written to runs/NAME/predictions.jsonl as it ends; the same command goes on where
-    a run was stopped.
+    a run was stopped, and asks again what failed. Exit code 3 if questions failed, 2 if all did.
     """
     from polyqa.evaluation.progress import showing
 
@@ -48,7 +53,7 @@ def evaluate_command(
     from ..questions import Questions
     from .display import Bars
 
-    settings = options.program_settings(program, passages, sets)
+    settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
     with showing(Bars()):
         run = evaluate(
@@ -65,7 +70,8 @@ def evaluate_command(
             **settings,
         )
     _show([run], as_json)
-    typer.echo(f"{run.path}: {run}", err=True)
+    say(f"{run.path}: {run}", err=True)
+    end_with_failures(run)
 
 
 def score_command(
@@ -107,14 +113,20 @@ def score_command(
         write_summary(out, None, records)
     run = Run(path, None, records)
     _show([run], as_json)
-    typer.echo(f"{run.name}: {run}", err=True)
+    say(f"{run.name}: {run}", err=True)
 
 
 def compare_command(
     a: Annotated[Path, typer.Argument(help="Folder of a run.")],
     b: Annotated[Path, typer.Argument(help="Folder of the run to hold against it.")],
-    metric: Annotated[str | None, typer.Option(help="Metric to break down; by default DR, or F1 answer.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Metric to break down; by default DR, or F1 answer.", autocompletion=completion.metrics),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of resampling and permutation.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the questions won, drawn and lost to a .png, .svg or .pdf file.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare two runs question by question: differences with intervals, p-values, wins and losses."""
@@ -122,13 +134,18 @@ def compare_command(
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import comparison_tables
 
-    from .display import show_json
+    from .display import show_json, show_markdown
 
-    comparison = compare_runs(open_run(a), open_run(b), headline=metric, seed=seed)
+    runs = open_run(a), open_run(b)
+    comparison = compare_runs(*runs, headline=metric, seed=seed)
+    if plot is not None:
+        from polyqa.evaluation.run_plots import plot_changes
+
+        plot_changes(*runs, plot, metric=comparison.headline)
     if as_json:
         show_json(comparison.to_dict())
     else:
-        typer.echo(comparison_tables(comparison))
+        show_markdown(comparison_tables(comparison))
 
 
 def table_command(
@@ -137,7 +154,13 @@ def table_command(
     published: Annotated[bool, typer.Option("--published", help="Add the figures of the papers on ASQA.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the table to a Markdown file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a metric to a .png, .svg or .pdf file.")] = None,
-    metric: Annotated[str, typer.Option(help="The metric to draw.")] = "dr",
+    plot_cost: Annotated[
+        Path | None, typer.Option(help="Draw a metric against the tokens it took to a .png, .svg or .pdf file.")
+    ] = None,
+    metric: Annotated[str, typer.Option(help="The metric to draw.", autocompletion=completion.metrics)] = "dr",
+    mixed: Annotated[
+        bool, typer.Option("--different-questions", help="Draw runs of different questions in one picture.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Put runs side by side, with the published figures if wanted."""
@@ -156,13 +179,19 @@ def table_command(
     if plot is not None:
         from polyqa.evaluation.plots import plot_runs
 
-        plot_runs(opened, plot, metric=metric, published=beside)
+        plot_runs(opened, plot, metric=metric, published=beside, mixed=mixed)
+    if plot_cost is not None:
+        from polyqa.evaluation.run_plots import plot_costs
+
+        plot_costs(opened, plot_cost, metric=metric, mixed=mixed)
     if as_json:
         _show(opened, True)
         return
     text = runs_table(opened, wanted, beside)
     if out is None:
-        typer.echo(text)
+        from .display import show_markdown
+
+        show_markdown(text)
     else:
         write_atomically(out, text)
 

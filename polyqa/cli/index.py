@@ -1,16 +1,20 @@
 """`polyqa index …`: build, look inside, search, change, check; and `polyqa setup`, which makes the first one."""
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .terminal import say
 
 index_app = typer.Typer(help="Build and look after indexes.", no_args_is_help=True)
 
-_Name = Annotated[str, typer.Argument(help="Name or path of the index.")]
+_Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
 
 @index_app.command("build")
@@ -28,6 +32,7 @@ def build_command(
     from polyqa.colbert_index import IndexSettings, build_index
     from polyqa.embedded_models import Encoder
     from polyqa.signatures import PolyqaError
+    from polyqa.signatures.counts import counted
 
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
@@ -40,16 +45,31 @@ def build_command(
         encoder=Encoder(),
         overwrite=overwrite,
     )
-    typer.echo(f"indexed {len(index):,} passages: {index.path}")
+    say(f"indexed {counted(len(index), 'passage')}: {index.path}")
 
 
 @index_app.command("list")
-def list_command() -> None:
-    """List the indexes by name."""
+def list_command(as_json: options.Json = False) -> None:
+    """List the indexes by name; as JSON with what each holds."""
     from polyqa.colbert_index.store import index_home, index_names
 
     names = index_names()
-    typer.echo("\n".join(names) if names else f"no index in {index_home()}")
+    if as_json:
+        from .display import show_json
+
+        show_json([_listed(index_home() / name) for name in names])
+        return
+    say("\n".join(names) if names else f"no index in {index_home()}")
+
+
+def _listed(folder: Path) -> dict[str, object]:
+    """Return what the list tells of an index; of a damaged one why it cannot be opened."""
+    from polyqa.colbert_index import ColBERTIndex, IndexFaultError
+
+    try:
+        return ColBERTIndex(folder).info()
+    except IndexFaultError as error:
+        return {"name": folder.name, "path": str(folder), "fault": str(error)}
 
 
 @index_app.command("info")
@@ -73,8 +93,10 @@ def info_command(
 def search_command(
     name: _Name,
     query: Annotated[str, typer.Argument(help="What to search for.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many passages.")] = 5,
-    retriever: Annotated[str, typer.Option(help="colbert, bm25 or fused.")] = "colbert",
+    passages: Annotated[int, typer.Option("--passages", "-k", min=1, max=1000, help="How many passages.")] = 5,
+    retriever: Annotated[
+        str, typer.Option(help="colbert, bm25 or fused.", autocompletion=completion.one_of(*completion.RETRIEVER_NAMES))
+    ] = "colbert",
     as_json: options.Json = False,
 ) -> None:
     """Search an index."""
@@ -93,44 +115,99 @@ def search_command(
         raise PolyqaError(f"--retriever is one of {', '.join(retrievers)}, not {retriever!r}.")
     if not query.strip():
         raise PolyqaError("The query is empty.")
-    passages = retrievers[retriever]().search(query, k)
+    found = retrievers[retriever]().search(query, passages)
     if as_json:
-        show_json([passage.model_dump() for passage in passages])
+        show_json([passage.model_dump() for passage in found])
         return
-    for rank, passage in enumerate(passages, 1):
-        typer.echo(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
-        typer.echo(f"     {passage.text[:150]}{'…' if len(passage.text) > 150 else ''}")
+    for rank, passage in enumerate(found, 1):
+        say(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
+        say(_indented(f"{passage.text[:150]}{'…' if len(passage.text) > 150 else ''}"))
+
+
+def _indented(text: str) -> str:
+    """Return a text five characters from the left; on a terminal in lines of its width."""
+    if not sys.stdout.isatty():
+        return f"     {text}"
+    return textwrap.fill(
+        text, max(20, shutil.get_terminal_size().columns), initial_indent=" " * 5, subsequent_indent=" " * 5
+    )
 
 
 @index_app.command("add")
 def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]) -> None:
     """Add passages to an index."""
     from polyqa.colbert_index import ColBERTIndex, add_passages
+    from polyqa.signatures.counts import counted
 
     index = ColBERTIndex(name)
     before = len(index)
     index = add_passages(index, corpus)
-    typer.echo(f"added {len(index) - before:,} passages; {index.name} holds {len(index):,}")
+    say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
 
 
 @index_app.command("remove")
 def remove_command(name: _Name, ids: Annotated[list[str], typer.Argument(help="Passage ids.")]) -> None:
     """Remove passages from an index by their ids."""
     from polyqa.colbert_index import ColBERTIndex, remove_passages
+    from polyqa.signatures.counts import counted
 
     index = ColBERTIndex(name)
     before = len(index)
     index = remove_passages(index, ids)
-    typer.echo(f"removed {before - len(index):,} passages; {index.name} holds {len(index):,}")
+    say(f"removed {counted(before - len(index), 'passage')}; {index.name} holds {len(index):,}")
+
+
+@index_app.command("delete")
+def delete_command(
+    name: _Name, yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False
+) -> None:
+    """Delete an index, and the database of its questions."""
+    from polyqa.colbert_index.delete import deletable, delete_index
+    from polyqa.colbert_index.versions import QUESTIONS
+
+    folder = deletable(name)
+    made = _what_goes(folder)
+    if (folder / QUESTIONS).exists() or any(folder.glob(f".{QUESTIONS}.*jsonl")):
+        made += "; the database of questions that was made from it goes with it"
+    say(f"{folder}: {made}", err=True)
+    if not yes and not typer.confirm("Delete?", err=True):
+        say("not deleted", err=True)
+        return
+    delete_index(name)
+    say(f"deleted {folder}")
+
+
+def _what_goes(folder: Path) -> str:
+    """Return what a folder holds that is deleted; the index is closed again."""
+    from polyqa.colbert_index import ColBERTIndex, IndexFaultError
+    from polyqa.signatures.counts import counted
+
+    try:
+        index = ColBERTIndex(folder)
+    except IndexFaultError:
+        return "a damaged index"
+    return f"{counted(len(index), 'passage')}, {index.info()['bytes'] / 1e6:,.1f} MB"
+
+
+@index_app.command("trust")
+def trust_command(name: _Name) -> None:
+    """Trust the models of others that an index names, as they are now."""
+    from polyqa.colbert_index import ColBERTIndex
+    from polyqa.colbert_index.trust import trust
+
+    index = ColBERTIndex(name)
+    named = trust(index.manifest)
+    say(f"trusted: {', '.join(named)}" if named else f"{index.name} uses polyqa's own models only")
 
 
 @index_app.command("check")
 def check_command(name: _Name) -> None:
     """Check that an index is whole, unchanged and searchable."""
     from polyqa.colbert_index import check_index
+    from polyqa.signatures.counts import counted
 
     index = check_index(name)
-    typer.echo(f"{index.name} is whole: {len(index):,} passages, fingerprint {index.fingerprint}")
+    say(f"{index.name} is whole: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}")
 
 
 def setup_command() -> None:
@@ -139,17 +216,18 @@ def setup_command() -> None:
     from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
     from polyqa.colbert_index.extensions import compile_extensions
     from polyqa.colbert_index.settings import IndexSettings, fingerprint
+    from polyqa.colbert_index.store import SHIPPED
     from polyqa.embedded_models import Encoder
     from polyqa.evaluation.homonyms import corpus_path
 
-    compile_extensions(lambda line: typer.echo(line, err=True))
+    compile_extensions(lambda line: say(line, err=True))
     hashed = checkpoint_hash(str(embedded_checkpoint()))
     expected = fingerprint(read_corpus(corpus_path()), hashed, IndexSettings())
     try:
-        current = ColBERTIndex("homonyms").fingerprint == expected
+        current = ColBERTIndex(SHIPPED).fingerprint == expected
     except IndexFaultError:
         current = False
     if not current:
-        typer.echo("indexing the shipped corpus (once) …", err=True)
-        build_index(corpus_path(), "homonyms", encoder=Encoder(), overwrite=True)
-    typer.echo("polyqa is ready: no network is needed from here on.")
+        say("indexing the shipped corpus (once) …", err=True)
+        build_index(corpus_path(), SHIPPED, encoder=Encoder(), overwrite=True)
+    say("polyqa is ready: no network is needed from here on.")

@@ -9,27 +9,60 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from . import completion
+
 if TYPE_CHECKING:
     from ..models import LMSettings, Models
 
+_questions = completion.one_of(*completion.QUESTION_SETS)
+
 # What runs.
 Program = Annotated[
-    str, typer.Option(help="A program (`polyqa programs` lists them), or a compiled one's name or folder.")
+    str,
+    typer.Option(
+        help="A program (`polyqa programs` lists them), or a compiled one's name or folder.",
+        autocompletion=completion.programs,
+    ),
 ]
-PlainProgram = Annotated[str, typer.Option(help="A program; `polyqa programs` lists them.")]
+PlainProgram = Annotated[
+    str,
+    typer.Option(
+        help="A program; `polyqa programs` lists them.", autocompletion=completion.one_of(*completion.PROGRAM_NAMES)
+    ),
+]
 Index = Annotated[
-    str | None, typer.Option(help="Name or path of the index; by default homonyms, or a compiled program's own.")
+    str | None,
+    typer.Option(
+        help="Name or path of the index; by default homonyms, or a compiled program's own.",
+        autocompletion=completion.indexes,
+    ),
 ]
 Demos = Annotated[Path | None, typer.Option(help="JSON file of a saved program: demos and instructions.")]
-Reranker = Annotated[str | None, typer.Option(help="reader, or a cross-encoder, in place of the bi-encoder alone.")]
+Reranker = Annotated[
+    str | None,
+    typer.Option(
+        help="reader, or a cross-encoder, in place of the bi-encoder alone.", autocompletion=completion.one_of("reader")
+    ),
+]
 Passages = Annotated[
     int | None,
     typer.Option(
-        "-k", min=1, max=50, help="Passages shown to the language model (5), where a program has that setting."
+        "--passages",
+        "-k",
+        min=1,
+        max=50,
+        help="Passages shown to the language model (5), where a program has that setting.",
     ),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="lean (fewer calls) or paper (those of the publication, asked as it says); by default lean.",
+        autocompletion=completion.one_of("lean", "paper"),
+    ),
 ]
 
 # What scores.
@@ -37,22 +70,45 @@ Reader = Annotated[
     str,
     typer.Option(
         help="Reader of Disambig-F1, which also verifies generated questions: embedded, a path, or a hub name "
-        "(deepset/roberta-large-squad2)."
+        "(deepset/roberta-large-squad2).",
+        autocompletion=completion.one_of("embedded"),
     ),
 ]
-Judge = Annotated[str, typer.Option(help="Judge of the grounded metrics: embedded, none, or a language model.")]
+Judge = Annotated[
+    str,
+    typer.Option(
+        help="Judge of the grounded metrics: embedded, none, or a language model.",
+        autocompletion=completion.one_of("embedded", "none"),
+    ),
+]
 JudgeApiBase = Annotated[str | None, typer.Option(help="Address of the judge's server.")]
 Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first line only, citations stripped.")]
 
 # The questions, and what compiling does with them.
-Asked = Annotated[str, typer.Option(help="homonyms/dev, a .json or .jsonl file, or the hub name of a data set.")]
+Asked = Annotated[
+    str,
+    typer.Option(
+        help="homonyms/dev, a .json or .jsonl file, or the hub name of a data set.", autocompletion=_questions
+    ),
+]
 Format = Annotated[
-    str | None, typer.Option(help="asqa, ambignq, situatedqa, nq-open or multi-answer; found out if not given.")
+    str | None,
+    typer.Option(
+        help="asqa, ambignq, situatedqa, nq-open or multi-answer; found out if not given.",
+        autocompletion=completion.one_of(*completion.FORMAT_NAMES),
+    ),
 ]
 Split = Annotated[str | None, typer.Option(help="Split of the data set.")]
-Train = Annotated[str, typer.Option(help="Training questions: demos come from here.")]
-Dev = Annotated[str, typer.Option(help="Development questions: they pick, and are reported.")]
-RecipeName = Annotated[str, typer.Option("--recipe", help="How; polyqa recipes lists them.")]
+Train = Annotated[str, typer.Option(help="Training questions: demos come from here.", autocompletion=_questions)]
+Dev = Annotated[
+    str, typer.Option(help="Development questions: they pick, and are reported.", autocompletion=_questions)
+]
+RecipeName = Annotated[
+    str,
+    typer.Option(
+        "--recipe", help="How; polyqa recipes lists them.", autocompletion=completion.one_of(*completion.RECIPE_NAMES)
+    ),
+]
 
 # How it is done.
 Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
@@ -83,6 +139,7 @@ class LanguageModels:
         str,
         typer.Option(
             help="Answers: polyqa/extractive (embedded), openai/…, ollama_chat/…, or another of DSPy's.",
+            autocompletion=completion.one_of("polyqa/extractive", "openai/", "ollama_chat/", "anthropic/", "gemini/"),
             rich_help_panel=_PANEL,
         ),
     ] = "polyqa/extractive"
@@ -99,7 +156,11 @@ class LanguageModels:
         typer.Option(help="Address of the helper's server; not --api-base unless given again.", rich_help_panel=_PANEL),
     ] = None
     prompt_lm: Annotated[
-        str | None, typer.Option(help="Writes instructions; by default --lm does.", rich_help_panel=_PANEL)
+        str | None,
+        typer.Option(
+            help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine.",
+            rich_help_panel=_PANEL,
+        ),
     ] = None
     temperature: Annotated[
         float | None,
@@ -130,7 +191,7 @@ class LanguageModels:
     timeout: Annotated[
         float,
         typer.Option(help="Seconds that one call of any model may take, retries included.", rich_help_panel=_PANEL),
-    ] = 120.0
+    ] = 300.0
     retries: Annotated[
         int,
         typer.Option(
@@ -139,6 +200,15 @@ class LanguageModels:
             rich_help_panel=_PANEL,
         ),
     ] = 3
+    connect_timeout: Annotated[
+        float, typer.Option(help="Seconds until a connection stands.", rich_help_panel=_PANEL)
+    ] = 10.0
+    read_timeout: Annotated[
+        float, typer.Option(help="Seconds for which a server may send nothing.", rich_help_panel=_PANEL)
+    ] = 120.0
+    max_reply: Annotated[
+        float, typer.Option(help="Megabytes that a reply of any model may have.", rich_help_panel=_PANEL)
+    ] = 4.0
 
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
@@ -151,7 +221,16 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        return LMSettings(self.temperature, self.max_tokens, more, self.timeout, self.retries)
+        return LMSettings(
+            self.temperature,
+            self.max_tokens,
+            more,
+            self.timeout,
+            self.retries,
+            self.connect_timeout,
+            self.read_timeout,
+            self.max_reply,
+        )
 
     def models(self, **scoring: Any) -> "Models":
         """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
@@ -216,7 +295,9 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     return name.strip(), _value(value.strip())
 
 
-def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
+def program_settings(
+    program: str, passages: int | None, pairs: Sequence[str] | None, preset: str | None = None
+) -> dict[str, Any]:
     """Return what a program's constructor is given.
 
     Parameters
@@ -225,21 +306,27 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
         Its name. ``passages`` is left out for programs whose constructor has no such setting, so that one
         command line can run all programs.
     passages
-        Of ``-k``.
+        Of ``--passages``.
     pairs
         See `named_value`.
+    preset
+        Of ``--preset``; the same as ``--set preset=…``.
 
     Raises
     ------
     PolyqaError
-        If a pair has no name or no value, is no setting of the program, or is not of its type.
+        If a pair has no name or no value, says another preset than ``preset``, is no setting of the program, or is
+        not of its type.
     """
     from polyqa.programs import PROGRAMS
+    from polyqa.signatures import PolyqaError
 
     from ..loading import check_settings
     from ..program_settings import setting_types
 
     given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
+    if preset is not None and given.setdefault("preset", preset) != preset:
+        raise PolyqaError(f"--preset {preset} and --set preset={given['preset']} say different things; give one.")
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
         given = {"passages": passages, **given}
     return check_settings(program, given)

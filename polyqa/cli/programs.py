@@ -1,6 +1,13 @@
 """`polyqa programs`: what there is to ask."""
 
+from typing import TYPE_CHECKING
+
 from . import options
+
+if TYPE_CHECKING:
+    from polyqa.programs.registry import Entry
+
+_WIDE = 120  # characters, from which on five columns are readable beside each other
 
 
 def programs_command(as_json: options.Json = False) -> None:
@@ -24,13 +31,22 @@ def programs_command(as_json: options.Json = False) -> None:
         }
         show_json(rows)
         return
-    listed = table(
-        *("program", "what it does", "paper", "LM calls a question", "cost"),
-        rows=[
-            (f"[bold]{name}[/]", entry.summary, entry.paper, entry.calls, entry.cost)
-            for name, entry in REGISTRY.items()
-        ],
-    )
+    out = console()
+    if out.width < _WIDE:
+        told = [(f"[bold]{name}[/]", _in_lines(entry)) for name, entry in REGISTRY.items()]
+        listed = table("program", "what it does; LM calls a question, cost; paper", rows=told)
+    else:
+        listed = table(
+            *("program", "what it does", "paper", "LM calls a question", "cost"),
+            rows=[
+                (f"[bold]{name}[/]", entry.summary, entry.paper, entry.calls, entry.cost)
+                for name, entry in REGISTRY.items()
+            ],
+        )
     listed.padding = (0, 2, 1, 0)
-    console().print(listed)
-    console().print("[dim]I readings in play, K passages shown. polyqa ask … --program NAME[/]")
+    out.print(listed)
+    out.print("[dim]I readings in play, K passages shown. polyqa ask … --program NAME[/]")
+
+
+def _in_lines(entry: "Entry") -> str:
+    return f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]"

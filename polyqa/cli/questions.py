@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import completion, options
+from .failures import WITH_FAILURES
+from .terminal import say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
 
-_Index = Annotated[str, typer.Option("--index", help="Name or path of the index.")]
+_Index = Annotated[str, typer.Option("--index", help="Name or path of the index.", autocompletion=completion.indexes)]
 _Place = Annotated[
     Path | None, typer.Option("--questions", help="Folder of the database; by default questions/ in the index.")
 ]
@@ -26,6 +28,10 @@ def build_command(
     models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     threads: options.Threads = None,
+    revisions: Annotated[int, typer.Option(min=0, max=2, help="How often each question is revised.")] = 2,
+    spans: Annotated[
+        int, typer.Option(min=1, max=32, help="Most spans of a passage to ask for (paper's mean: 13.5).")
+    ] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     engine: Annotated[str, typer.Option(help="local, or ray (pip install 'polyqa[ray]').")] = "local",
@@ -35,12 +41,14 @@ def build_command(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a database that is there.")] = False,
 ) -> None:
-    """Make questions from the passages of an index: detect answers, ask, verify, revise twice.
+    """Make questions from the passages of an index: detect answers, ask, verify, revise.
 
-    The same command goes on where it was stopped.
+    The same command goes on where it was stopped, and reads again what failed. Exit code 3 if passages failed.
     """
     from polyqa.evaluation.progress import showing
+    from polyqa.question_db import QuestionSettings
     from polyqa.signatures import PolyqaError
+    from polyqa.signatures.counts import counted
 
     from ..question_building import Ray, build
     from .display import Bars
@@ -52,13 +60,17 @@ def build_command(
             index,
             out=out,
             models=models.models(reader=reader),
+            settings=QuestionSettings(revisions, spans),
             threads=threads,
             limit=limit,
             seed=seed,
             ray=Ray(workers, address) if engine == "ray" else None,
             overwrite=overwrite,
         )
-    typer.echo(f"{database.manifest.counts}: {database.path}")
+    say(f"{database.manifest.counts}: {database.path}")
+    if failed := database.manifest.counts.failed:
+        say(f"{counted(failed, 'passage')} failed. The same command reads what failed again.", err=True)
+        raise typer.Exit(WITH_FAILURES)
 
 
 @questions_app.command("search")
@@ -70,7 +82,7 @@ def search_command(
         str, typer.Option(help="questions: the nearest questions; max or count: passages through them.")
     ] = "questions",
     ranking: Annotated[str, typer.Option(help="How questions are ranked: dense or bm25.")] = "dense",
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many questions or passages.")] = 10,
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or the passages through them."""
@@ -106,13 +118,15 @@ def info_command(
     as_json: options.Json = False,
 ) -> None:
     """Say what a database of questions holds and how it was made."""
+    from polyqa.signatures.counts import counted
+
     from ..question_building import open_questions
 
     _, database = open_questions(index, questions)
     if check:
         database.check()
     if as_json:
-        typer.echo(database.manifest.model_dump_json(indent=2))
+        say(database.manifest.model_dump_json(indent=2))
         return
     from .display import console, facts
 
@@ -120,8 +134,10 @@ def info_command(
     data = {
         "path": database.path,
         "questions": len(database),
-        "made from": f"{manifest.counts.passages:,} of {manifest.index_passages:,} passages",
+        "made from": f"{manifest.counts.passages:,} of {counted(manifest.index_passages, 'passage')}",
         "steps": manifest.counts,
+        "revisions": manifest.origin.revisions,
+        "spans per passage": f"at most {manifest.origin.spans}",
         "language model": manifest.origin.lm,
         "reader": manifest.origin.reader,
         "encoder": f"{manifest.encoder} ({manifest.dimensions} dimensions)",

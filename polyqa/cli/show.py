@@ -1,20 +1,34 @@
 """`polyqa show`, `polyqa diff`, `polyqa why`: look inside programs."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .terminal import say
 
-_Artifact = Annotated[str, typer.Argument(help="Name or folder of a compiled program, or a plain program's name.")]
+_Artifact = Annotated[
+    str,
+    typer.Argument(
+        help="Name or folder of a compiled program, or a plain program's name.", autocompletion=completion.programs
+    ),
+]
 
 
 def show_command(
     artifact: _Artifact,
     index: options.Index = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print card and state as JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write the report of the compilation, a page for a browser, to this file instead."),
+    ] = None,
 ) -> None:
     """Show a program's prompts: instructions, fields, demos; and the card of a compiled one."""
+    if html is not None:
+        _write_report(artifact, html)
+        return
     from polyqa.artifacts.state import dump_program
     from polyqa.artifacts.store import read_artifact
     from polyqa.optimizers.prompts import prompt_texts
@@ -30,14 +44,31 @@ def show_command(
         return
     if card is not None:
         show_json(card.describe())
-        typer.echo()
+        say()
     for name, text in prompt_texts(program).items():
-        typer.echo(f"## {name}\n\n{text}")
+        say(f"## {name}\n\n{text}")
+
+
+def _write_report(artifact: str, to: Path) -> None:
+    """Write the report of an artifact to a file."""
+    from polyqa.artifacts.store import read_artifact
+    from polyqa.evaluation.runs import write_atomically
+    from polyqa.programs import PROGRAMS
+    from polyqa.signatures import PolyqaError
+
+    from ..compilation_report import read_report
+
+    if artifact in PROGRAMS:
+        raise PolyqaError(f"{artifact} is not compiled, so there is no report of it: name a compiled program.")
+    report = read_report(read_artifact(artifact))
+    to.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(to, report)
+    say(f"written to {to}", err=True)
 
 
 def diff_command(
     before: _Artifact,
-    after: Annotated[str, typer.Argument(help="The program to hold against it.")],
+    after: Annotated[str, typer.Argument(help="The program to hold against it.", autocompletion=completion.programs)],
     index: options.Index = None,
 ) -> None:
     """Show how the prompts of two programs differ, per predictor, as Markdown."""
@@ -46,19 +77,37 @@ def diff_command(
     from ..loading import load
 
     left, right = (load(name, index=index, strict=False) for name in (before, after))
-    typer.echo(prompt_diff(left, right))
+    say(prompt_diff(left, right))
 
 
 @options.takes_language_models("prompt_lm")
 def why_command(
     question: Annotated[str, typer.Argument(help="A question.")],
-    artifact: Annotated[str, typer.Option(help="Name or folder of a compiled program, or a plain program's name.")],
+    program: Annotated[
+        str,
+        typer.Option(
+            "--program",
+            "--artifact",
+            help="A program (`polyqa programs` lists them), or a compiled one's name or folder.",
+            autocompletion=completion.programs,
+        ),
+    ] = "auto",
     index: options.Index = None,
     models: options.LanguageModels = options.EMBEDDED,
+    demos: options.Demos = None,
+    reranker: options.Reranker = None,
+    passages: options.Passages = None,
+    sets: options.Settings = None,
+    preset: options.Preset = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw a map of all demos, with those that were picked, to a .png, .svg or .pdf file."),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Ask a question and show why it is answered so: the demos that were picked, the messages sent."""
+    """Ask a question and show why it is answered so: the demos that were picked, the messages sent, the answer."""
     from rich.markup import escape
+    from rich.rule import Rule
 
     from polyqa.optimizers.prompts import picked_demos
 
@@ -69,18 +118,25 @@ def why_command(
     question = check_question(question)
     asked = models.models()
     model = asked.answering()
-    program = load(artifact, index=index, helper_lm=asked.helping())
-    result = ask(question, program=program, lm=model)
-    picked = picked_demos(program, question)
+    settings = options.program_settings(program, passages, sets, preset)
+    ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=asked.helping(), **settings)
+    if plot is not None:
+        from polyqa.optimizers.trial_plots import plot_neighbourhood
+
+        plot_neighbourhood(ready, question, plot)  # before the question is asked: it may be that there is no map
+    result = ask(question, program=ready, lm=model)
+    picked = picked_demos(ready, question)
     if as_json:
         calls = [{"messages": call.messages, "reply": call.reply} for call in result.calls]
         show_json({"question": question, "answer": result.answer, "demos": picked, "calls": calls})
         return
-    for name, demos in picked.items():
+    for name, nearest in picked.items():
         rows = [
             ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
-            for demo in demos
+            for demo in nearest
         ]
         shown = table("similarity", "question", right=("similarity",), rows=rows, title=f"demos of {name}")
-        console().print(shown if demos else f"{name}: no demos")
+        console().print(shown if nearest else f"{name}: no demos")
     show_prompts(result.calls)
+    console().print(Rule("answer"))
+    console().print(escape(result.cited_answer))

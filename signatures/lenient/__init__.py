@@ -13,7 +13,7 @@ Each is named after the type it stands for, because DSPy shows that name to the 
 from .answers import parse_answers
 from .interpretations import parse_interpretations
 from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
-from .long_answers import clean_answer
+from .long_answers import clean_answer, tells_nothing
 from .nothing import is_null, looks_like_refusal
 from .numbers import parse_numbers
 from .questions import parse_questions
@@ -24,7 +24,6 @@ from .types import (
     Answers,
     Grades,
     Interpretations,
-    LongAnswer,
     Numbers,
     Questions,
     Readings,
@@ -39,7 +38,6 @@ __all__ = [
     "Answers",
     "Grades",
     "Interpretations",
-    "LongAnswer",
     "Numbers",
     "Questions",
     "Readings",
@@ -60,5 +58,6 @@ __all__ = [
     "parse_support",
     "parse_usefulness",
     "parse_yes_no",
+    "tells_nothing",
     "without_thoughts",
 ]

@@ -9,6 +9,7 @@ from .records import ANSWER_KEYS, first_told, lowered
 from .text import decode, embedded, is_item, parse_lines, shown, split_numbered, strip_dress, told, without_fence
 
 _SPOKEN = re.compile(r"(?:here (?:are|is)|sure|certainly|the (?:short )?answers?\s+(?:are|is))\b", re.I)
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _ITEM_KEYS = (*ANSWER_KEYS, "text", "span")
 
 
@@ -38,7 +39,7 @@ def parse_answers(value: Any) -> list[str]:
             item = first_told(lowered(item), _ITEM_KEYS)
         if not isinstance(item, str):
             raise ValueError(f"not an answer: {shown(item)}")
-        text = " ".join(strip_dress(item).split())
+        text = " ".join(_BOLD.sub(r"\1", strip_dress(item)).split())
         if looks_like_refusal(text):
             raise ValueError(f"not an answer: {shown(text)}")
         if not is_null(text):

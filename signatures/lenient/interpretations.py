@@ -11,7 +11,7 @@ from .rows import has_rows, parse_rows
 from .tagged import is_tagged, parse_interpretation_lines
 from .text import decode, embedded, shown, told, without_fence
 
-_BROKEN_JSON = re.compile(r"\{|\[\s*[\"{]")
+_BROKEN_JSON = re.compile(r"\{|\[\s*(?:[\"{,`]|\n|\Z)")  # in a text without its JSON values
 _CALLED = re.compile(r"\b(?:Interpretation|Reading|Disambiguation)\s*\(")
 
 
@@ -70,6 +70,8 @@ def _holds_more(item: Any) -> bool:
 
 
 def _of_text(text: str) -> list[Interpretation]:
+    if text.endswith(",") and text.startswith("["):
+        raise ValueError(f"no interpretation found in: {shown(text)}: it broke off")
     decoded = decode(text)
     if not isinstance(decoded, str):
         return parse_interpretations(decoded)
@@ -78,7 +80,7 @@ def _of_text(text: str) -> list[Interpretation]:
         return _of_list(list(calls_in(text)))
     values, rest = embedded(text)
     records = [value for value in values if _is_record(value)]
-    if _BROKEN_JSON.search(rest):
+    if _BROKEN_JSON.search(rest) or (records and [] in values):  # an empty list is a second try as well
         raise ValueError(f"no interpretation found in: {shown(text)}")
     if records:
         return _of_records(records, text)

@@ -2,22 +2,49 @@
 
 import re
 
-from .nothing import is_bare_null, looks_like_refusal
-from .text import shown, strip_dress, strip_quotes, told, without_fence
+from .nothing import is_bare_null, looks_like_refusal, says_unanswered
+from .text import shown, strip_dress, strip_quotes, told, without_fence, without_thoughts
 
 _HEADER = re.compile(
     r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:long[- ]form |long |final )?answer[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
 )
 _TITLE = re.compile(r"\A\s*#{1,6}\s*(?:long[- ]form |long |final )?answer\s*\n", re.I)
+# A line of its own that announces the answer, or a sentence up to a colon that does.
+_INTRODUCTION = re.compile(
+    r"\A\s*(?:(?i:sure|certainly|of course|okay|ok)\b[!,.]?\s*)?(?:(?i:based on|using|given|from)\s[^:\n]{0,80},\s*)?"
+    r"(?i:here['’]s|here is|below is)\s[^:\n]{0,60}\b(?:answer|response|summary)\b[^:\n]{0,60}:\s*(?=\S)"
+)
 _AFTERWORD = re.compile(
-    r"\n\s*\n\s*[(\[*_]*(?:note(?: that)?\s*:|please note\b|i hope (?:this|that)|let me know|feel free)"
-    r"[^\n]*(?:\n[^\n]+)*\s*\Z",
+    r"\n(?:\s*[-*_]{3,}\s*\n)?\s*[(\[*_]*(?:note(?: that)?\s*:|please note\b|i hope (?:this|that)|let me know|"
+    r"feel free|is there anything else|would you like me to)[^\n]*(?:\n[^\n]+)*\s*\Z",
     re.I,
 )
+# A sentence says that something is missing (the first), and from where or what for (the second).
+_LACK = re.compile(
+    r"\b(?:not|cannot|\w{1,9}n['’]t|no|none|nothing|neither|never|lacks?|lacking|fails?|insufficient|unable|unclear|"
+    r"impossible|without|unavailable|irrelevant|regret|need|(?:could|can) you|please (?:provide|give|share))\b",
+    re.I,
+)
+_SOURCES = (
+    r"(?:passages?|texts?|contexts?|documents?|sources?|excerpts?|snippets?|interpretations?|information|questions?)"
+)
+_TELLING = re.compile(
+    rf"\b(?:{_SOURCES}|answer\w*|determin\w+|find|found|say\w*|said|tell\w*|told|identif\w+|establish\w*|infer\w*|"
+    r"confirm\w*|provide\w*|give\w*|see|know\w*|mention\w*|specif\w+|access)\b",
+    re.I,
+)
+# Words that stand capitalised in a refusal, too, and when a model's knowledge ends.
+_NO_FACT = re.compile(
+    rf"\b(?:I|AI|LLM)\b|\b(?:\d+\s+)?(?:\w+\s+)?{_SOURCES}\s*#?\d*\b|\[\d[\d,\s]*\]|"
+    r"\b(?:knowledge cutoff|last (?:knowledge )?update|training data)\b[^.;\n]*",
+    re.I,
+)
+_WORD = re.compile(r"\d[\d,.]*\d|\w+(?:-\w+)*")
+_FACT = re.compile(r"\d[\d,.]*|(?<![.!?:\n]\s)(?<!\A)(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*")
 
 
 def clean_answer(text: str) -> str:
-    """Return a long answer without thoughts, a fence or quotes around it, ``Answer:`` before it and a note after it.
+    """Return a long answer without thoughts, fence or quotes, an introduction before it and a note after it.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
@@ -25,16 +52,54 @@ def clean_answer(text: str) -> str:
     Raises
     ------
     ValueError
-        If nothing is left, or a refusal.
+        If nothing is left.
     """
     before, left = "", told(text)
     while left != before:
         before = left
         left = without_fence(left)
+        left = _INTRODUCTION.sub("", left)
         left = strip_quotes(_HEADER.sub("", left) if _HEADER.match(left) else _TITLE.sub("", left))
         left = _AFTERWORD.sub("", left).strip()
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    if looks_like_refusal(strip_dress(left)):
-        raise ValueError(f"a refusal instead of an answer: {shown(left)}")
     return left
+
+
+def tells_nothing(text: str, asked: str = "") -> bool:
+    """Return whether a long answer only says that there is none.
+
+    True answers begin alike ("No passage names the musical; the film came out in 1997."). They name somebody or
+    something, or a number, that is not in the question; a refusal does not.
+
+    Parameters
+    ----------
+    text
+        The long answer.
+    asked
+        The question, and whatever else was asked: names and numbers in it are no news.
+
+    >>> tells_nothing("Based on the passages, there is no mention of it."), tells_nothing("No. It rained.")
+    (True, False)
+    >>> tells_nothing("The text does not mention hunting; Congress passed it in 1791.")
+    False
+    """
+    said = strip_dress(without_thoughts(text)).strip()
+    refuses = (
+        looks_like_refusal(said)
+        or says_unanswered(said)
+        or any(_LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", said))
+    )
+    if not refuses or any(_tells(clause) for clause in re.split(r"[:;]", said)[1:]):
+        return False
+    return not _facts(said) - {fact.casefold() for fact in _WORD.findall(asked)}
+
+
+def _tells(clause: str) -> bool:
+    """Return whether what follows a colon is more than the reason for having no answer."""
+    return len(clause.split()) > 3 and not _LACK.search(clause) and not _TELLING.search(clause)
+
+
+def _facts(text: str) -> set[str]:
+    facts = {fact.rstrip(",.").casefold() for fact in _FACT.findall(_NO_FACT.sub(" ", text))}
+    return {fact.removesuffix("'s").removesuffix("’s") for fact in facts}

@@ -35,6 +35,17 @@ _MARKED = re.compile(
 _LABELLED = re.compile(
     rf"\s*(?:[-*•–]\s+)?[*_]*{_LABEL}\s*#?\s*(?P<number>\d+)[*_]*\s*[:.–—-][*_]*\s+(?P<text>\S.*)", re.I
 )
+_QUANTIFIED = re.compile(
+    rf"\b(?:all|every|each|any|both|top|bottom|best|last|next|other|over|under|"
+    r"at (?:least|most)|up to|(?:more|fewer|less) than|about)"
+    rf"\s+(?:of\s+|the\s+)*(?:\d|{_WORD}\b)",
+    re.I,
+)
+_ONE_NUMBER = re.compile(rf"[*_\[(#]*(?:{_LABEL}\s*)?[*_\[(#]*(\d+)[\]).,;*_]*", re.I)
+_PAIR = re.compile(r"\bboth\s+(?:the\s+)?(\w+\s+and\s+(?:the\s+)?\w+)", re.I)  # "both 2 and 3" counts nothing
+_OUT_OF = re.compile(rf"\s+(?:out\s+)?of\s+(?:the\s+)?\d+(?:\s+{_LABEL})?\W*\Z", re.I)
+_MARK = re.compile(r"(?:\A|[\s,;])\(?\d{1,2}\s*[):](?!\d)")  # the second of "1: Nagano, 3: Tokyo"
+_DOTTED = re.compile(r"(?:\d+\s*[.)]\s*)+")  # "1. 3. 4."
 _BETWEEN = re.compile(rf"(?:[\s,;.&+#\[\]*_|/\"'`-]|\band\b|\bas well as\b|\bthe\b|\bones?\b|\b{_LABEL})*", re.I)
 _WHOLE = re.compile(rf"(?:[\s,;.&#*\"'`()\[\]]|\band\b|\bthe\b|\bones?\b|\b{_LABEL}|\b{_WORD}\b)*", re.I)
 _NONE_OF = re.compile(
@@ -101,7 +112,7 @@ def _of_text(text: str) -> list[int]:
         return []
     if (repeated := _marked(text)) and all(match["text"].rstrip(' .*_`"').endswith("?") for match in repeated):
         return _marks(repeated)  # the items are repeated; what they say is no grade
-    if _GRADED.search(text):
+    if _GRADED.search(text) or _QUANTIFIED.search(_PAIR.sub(r"\1", text)):
         raise ValueError(text)
     match = _COUNTED.fullmatch(text)
     if match and not _NAMES_ONE.search(match["head"]):
@@ -109,6 +120,8 @@ def _of_text(text: str) -> list[int]:
         if len(set(found)) != _value(match["count"]):
             raise ValueError(text)
         return found
+    if (match := _OUT_OF.search(text)) and len(_NUMBER.findall(text[: match.start()])) > 1:
+        text = text[: match.start()]  # one number before it would be a count
     values, rest = embedded(text)
     if len(values) == 1 and isinstance(values[0], (list, Mapping)) and not _NUMBER.search(rest):
         return _of(values[0])
@@ -121,14 +134,39 @@ def _value(word: str) -> int:
 
 def _plain(text: str) -> list[int]:
     """Return the numbers of one list: the marks of items, figures, or words."""
+    if (items := _numbered_numbers(text)) is not None:
+        return items
     marked = _marked(text)
     return _marks(marked) if marked else _figures(text)
+
+
+def _numbered_numbers(text: str) -> list[int] | None:
+    """Return the numbers that are the items of a numbered list, ``None`` if the text is no such list.
+
+    A list that does not count up from 1 over two lines or more is refused: its marks may be meant, or its items. So
+    are marks with a colon, which may say what belongs to what.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    matches = [match for line in lines if (match := _MARKED.fullmatch(line)) and match["b"]]
+    told = [match["text"].strip() for match in matches]
+    if not any(_only_numbers(item) for item in told) or all(map(_DOTTED.fullmatch, told)):
+        return None
+    items = [int(item[1]) for item in map(_ONE_NUMBER.fullmatch, told) if item]
+    in_order = [int(match["b"]) for match in matches] == list(range(1, len(lines) + 1))
+    colons = any(match.string[match.end("b") :].lstrip().startswith(":") for match in matches)
+    if len(items) < max(2, len(lines)) or not in_order or colons:
+        raise ValueError(text)
+    return items
+
+
+def _only_numbers(text: str) -> bool:
+    return bool(_NUMBER.search(text) and _BETWEEN.fullmatch(_NUMBER.sub("", text)))
 
 
 def _marked(text: str) -> list[re.Match[str]]:
     """Return the lines ``1. Who hosted in 1998?``, where the figures in the items are none of the numbers.
 
-    There are none if another line has a number, or an item says nothing but more numbers.
+    There are none if another line has a number, or an item says nothing but more numbers, or holds another mark.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     matches = [_MARKED.fullmatch(line) or _LABELLED.fullmatch(line) for line in lines]
@@ -136,7 +174,7 @@ def _marked(text: str) -> list[re.Match[str]]:
     others = [line for line, match in zip(lines, matches, strict=True) if not match]
     if any(_NUMBER.search(line) or is_item(line) for line in others):
         return []
-    if any(_BETWEEN.fullmatch(_NUMBER.sub("", match["text"])) for match in found):
+    if any(_BETWEEN.fullmatch(_NUMBER.sub("", match["text"])) or _MARK.search(match["text"]) for match in found):
         return []
     return found
 
@@ -153,6 +191,8 @@ def _figures(text: str) -> list[int]:
             raise ValueError(text)
         if _COUNTS.match(text, found[-1].end()):
             raise ValueError(text)  # "2 readings" counts them
+        if len(found) == 1 and re.match(r"\W*\s(?:are|were|have)\b", text[found[0].end() :], re.I):
+            raise ValueError(text)  # "2 are covered" counts them
         around = text[: found[0].start()], text[found[-1].end() :]
         if any(re.search(rf"\b{_WORD}\b|\d", re.sub(r"\b(?:no|the) one\b", "", part), re.I) for part in around):
             raise ValueError(text)

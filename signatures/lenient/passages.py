@@ -15,6 +15,7 @@ _TRAILING = re.compile(
     rf"(?:\s*,?\s*\[\s*{_CITED}?\s*\d{{1,3}}(?:\s*,\s*\d{{1,3}})*\s*\])*)\.?\Z",
     re.I,
 )
+_WITHIN = re.compile(rf"(?<=\S)\s*\[{_CITED}?\s*(?P<number>\d{{1,3}})\](?=[\s,;.])", re.I)
 _YEAR_LIKE = re.compile(r"\((?:\s*\d+(?:\s*(?:,|;|&|and)\s*\d+)*\s*)\)\.?\Z")
 
 
@@ -39,11 +40,19 @@ def passage_number(value: Any) -> str | None:
 
 
 def split_citation(text: str) -> tuple[str, str | None]:
-    """Return an answer without the citation at its end, and the number that is cited first.
+    """Return an answer without the citations at its end and within it, and the number that is cited first.
 
     >>> split_citation("Nagano [3][4]"), split_citation("Mercury (1998)"), split_citation("Nagano (passage 2)")
     (('Nagano', '3'), ('Mercury (1998)', None), ('Nagano', '2'))
+    >>> split_citation("17 km [1] (11 miles)")
+    ('17 km (11 miles)', '1')
     """
+    text, number = _split_end(text)
+    within = _WITHIN.search(text)
+    return (_WITHIN.sub("", text), within["number"]) if within else (text, number)
+
+
+def _split_end(text: str) -> tuple[str, str | None]:
     match = _TRAILING.search(text)
     if not match or _YEAR_LIKE.search(match[0]):
         return text, None

@@ -1,7 +1,8 @@
 """Lists of questions, in every usual form."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from .nothing import is_bare_null, is_null, looks_like_refusal
@@ -21,6 +22,8 @@ from .text import (
     without_fence,
 )
 
+_ASK_WORD = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.I)
+_CONTINUES = re.compile(r"(?:and|or|but)\b", re.I)
 _WORD = re.compile(r"\w+")
 _ASKS = re.compile(
     r"(?:(?:in|at|on|by|for|from|to|of|with|under|during|after|before)\s+)?"
@@ -110,8 +113,10 @@ def _holds_text(value: Any) -> bool:
 
 def _lines(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip() and not is_rule(line)]
+    if _has_notes(lines):
+        raise ValueError(f"not a question: {shown(text)}: what stands under a question is none")
     whole = _can_be_asked if "?" in text else _has_words
-    lines = _joined([part for line in lines for part in split_numbered(line.strip(), whole)])
+    lines = _joined([part for line in lines for part in _numbered_in(line.strip(), whole)])
     lines = [line for line in lines if not is_other_header(line)]
     marked = [line for line in lines if is_item(line) or question_of(line) is not None]
     if not marked and len(lines) == 1:
@@ -123,12 +128,40 @@ def _lines(text: str) -> list[str]:
             line
             for line in lines
             if _can_be_asked(line)
+            or (_ASKS.match(strip_dress(line)) and _has_words(line) and not line.rstrip().endswith((".", "!", ":")))
             or ("?" in line and not line.rstrip().endswith(":") and not _SPOKEN.match(line.lstrip()))
         ]
         items = asked or [line for line in lines if _ASKS.match(strip_dress(line))]
     if not items:
         raise ValueError(f"not a question: {shown(text)}")
     return items
+
+
+def _numbered_in(line: str, whole: Callable[[str], bool]) -> list[str]:
+    """Return the items of a numbered list on one line, where a question may lack its question mark."""
+    parts = split_numbered(line, whole)
+    finer = split_numbered(line, _has_words)
+    if len(finer) <= len(parts):
+        return parts
+    begin = [_can_be_asked(one) or _asks_at_once(following) for one, following in pairwise(finer)]
+    if not any(begin) and not any(map(_ASK_WORD.search, finer[1:])):
+        return parts  # "When was Act 2. Scene 1 staged?"
+    if all(begin):
+        return finer
+    raise ValueError(f"not a question: {shown(line)}: one question or several?")
+
+
+def _has_notes(lines: list[str]) -> bool:
+    """Return whether items that ask nothing are indented under a list of questions."""
+    items = [line for line in lines if is_item(line)]
+    if not items or not _can_be_asked(items[0]):
+        return False
+    under = [line for line in items if _indent(line) > _indent(items[0])]
+    return any(not (asks(without_bullet(line)) or is_other_header(line)) for line in under)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _can_be_asked(text: str) -> bool:
@@ -140,11 +173,34 @@ def _has_words(text: str) -> bool:
 
 
 def _asked_in(line: str) -> list[str]:
-    """Return the questions of one line, with or without semicolons between them; a quoted one is no question."""
-    parts = re.split(r"(?<=\?)\s*;\s*", line.strip())
-    if len(parts) == 1:
-        parts = re.split(r"(?<=\?)\s+", line.strip())
+    """Return the questions of one line, with or without semicolons between them; a quoted one is no question.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be told whether a semicolon stands within a question or between two.
+    """
+    line = line.strip()
+    pieces: list[str] = []
+    for piece in re.split(r"\s*;\s+", line):
+        continues = _CONTINUES.match(piece) and not (pieces and pieces[-1].endswith("?"))
+        if pieces and (continues or pieces[-1].count('"') % 2):
+            pieces[-1] += f"; {piece}"
+        else:
+            pieces.append(piece)
+    if len(pieces) > 1:
+        if all(map(_can_be_asked, pieces)) and not any(map(_CONTINUES.match, pieces)):
+            return pieces
+        if any(map(_can_be_asked, pieces[:-1])) or any(
+            _asks_at_once(piece) or _ASK_WORD.search(piece) for piece in pieces[1:]
+        ):
+            raise ValueError(f"not a question: {shown(line)}: one or several?")
+    parts = re.split(r"(?<=\?)\s+", line)
     return parts if all(part.endswith("?") and _ASKS.match(part) and '"' not in part for part in parts) else [line]
+
+
+def _asks_at_once(text: str) -> bool:
+    return bool(_ASKS.match(strip_dress(text)))
 
 
 def _joined(lines: list[str]) -> list[str]:

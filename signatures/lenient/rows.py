@@ -21,6 +21,7 @@ _COLUMNS = {
 }
 _ASKS = re.compile(r"\b(?:who|whom|whose|what|when|where|which|how)\b", re.I)
 _CONTINUES = re.compile(r"(?:and|or|but)\b")
+_BRACKETED = re.compile(r"\[\w*\]")  # "reading | answer [3]" repeats the prompt
 _BARE_NUMBER = re.compile(r"[\[(]?\s*(?:passage\s*)?\d{1,3}\s*[\])]?", re.I)
 
 
@@ -58,7 +59,7 @@ def parse_rows(text: str) -> list[Interpretation]:
             if is_item(row):
                 raise ValueError(f"no interpretation found in: {shown(text)}: no answer in {row!r:.80}")
             continue
-        if row.rstrip().endswith(":") or (not is_item(row) and _is_header(row.split("|"))):
+        if row.rstrip().endswith(":") or _is_header(_BRACKETED.sub("", without_bullet(row)).split("|")):
             continue
         found.append(_row(without_bullet(row)))
     return _told(found)
@@ -94,8 +95,9 @@ def _rows_of(line: str) -> list[str]:
         told = [piece[_bars(piece)[0].end() :] for piece in pieces]
         if not any(asked) or any(_ASKS.search(part) for answer in told for part in answer.split(";")[1:]):
             raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
-        if all(asked):
-            return pieces
+        if not all(asked):
+            raise ValueError(f"no interpretation found in: {shown(line)}: one reading or several?")
+        return pieces
     return [line]
 
 

@@ -22,6 +22,12 @@ _BARE_HEADER = re.compile(
     rf"\s*{_BEFORE}(?P<tag>DQ|DA|question|answer|reading)\s*#?(?P<number>\d{{1,3}})[*_`]*\s*\Z", re.I
 )
 _LETTER = re.compile(rf"\s*{_BEFORE}[QA]\s*[:.]", re.I)
+# A passage that is cited on a line of its own: "[3]", "Passage 5", "(passages 9 and 2)", "passage [3]".
+_CITATION = re.compile(
+    r"[\s*_]*(?:\[(?P<bare>\d{1,3})\]|[\[(]?(?:passages?|sources?)\s*[\[(#]*\s*(?P<named>\d{1,3})[\])]*)"
+    r"(?:\s*,?\s*\[\d{1,3}\]|\s*(?:,|;|&|and)\s*\d{1,3}[\])]*)*[\s*_.]*",
+    re.I,
+)
 _INLINE_DQ = re.compile(r"(?<=\S)[|;,/–—-]*\s+[\s|;,/–—-]*(?=[*_]*D[QA]\s*#?\s*\d{1,3}[*_]*\s*:)", re.I)
 _INLINE = re.compile(
     r"(?<=\S)[*_]*\s*(?:[|;/–—-]\s*|,\s+|(?<=[?\"”'])[*_]*\s+)"
@@ -94,6 +100,8 @@ def _lines(text: str) -> list[_Line]:
             last = found[-1]
             found[-1] = _Line(last.kind, last.number, line.strip(), last.tagged)
             waits = False
+        elif found and found[-1].kind is _Kind.ANSWER and (cited := _CITATION.fullmatch(line)):
+            found.append(_Line(_Kind.PASSAGE, None, cited["bare"] or cited["named"], False))
     return found
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..unicode import well_formed
+
 _THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)
 _UNCLOSED = re.compile(r"<(?:think|thinking|thought)>.*\Z", re.S | re.I)
@@ -15,17 +17,36 @@ _NUMBERED = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _MOST_UNCLOSED = 8
+_MOST_REPEATED = 64
+_LOOP = re.compile(rf"(.{{1,24}}?)\1{{{_MOST_REPEATED},}}", re.S)
+_GAP = re.compile(rf"(\s{{{_MOST_REPEATED}}})\s+")
+_LONGEST = 100_000  # characters; a model that reasons has at most 16,000 tokens for a reply
+
+
+def without_loops(text: str) -> str:
+    """Return a text in which nothing of up to 24 characters follows itself more than 64 times.
+
+    A language model that has lost its way repeats itself to the end of its tokens. What is read with regular
+    expressions takes the square of the length of such a run.
+
+    >>> len(without_loops("Yes" + 5000 * " " + "." + 300 * "na"))
+    196
+    """
+    return _LOOP.sub(lambda found: found[1] * _MOST_REPEATED, _GAP.sub(r"\1", text))
 
 
 def without_thoughts(text: str) -> str:
-    """Return a reply without what a reasoning model thought aloud.
+    """Return a reply without what a reasoning model thought aloud, and without loops.
 
     A block that was never opened ends at its closing tag, one that was never closed ends with the reply.
 
     >>> without_thoughts("<think>Is it? No.</think>Yes"), without_thoughts("It may be No.</think>Yes")
     ('Yes', 'Yes')
     """
-    return _UNCLOSED.sub("", _UNOPENED.sub("", _THOUGHT.sub("", text))).strip()
+    text = without_loops(well_formed(text).replace("\r\n", "\n"))
+    if "</" in text:  # else it would look for the end of each block that was opened
+        text = _UNOPENED.sub("", _THOUGHT.sub("", text))
+    return _UNCLOSED.sub("", text).strip()
 
 
 def told(text: str) -> str:
@@ -34,9 +55,12 @@ def told(text: str) -> str:
     Raises
     ------
     ValueError
-        If there are thoughts and nothing else, as when the limit of tokens cut the reply off.
+        If there are thoughts and nothing else, as when the limit of tokens cut the reply off, or if the rest has more
+        than 100,000 characters.
     """
     said = without_thoughts(text)
+    if len(said) > _LONGEST:
+        raise ValueError(f"{len(said):,} characters where at most {_LONGEST:,} are read: {shown(said)}")
     if text.strip() and not said:
         raise ValueError(f"nothing but thoughts: {text!r:.200}")
     return said
@@ -74,7 +98,7 @@ def strip_dress(text: str) -> str:
     before = ""
     while text != before:
         before, text = text, strip_quotes(text)
-        for mark in ("**", "__", "*", "_"):
+        for mark in ("****", "**", "__", "*", "_"):
             inner = text[len(mark) : -len(mark)]
             if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark) and mark not in inner:
                 text = inner.strip()

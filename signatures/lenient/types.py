@@ -12,7 +12,6 @@ from ..types import AmbiguityType, Grade, Interpretation, Support
 from .answers import parse_answers
 from .interpretations import parse_interpretations
 from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
-from .long_answers import clean_answer
 from .numbers import parse_numbers
 from .questions import asks, parse_questions
 from .records import is_reading
@@ -43,12 +42,6 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, str) and any(number < 0 for number in numbers):
         raise ValueError(f"no list of numbers: {shown(value)}")
     return numbers
-
-
-def _long_answer(value: Any) -> str:
-    if not isinstance(value, str):  # "…[1]" is a list to DSPy's repairing parser
-        raise ValueError(f"not a text: {shown(value)}")
-    return clean_answer(value)
 
 
 def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
@@ -84,7 +77,6 @@ if TYPE_CHECKING:
     Grades = Grade
     Supports = Support
     Usefulness = int
-    LongAnswer = str
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], _interpretations)
     Questions = _lenient("list[str]", list[str], _questions)
@@ -124,4 +116,3 @@ else:
         {"type": "string", "enum": [str(level) for level in Support]},
     )
     Usefulness = _lenient("Literal[1, 2, 3, 4, 5]", Literal[1, 2, 3, 4, 5], parse_usefulness)
-    LongAnswer = _lenient("str", str, _long_answer, {"type": "string"})

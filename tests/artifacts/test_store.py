@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import socket
 import subprocess
 import warnings
@@ -13,6 +14,9 @@ from typing import Any
 
 import dspy
 import pytest
+from attack_texts import ATTACKS
+from harness import table_rows
+from well_formed_html import read_html
 
 from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
@@ -22,6 +26,7 @@ from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder
 from polyqa.loading import load
 from polyqa.programs import RAC, set_knn_demos
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.markup import plain
 
 DEMO = {
     "passages": ["Dune (novel) | Dune appeared in August 1965."],
@@ -33,7 +38,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def program() -> dspy.Module:
-    made = load("rac", passages=3)
+    made = load("rac", preset="paper", passages=3)
     set_knn_demos(made, {"extract": [DEMO], "write": [{**DEMO, "answer": "In 1965."}]}, k=2)
     return made
 
@@ -45,7 +50,7 @@ def make(program: dspy.Module, tmp_path: Path) -> Make:
         fields: dict[str, Any] = {
             "name": name,
             "program": "rac",
-            "settings": {"passages": 3},
+            "settings": {"preset": "paper", "passages": 3},
             "signatures": signature_fingerprints(program),
             "recipe": {"name": "knn", "optimizer": "labels"},
             "measure": "dr",
@@ -75,6 +80,28 @@ def with_state(path: Path, change: Callable[[Any], object]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("attack", [attack for name, attack in ATTACKS.items() if name != "half a character"])
+def test_an_artifact_shows_its_card_and_no_text_of_it_acts(make: Make, attack: str) -> None:
+    recipe = {"name": attack, "summary": attack}
+    artifact = read_artifact(make(name="mine", recipe=recipe, lm=attack, measure=attack, date=attack))
+    page = read_html(artifact._repr_html_())
+    assert page.text.count(plain(attack)) >= (5 if plain(attack) else 0)
+    assert len(table_rows(artifact.to_markdown())[0]) == 10
+    assert artifact.to_dict()["card"]["lm"] == attack
+    assert len(repr(artifact)) < 500
+    assert repr(artifact).isprintable()
+
+
+def test_a_shipped_artifact_shows_what_it_brought() -> None:
+    artifact = read_artifact("rac-homonyms")
+    gain = artifact.card.test_gain
+    assert gain is not None
+    change = f"{gain.difference:+.1f} ["
+    assert f"program='rac', recipe='knn', dr {change}" in repr(artifact)
+    assert change in read_html(artifact._repr_html_()).text
+    assert f"{gain.difference:+.1f} \\[" in artifact.to_markdown()
+
+
 def test_what_is_saved_comes_back(make: Make, program: dspy.Module) -> None:
     path = make()
     loaded = load(path)
@@ -102,6 +129,19 @@ def test_saving_again_replaces(make: Make, program: dspy.Module) -> None:
     assert [demo["question"] for demo in loaded.extract.demos] == [DEMO["question"], changed["question"]]
     assert loaded.write.k == 1
     assert sorted(file.name for file in path.iterdir()) == ["README.md", "card.json", "program.json"]
+
+
+def test_a_full_disk_leaves_the_old_one_and_no_half_file(make: Make) -> None:
+    path = make()
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            make()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
 @pytest.mark.parametrize(
@@ -190,7 +230,6 @@ def test_a_given_index_is_taken_with_a_warning(make: Make, index: ColBERTIndex) 
         ),
         (lambda state: state["extract"].update(__class__="os.system"), "damaged at __class__"),
         (lambda state: state["extract"]["signature"]["fields"].pop(), "signature of extract has changed"),
-        (lambda state: state["extract"]["demos"].append({"gold": 1}), "'gold' that its signature lacks"),
         (lambda state: state["extract"]["knn"].update(k=0), "damaged at knn.k"),
         (lambda state: state["extract"]["knn"].update(encoder="/tmp/evil"), "picked with the encoder"),
         (lambda state: state["extract"]["knn"].update(field="answer"), "no input 'answer'"),

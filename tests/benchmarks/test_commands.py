@@ -75,6 +75,14 @@ def test_latency_prints_and_keeps_its_table(run: Run, tmp_path: Path) -> None:
     assert "at least two" in told(run, "latency", *words, "--questions", tmp_path / "one.json")
 
 
+def test_faults_prints_and_keeps_its_tables(run: Run, tmp_path: Path) -> None:
+    words = ("--program", "closed-book", "--shown", "closed-book", "--failure", "empty", "--failure", "401")
+    out = run("faults", "lm", *words, "--json", tmp_path / "f.json")
+    assert "| 401, a wrong key | `the language model's server refused the key" in out
+    assert "| `closed-book` | 0 of 1 | 0 of 1 |" in out
+    assert json.loads((tmp_path / "f.json").read_text())["steps"].keys() == {"closed-book"}
+
+
 def test_support_prints_its_weights(run: Run) -> None:
     assert "WEIGHTS = Features(" in run("support", *HOMONYMS, "homonyms/train", "--limit", 8)
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, check_index
+from polyqa.colbert_index.files import CHECKSUMS
 from polyqa.signatures import Passage
 
 Change = Callable[[bytes], bytes | None]
@@ -151,6 +152,18 @@ FAULTS = [
 ]
 
 
+@pytest.fixture
+def copy_folder(copy_folder: Callable[[], Path]) -> Callable[[], Path]:
+    """Copies without hashes, as of an index that somebody made to do harm, or that is older than they are."""
+
+    def copy() -> Path:
+        path = copy_folder()
+        (path / CHECKSUMS).unlink()
+        return path
+
+    return copy
+
+
 def fault(path: Path) -> str:
     with pytest.raises(IndexFaultError) as caught:
         check_index(path)
@@ -160,16 +173,16 @@ def fault(path: Path) -> str:
     return message
 
 
-def test_a_good_index_passes_and_a_copy_of_it(index: ColBERTIndex, copy_index: Callable[[], Path]) -> None:
+def test_a_good_index_passes_and_a_copy_of_it(index: ColBERTIndex, copy_folder: Callable[[], Path]) -> None:
     checked = check_index(index.path)
     assert checked.manifest == index.manifest
     assert check_index(str(index.path)).search("kite", k=1) == index.search("kite", k=1)
-    assert check_index(copy_index()).fingerprint == index.fingerprint
+    assert check_index(copy_folder()).fingerprint == index.fingerprint
 
 
 @pytest.mark.parametrize(("file", "change", "message"), FAULTS)
-def test_a_fault_is_told_on_one_line(copy_index: Callable[[], Path], file: str, change: Change, message: str) -> None:
-    path = copy_index()
+def test_a_fault_is_told_on_one_line(copy_folder: Callable[[], Path], file: str, change: Change, message: str) -> None:
+    path = copy_folder()
     content = change((path / file).read_bytes())
     if content is None:
         (path / file).unlink()
@@ -179,8 +192,8 @@ def test_a_fault_is_told_on_one_line(copy_index: Callable[[], Path], file: str, 
 
 
 @pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "plan.json, doclens.0.json"])
-def test_missing_files_are_noticed_on_opening(copy_index: Callable[[], Path], files: str) -> None:
-    path = copy_index()
+def test_missing_files_are_noticed_on_opening(copy_folder: Callable[[], Path], files: str) -> None:
+    path = copy_folder()
     for file in files.split(", "):
         (path / file).unlink()
     with pytest.raises(IndexFaultError, match=f"is incomplete: {files} missing"):
@@ -206,8 +219,8 @@ else:
 
 
 @pytest.mark.parametrize("change", [lambda t: t[: len(t) // 2], lambda t: t + 10_000], ids=["short", "out of range"])
-def test_codes_that_do_not_fit(copy_index: Callable[[], Path], change: Callable[[Any], Any]) -> None:
-    path = copy_index()
+def test_codes_that_do_not_fit(copy_folder: Callable[[], Path], change: Callable[[Any], Any]) -> None:
+    path = copy_folder()
     torch.save(change(torch.load(path / "0.codes.pt", weights_only=True)), path / "0.codes.pt")
     # In a process of its own: colbert-ai's C++ aborts the process.
     done = subprocess.run([sys.executable, "-c", _CHECK, str(path)], capture_output=True, text=True, check=False)
@@ -216,9 +229,15 @@ def test_codes_that_do_not_fit(copy_index: Callable[[], Path], change: Callable[
 
 
 def test_shuffled_tokens_of_a_tiny_index(passages: list[Passage], tmp_path: Path) -> None:
-    path = build_index(passages[::8], tmp_path / "x", progress=False).path
+    path = build_index(passages[::8], tmp_path / "x", progress=False).folder
+    (path / CHECKSUMS).unlink()
     for name in ("codes", "residuals"):
         tensor = torch.load(path / f"0.{name}.pt", weights_only=True)
         torch.save(tensor.flip(0), path / f"0.{name}.pt")
     with pytest.raises(IndexFaultError, match="do not find themselves"):
         check_index(path)
+
+
+def test_passages_that_are_all_the_same_are_no_fault(tmp_path: Path) -> None:
+    path = build_index(["The tide comes in at six."] * 300, tmp_path / "same", progress=False).path
+    assert len(check_index(path)) == 300

@@ -1,4 +1,5 @@
 import copy
+import json
 import pickle
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+from well_formed_html import read_html
 
 from polyqa.colbert_index import (
     ColBERTIndex,
@@ -110,7 +112,7 @@ def test_the_handle_tells_what_it_holds(index: ColBERTIndex, passages: list[Pass
     with pytest.raises(KeyError):
         opened.passage("tea-sugar")
     info = opened.info()
-    assert info["bytes"] == sum(file.stat().st_size for file in index.path.rglob("*") if file.is_file())
+    assert info["bytes"] == sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file())
     assert (info["name"], info["passages"], info["encoder"]) == ("forty", 40, "all-MiniLM-L6-v2")
     assert info["fingerprint"] in repr(opened)
 
@@ -161,10 +163,17 @@ def test_a_pickle_of_an_index_that_has_changed_or_is_gone_is_refused(copy_index:
         pickle.loads(pickled)
 
 
-def test_a_handle_not_yet_used_says_that_the_index_changed(
-    copy_index: Callable[[], Path], passages: list[Passage]
-) -> None:
+def test_a_handle_not_yet_used_finds_what_it_opened(copy_index: Callable[[], Path], passages: list[Passage]) -> None:
     old = ColBERTIndex(copy_index())
+    build_index(["A marmot whistles."], old.path, overwrite=True, progress=False)
+    assert old.search("old blue ice", k=1)[0].pid == "ice-blue"
+    assert {passage.pid for passage in old.passages} == {passage.pid for passage in passages}
+
+
+def test_a_handle_of_the_time_before_versions_says_that_the_index_changed(
+    copy_folder: Callable[[], Path], passages: list[Passage]
+) -> None:
+    old = ColBERTIndex(copy_folder())
     changed = [passages[0].model_copy(update={"text": "A marmot whistles."}), *passages[1:]]
     build_index(changed, old.path, overwrite=True, progress=False)
     with pytest.raises(IndexFaultError, match="has changed since it was opened"):
@@ -209,3 +218,11 @@ def test_an_import_loads_no_model_library(package: str, heavy: set[str]) -> None
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
     assert f"polyqa.{package}" in loaded
     assert loaded & heavy == set()
+
+
+def test_an_index_shows_what_it_is(index: ColBERTIndex) -> None:
+    assert json.loads(json.dumps(index.to_dict())) == json.loads(json.dumps(index.info()))
+    page = read_html(index._repr_html_())
+    for told in (index.name, f"{len(index):,}", index.fingerprint, str(index.path)):
+        assert told in page.text
+    assert f"| fingerprint | {index.fingerprint} |" in index.to_markdown()

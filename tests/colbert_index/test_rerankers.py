@@ -16,6 +16,7 @@ from polyqa.colbert_index import (
     build_index,
     rerank,
 )
+from polyqa.colbert_index.intact import write_checksums
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.embedded_models.minilm import minilm_path
 from polyqa.signatures import Passage
@@ -49,10 +50,11 @@ def test_the_bi_encoders_scores_are_cosines_of_the_indexed_texts(encoder: Encode
 
 
 def test_stored_vectors_are_read_and_not_computed(
-    copy_index: Callable[[], Path], encoder: Encoder, passages: list[Passage]
+    copy_folder: Callable[[], Path], encoder: Encoder, passages: list[Passage]
 ) -> None:
-    path = copy_index()
+    path = copy_folder()
     np.save(path / "vectors.npy", np.eye(40, 384, dtype=np.float16))
+    write_checksums(path)
     scores = BiEncoderReranker(encoder, ColBERTIndex(path)).score(QUERIES, passages)
     np.testing.assert_allclose(scores, encoder.encode(QUERIES)[:, :40], atol=1e-6)
 

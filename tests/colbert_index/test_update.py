@@ -113,7 +113,7 @@ def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:
     index = build_index(["Green tea is steamed.", "Black tea is rolled."], tmp_path / "tea", progress=False)
     index = add_passages(index, [MARMOT])
     assert index.search("marmot", k=1)[0].pid == "marmot"
-    assert not (index.path / "vectors.npy").exists()
+    assert not (index.folder / "vectors.npy").exists()
     index = remove_passages(index, ["0", "1"])
     assert [passage.pid for passage in index.search("green tea", k=5)] == ["marmot"]
 
@@ -121,7 +121,7 @@ def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "message"),
     [
-        ([MARMOT, {"id": "ice-blue", "text": "other"}], "1 ids are already in the index copy, such as 'ice-blue'"),
+        ([MARMOT, {"id": "ice-blue", "text": "other"}], "The id 'ice-blue' is already in the index copy"),
         ([MARMOT, MARMOT], "the id 'marmot' already stands at passage 1"),
         ([{"id": "x", "text": " "}], "passage 'x' has an empty text"),
         ([], "holds no passage"),

@@ -11,6 +11,7 @@ from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.engines.extractive.prompt import PromptPassage
 from polyqa.engines.extractive.question_making import written_questions
 from polyqa.signatures import DetectAnswers, GenerateQuestion, ReviseQuestion
+from polyqa.signatures.sixpaq import detecting
 
 TOWER = (
     "Tower Bridge (London) | It was designed by the architect Horace Jones and was opened on 30 June 1894. John Barry "
@@ -40,6 +41,14 @@ def test_answers_that_lead_to_a_question_come_first_and_eight_are_enough() -> No
     answers = dspy.Predict(DetectAnswers)(passage=f"Old Pier | People saw {crowd}. It was opened in 1902.").answers
     assert len(answers) == 8
     assert answers[:2] == ["1902", "Max Aoe"]
+
+
+@pytest.mark.parametrize("most", [1, 8, 14])
+def test_as_many_answers_as_the_prompt_asks_for(most: int) -> None:
+    crowd = ", then ".join(f"Max {letter}oe" for letter in "ABCDEFGHIJKLMNOP")
+    answers = dspy.Predict(detecting(most))(passage=f"Old Pier | People saw {crowd}. It was opened in 1902.").answers
+    assert len(answers) == most
+    assert answers[0] == "1902"
 
 
 def test_names_joined_by_and_are_one_answer() -> None:

@@ -70,7 +70,9 @@ def test_depth_is_what_a_question_waits_for(program: dspy.Module, calls: int, de
     assert {call.step for call in run.calls} == {"recall"}
 
 
-@pytest.mark.parametrize(("name", "depth"), [("closed-book", 1), ("query-refinement", 2), ("verdict", 3)])
+@pytest.mark.parametrize(
+    ("name", "depth"), [("closed-book", 1), ("rac", 1), ("query-refinement", 2), ("verdict", 3), ("diva", 3)]
+)
 def test_depth_of_programs(name: str, depth: int) -> None:
     assert Rehearsal(polyqa.load(name), embedded_engine()).run(QUESTION).depth == depth
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.evaluation.outputs import read_outputs, score_outputs
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.runner import FIRST_FAILURES
 from polyqa.evaluation.runs import line_of, summarize
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.llm_judge import LLMJudge
+from polyqa.question_db.outage import AT_ONCE
 from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 BLUE = (Interpretation(question="Which?", answer="blue"),)
@@ -240,13 +240,13 @@ def test_a_judge_that_fails_on_one_question_leaves_the_others_their_scores(reade
 
 @pytest.mark.parametrize("good", [False, True])
 def test_a_judge_that_fails_from_the_first_on_is_not_asked_about_all(good: bool, reader: Reader) -> None:
-    asked = questions(FIRST_FAILURES + 4)
+    asked = questions(AT_ONCE + 4)
     given = {one.id: judged(at) for at, one in enumerate(asked)} | {"q0": Output("Nobody was shown a passage.")}
     reply = fields(supported="Yes")
     with scripted(lambda prompt: reply if good and "q2 " in prompt else "???") as (lm, server):
         scorer = Scorer(reader, LLMJudge(lm, threads=1))
         if good:
-            assert sum(one.error is not None for one in score_outputs(given, asked, scorer)) == FIRST_FAILURES + 2
+            assert sum(one.error is not None for one in score_outputs(given, asked, scorer)) == AT_ONCE + 2
             return
         with pytest.raises(PolyqaError, match=r"failed on the first 8 .* on question 'q8': .*--judge none"):
             score_outputs(given, asked, scorer)

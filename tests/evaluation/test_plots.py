@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from harness import long_form, record, run_of
 
 from polyqa.evaluation.plots import FORMATS, plot_runs
 from polyqa.evaluation.published import ASQA
+from polyqa.evaluation.runs import Run, RunSettings
 from polyqa.signatures import PolyqaError
 
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
@@ -38,6 +40,34 @@ def test_an_svg_shows_runs_with_n_and_published_rows(tmp_path: Path) -> None:
     assert shown.index("human, –") < shown.index("DIVA, GPT-4") < shown.index("poor (n=12)")
 
 
+def of(questions: str, name: str, n: int = 3) -> Run:
+    """Return a run whose settings tell what it was asked."""
+    run = run_of(long_form(n, lambda at: 0.3), name)
+    return replace(run, settings=RunSettings(program="rac", lm="lm", reader="reader", questions=questions, n=3))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (of("homonyms/dev, 3 questions (aa11)", "other"), True),
+        (of("copy.json, 3 questions (aa11)", "other"), True),
+        (of("homonyms/dev, 3 questions (aa11)", "other", 2), True),  # not finished
+        (of("homonyms/test, 3 questions (bb22)", "other"), False),
+        (run_of(long_form(3, lambda at: 0.3), "other"), True),
+        (run_of(long_form(4, lambda at: 0.3), "other"), False),
+    ],
+    ids=["same", "renamed", "unfinished", "another", "outputs", "more outputs"],
+)
+def test_different_questions_share_a_picture_only_if_told(other: Run, same: bool, tmp_path: Path) -> None:
+    own, path = of("homonyms/dev, 3 questions (aa11)", "own"), tmp_path / "figure.svg"
+    if not same:
+        with pytest.raises(PolyqaError, match=r"own and other are of different questions .homonyms/dev.*say --diff"):
+            plot_runs([own, other], path)
+        assert not path.exists()
+    shown = labels(plot_runs([own, other], path, mixed=not same))
+    assert {f"own (n={len(own.records)})", f"other (n={len(other.records)})"} <= set(shown)
+
+
 def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
     slow, fast = (run_of([record("q", seconds=s), record("r", seconds=s)], name) for s, name in ((9, "slow"), (1, "f")))
     shown = labels(plot_runs([slow, fast], tmp_path / "s.svg", metric="seconds"))
@@ -49,7 +79,7 @@ def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_run_of_few_or_equal_questions_is_drawn(n: int, tmp_path: Path) -> None:
     equal = run_of(long_form(n, lambda at: 0.1 + 0.2), "equal")
-    shown = labels(plot_runs([equal, GOOD], tmp_path / "figure.svg"))
+    shown = labels(plot_runs([equal, GOOD], tmp_path / "figure.svg", mixed=True))
     assert f"equal (n={n})" in shown
     assert "30.0" in shown
     assert not any("nan" in one for one in shown)

@@ -1,3 +1,6 @@
+import errno
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from polyqa.evaluation.runs import (
     PREDICTIONS,
     SETTINGS,
     SUMMARY,
+    UnfinishedWarning,
     line_of,
     open_run,
     read_records,
@@ -20,10 +24,15 @@ from polyqa.evaluation.runs import (
     write_atomically,
     write_summary,
 )
-from polyqa.question_db.journal import appending_lines
+from polyqa.question_db.lines import DamageWarning, appending_lines
 from polyqa.signatures import Passage, PolyqaError
 
 RECORDS = [record("a", {"str_em": 0.5}), record("ü", answer="Grün\u2028, \x85 or\rblue\n"), record("c", error=FAILURE)]
+
+
+def older_line(record: Record) -> str:
+    """Return a record as polyqa 0.1 wrote it, and other systems may: without a checksum."""
+    return json.dumps(record.model_dump(), ensure_ascii=False) + "\n"
 
 
 @pytest.fixture
@@ -42,15 +51,47 @@ def test_no_file_holds_no_record(tmp_path: Path) -> None:
     assert read_records(tmp_path / PREDICTIONS) == []
 
 
-def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path) -> None:
+@pytest.mark.filterwarnings("ignore::polyqa.question_db.lines.DamageWarning")
+@pytest.mark.parametrize("older", [False, True])
+def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path, older: bool) -> None:
+    if older:
+        file.write_text("".join(map(older_line, RECORDS)), encoding="utf-8")
     data = file.read_bytes()
     for cut in range(len(data) + 1):
         file.write_bytes(data[:cut])
-        whole = data[:cut].count(b"\n")
+        whole = data[: cut + 1].count(b"\n")  # one that lacks nothing but its end is whole
         assert read_records(file) == RECORDS[:whole], "to look at a run that is going on"
         assert file.stat().st_size == cut, "looking changes nothing"
         assert read_records(file, repair=True) == RECORDS[:whole]
         assert file.read_bytes() == b"".join(data.splitlines(keepends=True)[:whole])
+
+
+def test_a_line_that_is_not_written_to_its_end_is_told(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+    told = rf"{PREDICTIONS}: the last line was not written to its end; 2 good lines are kept\."
+    for repair in (False, True):
+        with pytest.warns(DamageWarning, match=told):
+            read_records(file, repair=repair)
+    read_records(file)  # without a warning: it is mended
+
+
+def test_of_a_file_of_polyqas_the_good_lines_survive(tmp_path: Path) -> None:
+    path = tmp_path / PREDICTIONS
+    lines = [line_of(record(f"q{at}", {"str_em": 0.5})) for at in range(52)]
+    path.write_text("".join([*lines[:30], lines[30].replace("0.5", "0.6"), *lines[31:]]))
+    before = path.read_bytes()
+    with pytest.raises(PolyqaError, match=r"line 31 is damaged; the same polyqa evaluate makes it anew \(.*checksum"):
+        read_records(path)
+    assert path.read_bytes() == before, "looking changes nothing"
+    with pytest.warns(DamageWarning, match=r"1 line is damaged \(31\); 51 good lines are kept"):
+        kept = read_records(path, repair=True)
+    assert [one.id for one in kept] == [f"q{at}" for at in range(52) if at != 30]
+    assert path.read_text() == "".join([*lines[:30], *lines[31:]])
+
+
+def test_lines_of_an_older_polyqa_are_gone_on_with(file: Path) -> None:
+    file.write_text(older_line(RECORDS[0]) + "".join(map(line_of, RECORDS[1:])), encoding="utf-8")
+    assert read_records(file, repair=True) == read_records(file) == RECORDS
 
 
 @pytest.mark.parametrize("repair", [False, True])
@@ -64,11 +105,11 @@ def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path) -> None:
         ("[]", "valid dictionary|object"),
     ],
 )
-def test_a_broken_line_is_named(line: str, told: str, repair: bool, file: Path) -> None:
-    first, _, last, _ = file.read_bytes().split(b"\n")
-    file.write_bytes(b"\n".join([first, line.encode(), last, b""]))
+def test_a_broken_line_that_is_not_polyqas_is_named(line: str, told: str, repair: bool, file: Path) -> None:
+    first, last = older_line(RECORDS[0]), older_line(RECORDS[2])
+    file.write_text(f"{first}{line}\n{last}", encoding="utf-8")
     before = file.read_bytes()
-    with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 .*{told}") as caught:
+    with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 is not a prediction .*{told}") as caught:
         read_records(file, repair=repair)
     assert line in str(caught.value)
     assert "pydantic" not in str(caught.value)
@@ -76,8 +117,8 @@ def test_a_broken_line_is_named(line: str, told: str, repair: bool, file: Path) 
 
 
 def test_bytes_that_are_no_text_are_named_too(file: Path) -> None:
-    file.write_bytes(file.read_bytes() + b"\xff\xfe\n")
-    with pytest.raises(PolyqaError, match="line 4"):
+    file.write_bytes(older_line(RECORDS[0]).encode() + b"\xff\xfe\n")
+    with pytest.raises(PolyqaError, match="line 2 is not a prediction"):
         read_records(file, repair=True)
 
 
@@ -108,9 +149,9 @@ def test_whatever_a_program_says_becomes_one_line_that_can_be_read(
 def test_a_long_record_is_appended_whole(tmp_path: Path) -> None:
     path = tmp_path / PREDICTIONS
     long = record("long", answer="blue " * 500_000)
-    with appending_lines(path) as append:
+    with appending_lines(path) as out:
         for one in (record("a"), long, record("b")):
-            append(line_of(one))
+            out.append(line_of(one))
     assert [one.id for one in read_records(path)] == ["a", "long", "b"]
     assert read_records(path)[1].answer == long.answer
 
@@ -130,6 +171,21 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
     assert path.read_text() == "old"
 
 
+def test_a_disk_that_is_full_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / SUMMARY
+    write_atomically(path, "old")
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    told = rf"{SUMMARY} cannot be written: No space left on device\. What it held before is kept; .* run the same"
+    with pytest.raises(PolyqaError, match=told):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == [SUMMARY], "no draft is left"
+
+
 def test_a_run_is_opened_with_and_without_settings(file: Path) -> None:
     assert open_run(file.parent).settings is None
     made = settings_of(3, lm_settings={"temperature": 0.3}, judge="j")
@@ -139,6 +195,29 @@ def test_a_run_is_opened_with_and_without_settings(file: Path) -> None:
     assert (run.name, len(run.records), run.failed) == (file.parent.name, 3, 1)
 
 
+def test_a_run_that_is_not_finished_says_so(file: Path) -> None:
+    (file.parent / SETTINGS).write_text(settings_of(5).model_dump_json())
+    with pytest.warns(UnfinishedWarning, match="holds 3 of 5 questions"):
+        assert len(open_run(file.parent).records) == 3
+
+
+def test_a_run_that_lost_its_settings_is_no_run_of_another_system(file: Path) -> None:
+    write_summary(file.parent, None, open_run(file.parent).records)
+    assert open_run(file.parent).settings is None
+    write_summary(file.parent, settings_of(3), open_run(file.parent).records)
+    with pytest.raises(PolyqaError, match=rf"has lost its {SETTINGS}"):
+        open_run(file.parent)
+    (file.parent / SETTINGS).write_text(settings_of(3).model_dump_json())
+    assert open_run(file.parent).settings == settings_of(3)
+    (file.parent / SETTINGS).write_text(settings_of(3, lm="another").model_dump_json())
+    with pytest.raises(PolyqaError, match=rf"was summarized with another {SETTINGS}"):
+        open_run(file.parent)
+    (file.parent / SUMMARY).write_text("[]")
+    with pytest.raises(PolyqaError, match=rf"{SUMMARY} is damaged"):
+        open_run(file.parent)
+
+
+@pytest.mark.filterwarnings("ignore::polyqa.question_db.lines.DamageWarning")
 @pytest.mark.parametrize("content", [None, "", '{"id": "half'])
 def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
     if content is not None:

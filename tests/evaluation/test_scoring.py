@@ -83,6 +83,15 @@ def test_the_best_annotator_counts_for_f1_answer(scorer: Scorer) -> None:
     assert scores(scorer, asked, Output(None, ANSWERS))["f1_answer"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("answer", "f1", "right"),
+    [("blue; grey", 1.0, 1.0), ("grey;", 2 / 3, 1.0), ("blue; red", 0.5, 0.5), ("; ", 0.0, 0.0)],
+)
+def test_several_answers_of_a_reading_count_as_several(scorer: Scorer, answer: str, f1: float, right: float) -> None:
+    found = scores(scorer, BOTH, Output(None, (ANSWERS[0].model_copy(update={"answer": answer}),)))
+    assert (found["readings"], found["f1_answer"], found["answer_f1"]) == pytest.approx((1.0, f1, right))
+
+
 def test_a_judge_is_not_asked_without_passages_and_none_is_needed(reader: Reader) -> None:
     output = Output(TEXT, ANSWERS, PASSAGES)
     assert scores(Scorer(reader), BOTH, output).keys() & GROUNDED == set()

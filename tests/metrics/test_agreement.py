@@ -14,6 +14,13 @@ from polyqa.metrics.agreement import agree
         ("3 seasons", "6 seasons", False),
         ("Queen Anne", "Anne", True),
         ("", "x", False),
+        (";", "1953", False),
+        ("1953; 1997", "1997", True),
+        ("1953;1997", "1997; 1953", True),
+        ("Nagano; Turin", "Nagano, Japan", True),
+        ("Nagano; Turin", "Turin; Vancouver", False),
+        ("Ann; Bob; Cid; Dan; Eve", "Eve", True),
+        ("Steins;Gate", "Gate", False),
     ],
 )
 def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool) -> None:

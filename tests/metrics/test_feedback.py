@@ -222,6 +222,14 @@ def test_a_clarification_is_told_what_it_overlooked_and_what_it_left_out(titanic
     assert "April 1953" in dropped
 
 
+@pytest.mark.parametrize(("answer", "left_out"), [("It came out in May or 1953.", False), ("In May.", True)])
+def test_each_of_several_answers_of_a_reading_belongs_into_the_answer(
+    titanic: Question, answer: str, left_out: bool
+) -> None:
+    inputs = {"passages": PASSAGES, "interpretations": [reading(IN_1953, "1953; May")]}
+    assert ("left their answers out" in told(titanic, inputs, answer=answer)) is left_out
+
+
 def test_verification_of_a_plain_question_needs_no_edits() -> None:
     inputs = {"passages": ["Emma | A novel by Jane Austen."], "question": "Who wrote Emma?"}
     assert "Jane Austen" in told(PLAIN, inputs, answerable="No")

@@ -5,10 +5,11 @@ import dspy
 import pytest
 
 from polyqa.embedded_models import Reader
-from polyqa.metrics.gold import Question
+from polyqa.metrics.feedback import FeedbackMetric
+from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric, gold_of
-from polyqa.signatures import PolyqaError
+from polyqa.signatures import Interpretation, PolyqaError
 
 GOOD = "The 1997 film Titanic came out in December 1997. The 1953 film Titanic came out in April 1953."
 HALF = "The film Titanic came out in December 1997."
@@ -118,3 +119,22 @@ def test_the_metric_works_in_an_evaluation(titanic: Question, table_reader: Any,
     metric = AnswerMetric(table_reader(found), measure="disambig_f1")
     evaluate = dspy.Evaluate(devset=[titanic.to_example()] * 2, metric=metric, display_progress=False)
     assert evaluate(Fixed()).score == 50.0
+
+
+def test_the_answers_of_the_readings_are_a_measure_that_needs_no_long_answer(reader: Reader) -> None:
+    gold = Question("q", "?", (Reading("a?", ("1997",)), Reading("b?", ("2012", "in 2012"))))
+    metric = AnswerMetric(reader, measure="f1_answer", threshold=0.7)
+    readings = [Interpretation(question="a?", answer="1997"), Interpretation(question="c?", answer="1905")]
+
+    def scored(found: list[Interpretation], trace: list[object] | None = None) -> float | bool:
+        said = dspy.Prediction(answer="", interpretations=found)
+        return metric(gold.to_example(), said, trace)
+
+    assert scored(readings) == 0.5
+    assert scored([*readings[:1], Interpretation(question="b?", answer="in 2012")]) == 1.0
+    assert scored([Interpretation(question="?", answer="1997; 2012")]) == 1.0  # several in one
+    assert scored([]) == 0.0
+    assert scored(readings, trace=[]) is False
+    feedback = FeedbackMetric(reader, measure="f1_answer")
+    said = feedback(gold.to_example(), dspy.Prediction(answer="", interpretations=readings))
+    assert said.score == 0.5

@@ -35,12 +35,12 @@ def metric(reader: Reader) -> AnswerMetric:
 
 @pytest.fixture(scope="session")
 def rac() -> dspy.Module:
-    return polyqa.load("rac")
+    return polyqa.load("rac", preset="paper")  # two predictors
 
 
 @pytest.fixture(scope="session")
 def diva() -> dspy.Module:
-    return polyqa.load("diva")
+    return polyqa.load("diva", preset="paper")
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +50,7 @@ def verdict() -> dspy.Module:
 
 @pytest.fixture(scope="session")
 def auto() -> dspy.Module:
-    return polyqa.load("auto")
+    return polyqa.load("auto", preset="paper")
 
 
 @pytest.fixture(scope="session")

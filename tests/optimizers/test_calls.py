@@ -113,3 +113,23 @@ def test_a_killed_command_has_counted_and_two_at_once_are_refused(tmp_path: Path
         second()
         dspy.cache = own
     assert "another process" in other[0]
+
+
+@pytest.mark.parametrize("text", ["", "\0\0\0", "{}", "[]", '{"calls": "many"}'])
+def test_a_damaged_count_is_told_on_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "calls.json").write_text(text)
+    with pytest.raises(polyqa.PolyqaError, match=r"calls\.json is damaged.*; remove it to count from 0 again\.$"):
+        CallCounter(tmp_path / "calls.json")
+
+
+def test_after_an_interrupt_calls_in_flight_are_not_waited_for_long(tmp_path: Path) -> None:
+    with scripted(lambda text: "late", latency=30) as (lm, server):
+        with pytest.raises(KeyboardInterrupt), kept_calls(tmp_path):  # noqa: PT012
+            thread = threading.Thread(target=copy_context().run, args=(lm, "question"), daemon=True)
+            thread.start()
+            while not server.requests:
+                time.sleep(0.01)
+            started = time.monotonic()
+            raise KeyboardInterrupt
+        assert time.monotonic() - started < 5
+        assert thread.is_alive()

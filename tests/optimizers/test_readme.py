@@ -29,9 +29,9 @@ def test_a_readme_shows_at_most_three_demos_of_a_predictor(name: str) -> None:
 def test_instructions_that_a_language_model_wrote_are_printed() -> None:
     artifact = read_artifact("rac-homonyms")
     written = artifact.card.model_copy(update={"recipe": RECIPES["gepa"].model_dump(mode="json")})
-    state = artifact.state | {"extract": artifact.state["extract"] | {"demos": [], "knn": None}}
-    instructions = state["extract"]["signature"]["instructions"]
-    assert f"### extract\n\n```text\n{instructions}\n```\n\nNo demos." in artifact_readme(written, state, "mine/oc")
+    state = artifact.state | {"clarify": artifact.state["clarify"] | {"demos": [], "knn": None}}
+    instructions = state["clarify"]["signature"]["instructions"]
+    assert f"### clarify\n\n```text\n{instructions}\n```\n\nNo demos." in artifact_readme(written, state, "mine/oc")
     assert instructions not in artifact_readme(artifact.card, state, "mine/oc")
 
 

@@ -85,6 +85,7 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
     said: list[Any] = []
     made = polyqa.compile(
         "rac",
+        preset="paper",
         recipe=FINDING[name],
         sets=polyqa.Sets(train=train, dev=dev),
         out=tmp_path / "made",
@@ -159,7 +160,7 @@ def test_saved_and_loaded_programs_send_the_same_prompts(
     name: str, rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile
 ) -> None:
     made = compiled(rac, RECIPES[name], lm=wire_lm)
-    again = polyqa.load("rac")
+    again = polyqa.load("rac", preset="paper")
     load_program(again, json.loads(json.dumps(dump_program(made.program))), "test")
     prompts = []
     for program in (made.program, again):

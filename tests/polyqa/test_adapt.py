@@ -64,12 +64,43 @@ def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_pat
     assert " verified, " in card["train"]["source"]
     assert card["test_gain"]["before"]["n"] >= 3
     assert card["index"]["name"] == "bridges"
+    assert printed.startswith(("Adapting ", "Whether adapting helped cannot be told with "))
+    report = (out / "report.md").read_text()
+    assert report.splitlines()[2] == printed.splitlines()[0]
+    gained = card["test_gain"]["difference"]
+    assert f"{gained:+.1f}" in printed.splitlines()[0]
+    assert all(
+        {"question", "answer", "pid", "why"} == set(one) for one in json.loads((out / "dropped.json").read_text())
+    )
     questions = load_questions(out / "questions.json")
     assert sum(len(question.readings) > 1 for question in questions) >= 5
     program = (out / "program.json").read_text()
     (out / "card.json").unlink()
     assert run(*words)[:2] == (0, printed)
     assert (out / "program.json").read_text() == program
+
+
+def test_a_corpus_in_which_nothing_shares_a_name(run: Run, tmp_path: Path) -> None:
+    lines = [
+        f"{n}\t{name} was founded in {1900 + 7 * n} by {founder}. It lies in {place}.\t{name}"
+        for n, (name, founder, place) in enumerate(
+            [
+                ("Cove Mill", "Ida Berg", "Perth"),
+                ("Dean School", "Max Moe", "Leeds"),
+                ("Sand Theatre", "Eva Holt", "Oslo"),
+                ("Long Bank", "Jan Hora", "Bath"),
+                ("Pine Museum", "Rex Dahl", "York"),
+            ]
+        )
+    ]
+    corpus = tmp_path / "towns.tsv"
+    corpus.write_text("\n".join(lines) + "\n")
+    code, printed, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "towns"), "--yes")
+    assert code == 0, err
+    assert "ambiguous questions      0" in printed
+    questions = load_questions(tmp_path / "towns" / "questions.json")
+    assert len(questions) >= 5
+    assert {question.ambiguity for question in questions} == {"none"}
 
 
 @pytest.fixture
@@ -103,8 +134,8 @@ def test_given_questions_are_split_and_used(
     assert code == 0, err
     assert "questions: 2 train, 1 dev, 2 held out" in printed
     # Uncompiled and compiled on dev and on the held-out questions, and there the shipped artifact, too.
-    assert "at most 8 runs of the program, 16 calls" in err
-    assert json.loads((home / "first" / ".work" / "calls.json").read_text())["calls"] == 16 + 2  # 2 to measure
+    assert "at most 8 runs of the program, 8 calls" in err
+    assert json.loads((home / "first" / ".work" / "calls.json").read_text())["calls"] == 8 + 1  # one to measure
     assert "answers detected" not in printed
     card = json.loads((home / "first" / "card.json").read_text())
     assert card["train"]["source"] == "mine.json"
@@ -116,11 +147,32 @@ def test_given_questions_are_split_and_used(
     monkeypatch.setattr("polyqa.adapting.compiled_home", lambda: home)
     code, printed, err = run(*words, str(tmp_path / "second"))
     assert code == 0, err
-    assert "at most 8 runs of the program, 16 calls" in err
+    assert "at most 8 runs of the program, 8 calls" in err
     rows = {line.split("(")[0].strip(): line.split() for line in printed.splitlines() if "(" in line}
     assert rows["first"][2] == rows["second"][2]  # the same demos, the same DR
     assert "first (shipped)" in printed
     assert "first" not in run(*words, str(home / "first"))[1].replace("first (knn)", "")
+
+
+def test_questions_without_long_answers_are_measured_by_their_short_ones(
+    corpus: Path, run: Run, tmp_path: Path, mine: str
+) -> None:
+    data = json.loads(Path(mine).read_text())
+    for record in data["dev"].values():
+        record["annotations"] = []
+    short = tmp_path / "short.json"
+    short.write_text(json.dumps(data))
+    words = ["adapt", str(corpus), "--program", "rac", "--questions", str(short), "--yes", "--out"]
+    code, printed, err = run(*words, str(tmp_path / "short"))
+    assert code == 0, err
+    assert "D-F1 on 2 held-out questions" in printed
+    assert ": D-F1 " in printed.splitlines()[0]
+    assert json.loads((tmp_path / "short" / "card.json").read_text())["measure"] == "disambig_f1"
+    code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "dr")
+    assert code == 2
+    assert "have no reference long answer, which the measure dr needs" in err.splitlines()[-1]
+    code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "bleu")
+    assert (code, err) == (2, "polyqa: --measure is one of dr, disambig_f1, f1_answer, not 'bleu'.\n")
 
 
 def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,11 +181,21 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
     code, _, err = run("adapt", str(corpus), "--program", "closed-book", "--out", str(tmp_path / "x"), "--yes")
     assert (code, err.count("\n")) == (2, 1)
     assert "a program that searches an index only" in err
+    two = tmp_path / "two.jsonl"
+    two.write_text("".join(corpus.read_text().splitlines(keepends=True)[:2]))
+    code, _, err = run("adapt", str(two), "--program", "rac", "--out", str(tmp_path / "two"), "--yes")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "holds 2 passages; to train, to pick and to report needs 3 at least" in err
+    assert not (tmp_path / "two").exists()
     few = tmp_path / "few.jsonl"
-    few.write_text(corpus.read_text().splitlines()[0] + "\n" + corpus.read_text().splitlines()[4] + "\n")
+    few.write_text("".join(f"{n}\tOf nothing in particular number {n}.\n" for n in range(3)))
+    few = few.rename(few.with_suffix(".tsv"))
     code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
     assert code == 2
-    assert "There are 0 questions" in err.splitlines()[-1]
+    assert "There are 0 questions about 0 separate matters" in err.splitlines()[-1]
+    assert "needs 3 more" in err.splitlines()[-1]
+    assert json.loads((tmp_path / "few" / "questions.json").read_text()) == {}
+    assert json.loads((tmp_path / "few" / "dropped.json").read_text()) == []
     code, _, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
     assert code == 2
     assert "holds other passages than this corpus" in err.splitlines()[-1]
@@ -147,16 +209,17 @@ def test_what_cannot_be_compiled_costs_no_questions(corpus: Path, run: Run, tmp_
     out = tmp_path / "none"
     for program, recipe, told in (
         ("rac-homonyms", "knn", "rac-homonyms is compiled already"),
-        ("rac", "gepa", "cannot write"),
         ("rac", "magic", "no recipe 'magic'"),
     ):
         with pytest.raises(PolyqaError, match=told):
             adapt(corpus, program, recipe=recipe, out=out)
+    with pytest.raises(PolyqaError, match="cannot write"):
+        adapt(corpus, "rac", recipe="gepa", out=out, models=polyqa.Models(prompt_lm="polyqa/extractive"))
     records = json.loads(Path(mine).read_text())
     records["dev"]["Tay Road Bridge"]["annotations"] = []
     (tmp_path / "short.json").write_text(json.dumps(records))
     words = ["adapt", str(corpus), "--program", "rac", "--questions", str(tmp_path / "short.json"), "--yes"]
-    code, _, err = run(*words, "--out", str(out))
+    code, _, err = run(*words, "--measure", "dr", "--out", str(out))
     assert (code, err.count("\n")) == (2, 1)
     assert "1 of 5 questions of short.json have no reference long answer" in err
     assert not out.exists()

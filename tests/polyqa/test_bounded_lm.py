@@ -74,6 +74,14 @@ def test_what_may_pass_is_tried_again(
         assert len(server.requests) == requests
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_wants_a_long_pause_ends_in_one_error(status: int, call: Call) -> None:
+    with served(failures=[(status, {"Retry-After": "3600"})]) as (lm, server):
+        with pytest.raises(dspy_errors.LMProviderError, match=r"for 3,600 seconds \(Retry-After\).*waits 60 at most"):
+            call(lm)
+        assert len(server.requests) == 1
+
+
 def test_pauses_that_the_server_asks_for_do_not_count(call: Call) -> None:
     """Two of them together are longer than the call's requests may take."""
     with served(failures=[(429, {"Retry-After": "1"})] * 2, given={"timeout": 1.5}) as (lm, _):

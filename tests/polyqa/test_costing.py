@@ -113,6 +113,29 @@ def test_a_predictors_own_language_model_has_its_own_price() -> None:
     assert program.refine.lm.model == "openai/small"
 
 
+def test_each_language_model_has_its_share() -> None:
+    asked = Questions("homonyms/dev", limit=2)
+    found = cost("diva", asked, lm="openai/big", helper_lm="openai/small", preset="lean")
+    main, helper = found.lms
+    assert (main.lm, helper.lm) == ("openai/big", "openai/small")
+    assert set(helper.steps) == {"classify", "infer", "verify"}
+    assert set(main.steps) & set(helper.steps) == set()
+    for field, whole in (("calls", found.calls), ("input_tokens", found.input_tokens), ("dollars", found.dollars)):
+        assert whole is not None
+        assert getattr(main, field) + getattr(helper, field) == pytest.approx(whole.mean), field
+    assert helper.dollars == pytest.approx(helper.input_tokens * 1e-6 + helper.output_tokens * 1e-5)
+    assert [one["lm"] for one in found.to_dict()["lms"]] == ["openai/big", "openai/small"]
+    alone = cost("diva", asked, lm="openai/big", preset="lean")
+    assert alone.calls == found.calls
+    assert [one.lm for one in alone.lms] == ["openai/big"]
+
+
+def test_a_made_program_is_not_changed_by_the_helper_that_is_priced() -> None:
+    program = polyqa.load("diva", preset="lean")
+    assert len(cost(program, question=QUESTION, lm="openai/big", helper_lm="openai/small").lms) == 2
+    assert program.classify.lm is None
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -122,6 +145,7 @@ def test_a_predictors_own_language_model_has_its_own_price() -> None:
         ({"questions": "missing.json"}, "missing.json"),
         ({"index": "nowhere"}, "polyqa index build"),
         ({"program": "rac", "bark": "oak"}, "rac has no setting 'bark'"),
+        ({"program": "rac", "helper_lm": "openai/small"}, "no call that a helper could make"),
     ],
 )
 def test_mistakes_are_told(given: dict[str, Any], message: str) -> None:

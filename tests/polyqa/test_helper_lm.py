@@ -151,7 +151,7 @@ def test_compiling_keeps_it(recipe: Recipe, helper: tuple[dspy.LM, Watching], tm
         )
     assert made is not None
     assert set(own_lms(made.compiled.program)) == {"classify", "infer", "verify"}
-    assert helping.fields == {"ambiguity_types", "reason", "pseudo_interpretations", "answerable"}
+    assert helping.fields == {"ambiguity_types", "reason", "pseudo_interpretations", "answered"}
     assert engine.fields == {"answer", "interpretations"}
     card = json.loads((made.path / "card.json").read_text())
     assert (card["helper_lm"], card["lm_settings"]["temperature"]) == (lm.model, 0.3)
@@ -160,7 +160,7 @@ def test_compiling_keeps_it(recipe: Recipe, helper: tuple[dspy.LM, Watching], tm
 
 
 def test_a_recipe_that_swaps_the_language_model_is_refused(helper: tuple[dspy.LM, Watching], tmp_path: Path) -> None:
-    with pytest.raises(PolyqaError, match=r"'simba' works with one language model only.*--predictors extract,write,"):
+    with pytest.raises(PolyqaError, match=r"'simba' works with one language model only.*--predictors clarify,"):
         polyqa.compile(
             "diva",
             recipe=Recipe(name="simba", optimizer="simba", settings={"bsize": 2}),

@@ -8,8 +8,8 @@ from scripted_engine import ScriptedEngine, last_message
 from polyqa import LMSettings, Models, language_model
 from polyqa.artifacts.lms import sampling
 from polyqa.engines.extractive import MODEL_NAME
-from polyqa.models import REASONING_TOKENS, judge_model, reasons
-from polyqa.programs.sampling import DEFAULT_SAMPLING
+from polyqa.models import REASONING_TOKENS, judge_model
+from polyqa.programs.sampling import DEFAULT_SAMPLING, reasons
 from polyqa.signatures import PolyqaError
 
 PLAIN, THINKING = "openai/gpt-4o-mini", "openai/gpt-5-mini"
@@ -69,6 +69,10 @@ def test_dspy_tells_which_models_reason() -> None:
         ({"timeout": 0}, "--timeout is a number of seconds above 0"),
         ({"timeout": float("inf")}, "--timeout is a number of seconds above 0"),
         ({"retries": -1}, "--retries is at least 0"),
+        ({"connect_timeout": 0}, "--connect-timeout is a number of seconds above 0"),
+        ({"read_timeout": -1}, "--read-timeout is a number of seconds above 0"),
+        ({"max_reply": 0}, "--max-reply is a number of megabytes above 0"),
+        ({"more": {"max_reply": 1}}, "max_reply has an option of its own: --max-reply"),
         ({"more": {"temperature": 1}}, "temperature has an option of its own: --temperature"),
         ({"more": {"num_retries": 1}}, "num_retries has an option of its own: --retries"),
     ],
@@ -87,6 +91,7 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
     [
         (Models(settings=LMSettings(temperature=0.1)), f"{MODEL_NAME} runs in this process and has no --temperature"),
         (Models(settings=LMSettings(timeout=5)), "has no --timeout"),
+        (Models(settings=LMSettings(max_reply=5)), "has no --max-reply"),
         (Models(THINKING, settings=LMSettings(temperature=0.3)), "its --temperature is 1, not 0.3"),
         (Models(THINKING, settings=LMSettings(max_tokens=1000)), "--max-tokens is at least 16,000 for it, not 1,000"),
         (Models(PLAIN, settings=LMSettings(more={"prompt_cache": 1})), "cannot be asked so"),

@@ -44,7 +44,7 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         ),
         ("toc", {"pruning": 2}, "The setting pruning of toc is true or false, not 2;"),
         ("toc", {"pruning": None}, "The setting pruning of toc is true or false, not None;"),
-        ("rac", {"passages": 2.5}, "The setting passages of rac is int, not 2.5; its settings: preset (paper"),
+        ("rac", {"passages": 2.5}, "The setting passages of rac is int, not 2.5; its settings: passages (int"),
         ("rac", {"passages": True}, "The setting passages of rac is int, not True;"),
         ("rac", {"passages": "9" * 10_000}, "The setting passages of rac is int, not '999"),
         ("auto", {"rule": "oracle"}, "is both or typing or spread or never, not 'oracle'"),
@@ -53,11 +53,15 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         (
             "rac",
             {"retriever": "x"},
-            "rac has no setting 'retriever'; its settings: preset (paper or lean), passages (int), candidates (int), "
-            "calls_at_once (int).",
+            "rac has no setting 'retriever'; its settings: passages (int), candidates (int), calls_at_once (int), "
+            "preset (paper or lean).",
         ),
         ("rac", {"encoding": "x"}, "rac has no setting 'encoding'"),
-        ("closed-book", {"passages": 2}, "closed-book has no setting 'passages'; its settings: calls_at_once (int)."),
+        (
+            "closed-book",
+            {"passages": 2},
+            "closed-book has no setting 'passages'; its settings: calls_at_once (int), preset (paper or lean).",
+        ),
     ],
 )
 def test_what_does_not_fit_is_explained(program: str, given: dict[str, Any], told: str) -> None:

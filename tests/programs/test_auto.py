@@ -6,8 +6,8 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
 from polyqa.engines.extractive.prompt import Prompt, parse_passages
-from polyqa.programs import Auto
-from polyqa.signatures import Coverage
+from polyqa.programs import Auto, drive
+from polyqa.signatures import Coverage, Interpretation, Passage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
@@ -41,7 +41,7 @@ class Script:
 def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) -> tuple[dspy.Prediction, ScriptedEngine]:
     engine = ScriptedEngine(script)
     with dspy.context(lm=scripted_lm(engine)):
-        return Auto(*parts, rule=rule, **settings)(question=QUESTION), engine
+        return Auto(*parts, rule=rule, preset="paper", **settings)(question=QUESTION), engine
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,22 @@ def test_readings_that_agree_are_one(parts: Parts) -> None:
     assert result.ambiguous is False
 
 
+@pytest.mark.parametrize(
+    ("told", "answers", "ambiguous"),
+    [
+        (["April 1953; 23 April 1997", "23 April 1997"], ["April 1953", "23 April 1997"], False),
+        (["April 1953; 23 April 1997", "23 April 1997; 1912"], ["April 1953", "23 April 1997", "1912"], True),
+    ],
+)
+def test_several_answers_of_a_reading_are_several(
+    parts: Parts, told: list[str], answers: list[str], ambiguous: bool
+) -> None:
+    readings = [{**reading, "answer": answer} for reading, answer in zip((FILM, MUSICAL), told, strict=True)]
+    result, _ = ask(parts, Script(interpretations=readings, short_answer=told[0]), "never")
+    assert result.answers == answers
+    assert result.ambiguous is ambiguous
+
+
 def test_the_located_answer_stands_in_for_memory(parts: Parts) -> None:
     result, engine = ask(parts, Script(answerable="No"))
     assert result.coverage is Coverage.USELESS
@@ -113,6 +129,32 @@ def test_only_readings_that_their_own_passage_answers_are_told(parts: Parts) -> 
         ["Titanic (1953 film)"],
         ["Titanic (musical)"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("cited", "shown"),
+    [
+        (["three", "one"], ["one", "three"]),
+        (["two"], ["two"]),
+        (["one", None], ["one", "two", "three"]),  # one that cites nothing is held against all
+        (["one", "gone"], ["one", "two", "three"]),
+    ],
+)
+def test_readings_are_verified_by_the_passages_that_they_cite(
+    parts: Parts, cited: list[str | None], shown: list[str]
+) -> None:
+    passages = [Passage(pid=name, title=name, text=f"Text {name}.") for name in ("one", "two", "three")]
+    readings = [Interpretation(question=f"Which {pid}?", answer="x", pid=pid) for pid in cited]
+    engine = ScriptedEngine(lambda prompt: {"supported": [1]})
+    auto = Auto(*parts, preset="lean")
+    with dspy.context(lm=scripted_lm(engine)):
+        verdicts = drive(auto.verify_readings(QUESTION, readings, passages))
+    assert verdicts == [True, *[False] * (len(cited) - 1)]
+    (prompt,) = engine.seen
+    assert [one.title for one in parse_passages(prompt.inputs["passages"])] == shown
+    for pid, reading in zip(cited, readings, strict=True):
+        number = f"[{shown.index(pid) + 1}]" if pid in shown else ""
+        assert f"{reading.question} | x {number}".strip() in prompt.inputs["interpretations"]
 
 
 def test_what_is_near_to_the_question_is_never_pushed_out(parts: Parts) -> None:

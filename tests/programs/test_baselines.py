@@ -88,7 +88,7 @@ def test_the_embedded_engine_knows_no_refinement(make: Any, embedded: dspy.LM) -
     ],
 )
 def test_numbers_choose_and_the_best_of_the_rest_fill_up(written: str, chosen: list[int], make: Any) -> None:
-    program = make("jpr")
+    program = make("jpr", preset="paper")
     shortlist = [passage.pid for passage in program.shortlisted(QUESTION)]
     assert len(shortlist) == 20
     result, server = ask(program, by_field(selected=lambda _: fields(selected=written)))
@@ -100,7 +100,7 @@ def test_numbers_choose_and_the_best_of_the_rest_fill_up(written: str, chosen: l
 
 
 def test_the_selection_sees_the_shortlist_best_first_and_how_many_are_wanted(make: Any) -> None:
-    program = make("jpr", passages=2, shortlist=3)
+    program = make("jpr", preset="paper", passages=2, shortlist=3)
     seen: list[str] = []
 
     def select(message: str) -> str:
@@ -114,7 +114,7 @@ def test_the_selection_sees_the_shortlist_best_first_and_how_many_are_wanted(mak
 
 
 def test_nothing_is_chosen_where_there_is_no_choice(parts: Parts) -> None:
-    program = JPR(*parts, passages=5, shortlist=5)
+    program = JPR(*parts, preset="paper", passages=5, shortlist=5)
     result, server = ask(program, by_field())
     assert len(server.requests) == 2
     assert result.selected == []
@@ -145,7 +145,7 @@ def pids(passages: list[Passage]) -> set[str]:
 
 
 def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> None:
-    program = make("crag")
+    program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
     result, server = ask(program, graded("Incorrect", "Correct", "Incorrect", "Ambiguous", "Incorrect")(program))
     assert result.action is Grade.CORRECT
@@ -163,7 +163,7 @@ def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> No
 
 
 def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> None:
-    program = make("crag")
+    program = make("crag", preset="paper")
     first = pids(program.retrieve(QUESTION))
     queries = []
 
@@ -183,7 +183,7 @@ def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> No
 
 
 def test_ambiguous_grades_keep_both(make: Any) -> None:
-    program = make("crag")
+    program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
     result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3)(program))
     assert result.action is Grade.AMBIGUOUS
@@ -193,7 +193,7 @@ def test_ambiguous_grades_keep_both(make: Any) -> None:
 
 
 def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> None:
-    program = make("crag")
+    program = make("crag", preset="paper")
     result, _ = ask(program, graded(*["Incorrect"] * 5, query=" ")(program))
     assert result.search_query == QUESTION
     assert result.passages
@@ -292,17 +292,32 @@ def test_nothing_is_retrieved_where_it_is_not_needed(make: Any) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_segment_that_says_nothing_new_is_dropped(make: Any) -> None:
-    same = json.dumps([{"question": "When?", "answer": "April 1912"}])
+@pytest.mark.parametrize(
+    ("first", "others", "kept"),
+    [
+        ("April 1912", "april  1912", 1),
+        ("April 1912; May 1912", "May 1912", 1),
+        ("April 1912; May 1912", "May 1912;April 1912", 1),
+        ("April 1912; May 1912", "May 1912; June 1912", 2),
+    ],
+)
+def test_a_segment_that_says_nothing_new_is_dropped(make: Any, first: str, others: str, kept: int) -> None:
+    program = make("self-rag")
+    best = program.retrieve(QUESTION)[0]
+
+    def draft(message: str) -> str:
+        answer = first if best.title in shown(message, "passage") else others
+        readings = json.dumps([{"question": "When?", "answer": answer}])
+        return fields(relevant="yes", readings=readings, segment=f"In April 1912, {len(message)}.")
+
     reply = by_field(
         needs_passages=lambda _: fields(needs_passages="Yes"),
-        relevant=lambda message: fields(relevant="yes", readings=same, segment=f"In April 1912, {len(message)}."),
+        relevant=draft,
         support=lambda _: fields(support="Fully", usefulness="5/5"),
     )
-    program = make("self-rag")
     result, _ = ask(program, reply)
-    assert result.kept == [program.retrieve(QUESTION)[0].pid]
-    assert len(result.interpretations) == 1
+    assert result.kept[0] == best.pid
+    assert [one.answer for one in result.interpretations] == [first, others][:kept]
 
 
 # --- demos ---------------------------------------------------------------------------------------
@@ -320,10 +335,13 @@ def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
     by_question = {question.question: question for question in training}
 
     refinement = label_demos(make("query-refinement"), training)
-    assert refinement["refine"] == []  # labels of a corpus are no knowledge of a model
+    for demo in refinement["refine"]:
+        gold = by_question[demo["question"]].readings
+        assert [one["question"] for one in demo["refinements"]] == [one.question for one in gold]
+    assert len(refinement["refine"]) == len(training)
     assert len(refinement["write"]) == len(training)
 
-    grades = label_demos(make("crag"), training)
+    grades = label_demos(make("crag", preset="paper"), training)
     assert {demo["grade"] for demo in grades["grade"]} == {"Correct", "Incorrect"}
     assert grades["rewrite"] == []
     for demo in grades["grade"]:
@@ -331,14 +349,14 @@ def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
         assert exact_presence(answers, demo["passage"]) == (demo["grade"] == "Correct")
 
     drafts = label_demos(make("self-rag"), training)
-    assert drafts["critique"] == drafts["decide"] == drafts["recall"] == []
+    assert drafts["critique"] == drafts["decide"] == []
     assert {demo["relevant"] for demo in drafts["draft"]} == {"Yes", "No"}
     for demo in drafts["draft"]:
         assert (demo["segment"] == "None") == (demo["relevant"] == "No") == (demo["readings"] == [])
         for reading in demo["readings"]:
             assert exact_presence([reading["answer"]], demo["passage"])
 
-    program = make("jpr")
+    program = make("jpr", preset="paper")
     chosen = label_demos(program, training)
     assert chosen["select"]
     for demo in chosen["select"]:

@@ -55,6 +55,31 @@ def test_an_answer_in_no_passage_and_no_number_is_not_cited(pid: str | None) -> 
     assert cited("2012", pid) is None
 
 
+@pytest.mark.parametrize(
+    ("answer", "pid", "held_by"),
+    [
+        ("1912; 1997", None, "ship"),
+        ("1912; 1997", "2", "ship"),
+        ("1912; 2012", None, "ship"),
+        ("1953; 1912", None, "film-1953"),
+        ("1953; 1912", "3", "ship"),
+        ("2012; 2013", "1", "film-1953"),
+        ("2012; 2013", None, None),
+    ],
+)
+def test_several_answers_cite_a_passage_with_all_of_them_or_else_with_one(
+    answer: str, pid: str | None, held_by: str | None
+) -> None:
+    assert cited(answer, pid) == held_by
+
+
+def test_each_of_several_answers_marks_its_own_sentence() -> None:
+    reading = Interpretation(question="When did Titanic win?", answer="1997; 11 Oscars", pid="film-1997")
+    told = "It opened in 1997. It took home 11 Oscars. It has 11 songs."
+    marked = "It opened in 1997 [2]. It took home 11 Oscars [2]. It has 11 songs."
+    assert with_marks(told, [reading], PASSAGES) == marked
+
+
 def test_case_punctuation_and_white_space_do_not_matter() -> None:
     assert cited("april 16 1953", None) == "film-1953"
     assert cited("APRIL  16,\n1953.", None) == "film-1953"
@@ -115,6 +140,20 @@ READINGS = [
 )
 def test_sentences_name_their_sources(answer: str, marked: str) -> None:
     assert with_marks(answer, READINGS, PASSAGES) == marked
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("The 1997 film tells of the RMS Titanic.", "The 1997 film tells of the RMS Titanic [3]."),
+        ("RMS Titanic’s ship sank in 1912.", "RMS Titanic’s ship sank in 1912 [3]."),
+        ("The 1997 film won 11 Oscars.", "The 1997 film won 11 Oscars [2]."),
+        ("The ship won 11 Oscars in 1953.", "The ship won 11 Oscars in 1953."),
+        ("It sank.", "It sank."),
+    ],
+)
+def test_a_sentence_without_a_reading_names_the_passage_that_says_all_of_it(answer: str, marked: str) -> None:
+    assert with_marks(answer, [], PASSAGES) == marked
 
 
 @given(st.text(alphabet='ab1997. \n"?!', max_size=60))

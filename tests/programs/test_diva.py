@@ -22,7 +22,7 @@ NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 
 @pytest.fixture
 def diva(parts: tuple[FusedRetriever, BiEncoderReranker], encoder: Encoder) -> DIVA:
-    return DIVA(*parts, encoder=encoder)
+    return DIVA(*parts, encoder=encoder, preset="paper")
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ import json, sys
 import dspy
 import polyqa
 from polyqa.asking import ask
-program = polyqa.load("diva", demos=sys.argv[1])
+program = polyqa.load("diva", demos=sys.argv[1], preset="paper")
 result = ask(sys.argv[2], program=program)
 print(json.dumps([result.to_dict() | {"seconds": 0}, [call.messages for call in result.calls]], default=str))
 """

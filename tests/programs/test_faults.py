@@ -40,6 +40,7 @@ Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
 BRIDGE = "When was Tower Bridge opened?"
 EMPTY, GARBAGE = "", '{"status": "ok"}'
+PAPER = {"preset": "paper"}
 
 
 CUT = '[{"question": "When did the musical Titanic open?", "answer": "23 April 1997"}, {"question": "When d'
@@ -59,18 +60,18 @@ KEPT: list[Any] = [
     ("diva", {}, "pseudo_interpretations", EMPTY, 1, "only pseudo", lambda p: p.pseudo_interpretations == [QUESTION]),
     (
         "diva",
-        {},
+        PAPER,
         "answerable",
         GARBAGE,
         1,
         "counted as No",
         lambda p: p.verdicts.count(False) >= 1 and p.interpretations,
     ),
-    ("diva", {}, "interpretations", GARBAGE, 1, "no reading", lambda p: p.interpretations == [] and p.answer),
-    ("diva", {}, "interpretations", CUT, 1, "1 complete reading is kept", lambda p: len(p.interpretations) == 1),
-    ("diva", {}, "answer", EMPTY, 1, "lists the readings", lambda p: p.interpretations[0].answer in p.answer),
-    ("diva", {"preset": "lean"}, "answered", GARBAGE, 1, "nothing was verified", lambda p: len(p.interpretations) > 1),
-    ("auto", {"preset": "lean"}, "supported", GARBAGE, 1, "nothing was verified", lambda p: len(p.interpretations) > 1),
+    ("diva", PAPER, "interpretations", GARBAGE, 1, "no reading", lambda p: p.interpretations == [] and p.answer),
+    ("diva", PAPER, "interpretations", CUT, 1, "1 complete reading is kept", lambda p: len(p.interpretations) == 1),
+    ("diva", PAPER, "answer", EMPTY, 1, "lists the readings", lambda p: p.interpretations[0].answer in p.answer),
+    ("diva", {}, "answered", GARBAGE, 1, "nothing was verified", lambda p: len(p.interpretations) > 1),
+    ("auto", {}, "supported", GARBAGE, 1, "nothing was verified", lambda p: len(p.interpretations) > 1),
     ("auto", {}, "short_answer", GARBAGE, 1, "no answer was located", lambda p: len(p.interpretations) > 1),
     ("verdict", {}, "short_answer", EMPTY, 1, "abstaining", lambda p: p.interpretations),
     ("verdict", {}, "relaxed_query", EMPTY, 1, "the question itself", lambda p: p.interpretations),
@@ -81,7 +82,8 @@ KEPT: list[Any] = [
     ("self-rag", {}, "usefulness", GARBAGE, 1, "not supported", lambda p: "No" in p.supports),
     ("toc", {}, "fitting", GARBAGE, 1, "counted as No", lambda p: p.interpretations),
     ("toc", {}, "interpretations", GARBAGE, 1, "no reading", lambda p: p.answer),
-    ("dtv", {}, "answerable", GARBAGE, 1, "counted as No", lambda p: p.interpretations),
+    ("dtv", PAPER, "answerable", GARBAGE, 1, "counted as No", lambda p: p.interpretations),
+    ("dtv", {}, "answered", GARBAGE, 1, "nothing was verified", lambda p: p.interpretations),
     ("sixpaq", {}, "kept", GARBAGE, 1, "no generated question", lambda p: p.interpretations),
     ("query-refinement", {}, "refinements", GARBAGE, 1, "no reading", lambda p: p.answer),
 ]
@@ -130,7 +132,7 @@ def test_what_is_mended_by_asking_again_leaves_no_trace(
 
 def test_diva_without_any_verdict_answers_from_memory(make: Make, engine: ExtractiveEngine) -> None:
     with dspy.context(lm=Failing(engine, "answerable", GARBAGE).lm()):
-        prediction = make("diva")(question=QUESTION)
+        prediction = make("diva", preset="paper")(question=QUESTION)
     assert prediction.coverage is Coverage.USELESS
     assert len(prediction.faults) == len(prediction.verdicts) > 1
 
@@ -139,7 +141,7 @@ def test_diva_without_any_verdict_answers_from_memory(make: Make, engine: Extrac
 def test_a_question_without_any_answer_fails_and_names_the_step(
     field: str, make: Make, engine: ExtractiveEngine
 ) -> None:
-    program = make("rac", preset="lean")
+    program = make("rac")
     with dspy.context(lm=Failing(engine, field, GARBAGE).lm()), pytest.raises(Exception, match="reply") as caught:
         program(question=QUESTION)
     assert caught.value.__notes__ == ["step clarify, field interpretations"]
@@ -147,7 +149,7 @@ def test_a_question_without_any_answer_fails_and_names_the_step(
 
 @pytest.mark.parametrize("error", [AuthError("bad key"), TypeError("a bug")], ids=["key", "bug"])
 def test_what_no_second_try_mends_is_raised_at_once(error: Exception, make: Make, engine: ExtractiveEngine) -> None:
-    failing = Failing(engine, "answerable", error, prompts=1)
+    failing = Failing(engine, "answered", error, prompts=1)
     program = make("diva")
     if isinstance(error, TypeError):
         program.verify.forward = lambda **inputs: (_ for _ in ()).throw(error)
@@ -162,7 +164,7 @@ def test_an_unreadable_reply_is_not_replayed_from_the_cache(
     tries: int, make: Make, engine: ExtractiveEngine, own_cache: Cache
 ) -> None:
     failing = Failing(engine, "answered", GARBAGE, tries=tries)
-    program = make("diva", preset="lean")
+    program = make("diva")
     with serve(failing) as server:
         remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", num_retries=0)
         sent, faults = [], []
@@ -187,7 +189,7 @@ def test_the_result_and_its_json_tell_the_faults(make: Make, engine: ExtractiveE
 
 def test_a_failed_call_leaves_no_demo_in_the_trace(make: Make, engine: ExtractiveEngine) -> None:
     with dspy.context(lm=Failing(engine, "answerable", GARBAGE, prompts=1).lm(), trace=[]):
-        prediction = make("diva")(question=QUESTION)
+        prediction = make("diva", preset="paper")(question=QUESTION)
         traced = [list(outputs.keys()) for _, _, outputs in dspy.settings.trace]
     assert traced.count(["answerable"]) == len(prediction.verdicts) - 1
 
@@ -233,7 +235,7 @@ def test_nothing_stands_in_for_signatures_of_others_or_answers_from_nothing() ->
 
 
 def test_a_run_counts_the_questions_with_faults(make: Make, engine: ExtractiveEngine, tmp_path: Path) -> None:
-    lm = Failing(engine, "answerable", GARBAGE, prompts=1).lm()
+    lm = Failing(engine, "answered", GARBAGE, prompts=1).lm()
     run = polyqa.evaluate(
         make("diva"),
         Questions("homonyms/dev", limit=2),
@@ -345,7 +347,7 @@ def test_a_server_that_goes_down_ends_the_question(run: Any, make: Make, engine:
     program = make("diva")
     with dspy.context(lm=failing.lm()), pytest.raises(LMError, match="refused"):
         run(program)
-    assert failing.calls == 1 + 2 + 2  # the first step, inference, one verification
+    assert failing.calls == 1 + 2 + 2 * 2  # the first step, inference; verification and the answer go out together
 
 
 @pytest.mark.parametrize("error", [TypeError("a bug"), KeyError("a bug"), AssertionError("a bug")])
@@ -377,7 +379,7 @@ def test_a_reply_that_broke_off_before_it_could_be_read_keeps_what_is_whole(
 ) -> None:
     failing = Failing(engine, "answer", f"## interpretations\n{LINES}", finish_reason="length")
     with dspy.context(lm=failing.lm()):
-        prediction = make("rac", preset="lean")(question=QUESTION)
+        prediction = make("rac")(question=QUESTION)
     (fault,) = prediction.faults
     assert [one.answer for one in prediction.interpretations] == ["23 April 1997"]
     assert prediction.answer == "When did the musical Titanic open? 23 April 1997."
@@ -416,7 +418,7 @@ def test_of_two_replies_the_one_that_keeps_more_counts(
 def test_diva_goes_on_without_an_answer_from_the_passages(run: Any, make: Make, engine: ExtractiveEngine) -> None:
     failing = Failing(engine, "interpretations", GARBAGE)
     with dspy.context(lm=failing.lm()):
-        prediction = run(make("diva", preset="lean"))
+        prediction = run(make("diva"))
     assert [fault.became for fault in prediction.faults] == ["no reading is taken from it"]
     assert prediction.interpretations == []
     assert prediction.answer
@@ -425,7 +427,7 @@ def test_diva_goes_on_without_an_answer_from_the_passages(run: Any, make: Make, 
 def test_auto_goes_on_with_the_located_answer(make: Make, engine: ExtractiveEngine) -> None:
     failing = Failing(engine, "interpretations", GARBAGE)
     with dspy.context(lm=failing.lm()):
-        prediction = make("auto", preset="lean", rule="never")(question=QUESTION)
+        prediction = make("auto", rule="never")(question=QUESTION)
     assert [fault.step for fault in prediction.faults] == ["clarify"]
     assert len(prediction.interpretations) == 1
     assert prediction.interpretations[0].answer in prediction.answer
@@ -435,12 +437,12 @@ def test_diva_tells_the_answer_from_the_passages_where_memory_fails(make: Make, 
     def nothing(**inputs: Any) -> dspy.Prediction:
         raise AdapterParseError("LeanAdapter", AnswerClosedBook, GARBAGE)
 
-    program = make("diva", preset="lean")
+    program = make("diva")
     program.verify.forward = lambda **inputs: dspy.Prediction(answered=[])
     program.recall.forward = nothing
     with dspy.context(lm=Failing(engine, "", "", prompts=0).lm()):
         prediction = program(question=QUESTION)
-    assert [(one.step, one.became) for one in prediction.faults] == [("recall", "the answer from the passages is told")]
+    assert [(one.step, one.became) for one in prediction.faults] == [("recall", "the passages are asked after all")]
     assert prediction.coverage is Coverage.USELESS
     assert prediction.interpretations[0].answer in prediction.answer
 
@@ -476,10 +478,19 @@ def test_no_reply_is_taken_for_a_bug(reply: str, name: str, make: Make) -> None:
 
 
 def test_bootstrapping_makes_no_demo_of_what_stands_in(make: Make, engine: ExtractiveEngine) -> None:
-    failing = Failing(engine, "answerable", GARBAGE)
+    failing = Failing(engine, "answered", GARBAGE)
     with dspy.context(lm=failing.lm()):
         made = dspy.BootstrapFewShot(metric=lambda *_: True, max_labeled_demos=0, max_bootstrapped_demos=1).compile(
             make("diva"), trainset=[dspy.Example(question=QUESTION, answer="").with_inputs("question")]
         )
     assert made.classify.demos
     assert made.verify.demos == []
+
+
+@pytest.mark.parametrize(("pause", "requests"), [("3600", 1), ("61", 1), ("0", 2)])
+def test_a_server_that_wants_a_long_pause_is_not_asked_again_at_once(pause: str, requests: int) -> None:
+    with serve(ExtractiveEngine(), failures=[(429, {"Retry-After": pause})] * 9) as server:
+        lm = polyqa.language_model("openai/m", api_base=server.base, api_key="none", cache=False, retries=0)
+        with pytest.raises(LMError):
+            ask(QUESTION, program="closed-book", lm=lm)
+    assert len(server.requests) == requests

@@ -16,6 +16,7 @@ from scripted_engine import ScriptedEngine, scripted_lm
 from polyqa.embedded_models import Encoder
 from polyqa.evaluation.recording import recording
 from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
+from polyqa.programs.knn import without_passages
 from polyqa.signatures import (
     AnswerClosedBook,
     ClarifyQuestion,
@@ -53,7 +54,7 @@ READINGS = [
     Interpretation(question="Who won the 1998 world cup of men?", answer="France", pid="1"),
     Interpretation(question="Who won the 1998 world cup of women?", answer="nobody"),
 ]
-POOLS = {
+POOLS: dict[str, list[dict[str, Any]]] = {
     "recall": POOL,
     "extract": [
         {"question": demo["question"], "passages": ["One | 1", "Two | 2"], "interpretations": READINGS} for demo in POOL
@@ -504,19 +505,36 @@ def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, 
     assert "null" not in str(seen[0])
 
 
-def test_a_brief_predictor_shows_passages_of_the_nearest_demo_alone(encoder: Encoder) -> None:
-    def demo(question: str) -> dict[str, Any]:
+def test_a_brief_predictor_shows_the_shortest_passages_alone(encoder: Encoder) -> None:
+    def demo(question: str, *passages: str) -> dict[str, Any]:
         reading = {"question": question, "answer": "1998", "pid": "1"}
-        return {"passages": ["A | In 1998."], "question": question, "interpretations": [reading], "answer": "1998."}
+        return {"passages": list(passages), "question": question, "interpretations": [reading], "answer": "1998."}
 
     predictor = KNNPredict(ClarifyQuestion, encoder=encoder, k=2, brief=True)
-    predictor.demos = [demo("Who won the cup?"), demo("When was the bridge opened?"), demo("Who wrote the book?")]
-    shown = predictor._with_demos({"question": "When was the tower opened?", "passages": []})["demos"]
-    far, near = shown
-    assert near == demo("When was the bridge opened?")
+    cup, book = demo("Who won the cup?", "A | In 1998."), demo("Who wrote the book?", "A | In 98.", "B | In 99.")
+    bridge = demo("When was the bridge opened?", "A | In 1998.")
+    station = demo("When was the station opened?", "A | 9.")
+    asked = {"question": "When was the tower opened?", "passages": []}
+
+    def shown(*demos: dict[str, Any]) -> list[Any]:
+        predictor.demos = list(demos)
+        return list(predictor._with_demos(asked)["demos"])
+
+    far, near = shown(cup, bridge, book)
+    assert near == bridge, "the nearest of equals, or the shorter"
     assert "passages" not in far
     assert [one.keys() for one in far["interpretations"]] == [{"question", "answer"}]
-    assert predictor.demos[0] == demo("Who won the cup?")
+    assert cup["passages"], "the pool stays as it is"
+    assert [one for one in shown(bridge, station) if "passages" in one] == [station]
+    bare = {name: value for name, value in station.items() if name != "passages"}
+    assert [one for one in shown(bridge, bare) if "passages" in one] == [bridge], "one without passages shows none"
     predictor.set_k(None)
-    everything = predictor._with_demos({"question": "When was the tower opened?", "passages": []})["demos"]
-    assert ["passages" in one for one in everything] == [False, False, True]
+    assert ["passages" in one for one in shown(cup, book)] == [True, False]
+    assert ["passages" in one for one in shown(cup, book, bridge)] == [False, False, True]
+    assert not any("passages" in one for one in shown(bare, bare))
+    assert shown() == []
+
+
+def test_a_located_answer_without_passages_names_no_source() -> None:
+    told = {"passages": ["A | B."], "question": "Who?", "short_answer": "B", "source": "1", "settled": "Yes"}
+    assert without_passages(told) == {"question": "Who?", "short_answer": "B", "settled": "Yes"}

@@ -17,7 +17,7 @@ from polyqa.evaluation.recording import recording
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
-from polyqa.programs.registry import most_calls
+from polyqa.programs.registry import REGISTRY, most_calls
 from polyqa.signatures import Coverage, PolyqaError
 
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
@@ -135,7 +135,29 @@ def test_auto_writes_again_what_a_reading_is_taken_from(make: Make, engine: Extr
     assert sum("`answer`" in str(call.messages[0]) for call in recorder.calls) == 2
 
 
-@every_program
+# Tree of Clarifications leaves out more repetitions with lean, see test_tree.
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name not in {*QUESTIONS, "toc"}])
+def test_programs_that_put_nothing_together_make_the_same_calls_with_both(
+    name: str, make: Make, embedded: dspy.LM
+) -> None:
+    said = []
+    for preset in ("paper", "lean"):
+        program = make(name, preset=preset)
+        with recording(embedded) as recorder:
+            prediction = program(question=TITANIC[0])
+        said.append((prediction.answer, sorted(str(call.messages) for call in recorder.calls), most_calls(program)))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make) -> None:
+    for preset in ("paper", "lean"):
+        made = make(name, preset=preset)
+        assert (made.preset, made.lean) == (preset, preset == "lean")
+        assert made.deepcopy().preset == made.reset_copy().preset == preset
+
+
+@pytest.mark.parametrize("name", REGISTRY)
 def test_a_preset_that_is_none_is_refused(name: str, make: Make) -> None:
     with pytest.raises(PolyqaError, match="preset"):
         make(name, preset="cheap")

@@ -18,7 +18,8 @@ def exhausting(verdict: str) -> ScriptedEngine:
         "ambiguity_types": "[AmbSub]",
         "reason": "Anything.",
         "pseudo_interpretations": json.dumps([f"When did number {at} of it come out?" for at in range(30)]),
-        "answerable": verdict,
+        "answered": "1" if verdict == "Yes" else "none",
+        "supported": "1" if verdict == "Yes" else "none",
         "settled": "No",
         "short_answer": "1997",
         "source": "1",
@@ -65,9 +66,11 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
 
 
 def test_settings_count(bridges: ColBERTIndex) -> None:
-    assert most_calls(polyqa.load("diva", max_interpretations=3)) == 7
-    assert most_calls(polyqa.load("dtv", max_interpretations=3, passages=4)) == 16
-    assert most_calls(polyqa.load("diva", index=bridges, max_interpretations=3, pseudo="questions")) == 6
+    assert most_calls(polyqa.load("diva", preset="paper", max_interpretations=3)) == 7
+    assert most_calls(polyqa.load("dtv", preset="paper", max_interpretations=3, passages=4)) == 16
+    assert (
+        most_calls(polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")) == 6
+    )
     assert most_calls(dspy.Predict("question -> answer")) is None
 
 

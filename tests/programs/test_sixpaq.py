@@ -56,7 +56,7 @@ def test_without_a_fitting_question_the_readings_come_from_the_passages(sixpaq: 
     with dspy.context(trace=[]):
         result = sixpaq(question="Which river does Tower Bridge cross?")
         called = [predictor.signature.__name__ for predictor, _, _ in dspy.settings.trace]
-    assert called == ["SelectQuestions", "ExtractInterpretations", "WriteLongFormAnswer"]
+    assert called == ["SelectQuestions", "ClarifyQuestion"]
     assert result.interpretations
     assert {one.pid for one in result.interpretations} <= {one.pid for one in result.passages}
 
@@ -127,7 +127,7 @@ GOLD = Question(
 
 def test_labels_fill_every_predictor(sixpaq: SIXPAQ) -> None:
     demos = label_demos(sixpaq, [GOLD])
-    assert set(demos) == {"extract", "write", "select"}
+    assert set(demos) == {"clarify", "write", "select"}
     assert all(demos.values())
     (demo,) = demos["select"]
     assert set(demo) == {"question", "candidates", "kept"}

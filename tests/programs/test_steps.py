@@ -11,7 +11,7 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.engines.extractive.prompt import Prompt
-from polyqa.programs import Program, Steps, adrive, ask, ask_all, drive, work
+from polyqa.programs import Program, Steps, adrive, ask, ask_all, ask_while, drive, work
 
 QUESTIONS = [f"question {number}" for number in range(5)]
 WAIT = 30  # seconds until a test gives up; none of them takes so long
@@ -151,6 +151,40 @@ def test_an_error_comes_up_at_the_line_that_asked_and_may_be_caught_there(run: R
 
     with dspy.context(lm=lm(Answers(failing=("question 1",)))):
         assert run(careful()) == "answer to question 4"
+
+
+@both
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_work_is_done_while_replies_are_awaited(run: Run, predict: dspy.Predict, count: int) -> None:
+    worked, asked = threading.Event(), threading.Event()
+
+    def look() -> str:
+        assert count == 0 or asked.wait(WAIT), "no call went out meanwhile"
+        worked.set()
+        return "found"
+
+    def reply(prompt: Prompt) -> dict[str, object]:
+        asked.set()
+        assert worked.wait(WAIT), "the work waits for the replies"
+        return {"answer": f"answer to {prompt.inputs['question']}"}
+
+    def steps() -> Steps[tuple[list[str], str]]:
+        calls = [(predict, {"question": question}) for question in QUESTIONS[:count]]
+        replies, found = yield from ask_while(calls, look)
+        return [one.answer for one in replies], found
+
+    with dspy.context(lm=scripted_lm(ScriptedEngine(reply)), trace=[]):
+        assert run(steps(), calls_at_once=3) == ([f"answer to {one}" for one in QUESTIONS[:count]], "found")
+        assert traced() == QUESTIONS[:count]
+
+
+@both
+@pytest.mark.parametrize(("failing", "told"), [(("question 0",), "question 0"), ((), "invalid literal")])
+def test_an_error_of_a_call_comes_before_one_of_the_work(
+    run: Run, predict: dspy.Predict, failing: tuple[str, ...], told: str
+) -> None:
+    with dspy.context(lm=lm(Answers(failing=failing))), pytest.raises(Exception, match=told):
+        run(ask_while([(predict, {"question": "question 0"})], int, "no number"))
 
 
 @both

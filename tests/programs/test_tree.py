@@ -75,18 +75,56 @@ def test_an_expansion_whose_nodes_are_all_pruned_has_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    "again",
+    ("question", "answer", "repeats"),
     [
-        Interpretation(question="A?", answer="something new"),
-        Interpretation(question="Something new?", answer="The answer a."),
-        Interpretation(question="Something new?", answer=""),
+        ("a", "The answer a.", True),
+        ("A?", "1953;  the answer A", False),
+        ("Something new?", "answer a", False),
+        ("A?", "something new", False),
+        ("Who sang it?", "Bob; Ann", True),
+        ("Who sang it?", "Ann;", False),
+        ("Who sang it?", "Ann Bob", False),
+        ("Something new?", "", True),
+        ("Something new?", " ; ", True),
     ],
-    ids=["question", "answer", "no answer"],
 )
-def test_repetitions_are_left_out(again: Interpretation) -> None:
+def test_a_repetition_of_question_and_answers_is_left_out(question: str, answer: str, repeats: bool) -> None:
     tree = GrowingTree("root?", nodes=10, depth=3, failures=3)
-    tree.settle(tree.sprout([(0, [reading("a")])]), [True])
-    assert tree.sprout([(1, [again, reading("b")])]) == [reading("b")]
+    duet = Interpretation(question="Who sang it?", answer="Ann; Bob")
+    tree.settle(tree.sprout([(0, [reading("a"), duet])]), [True, True])
+    again = Interpretation(question=question, answer=answer)
+    new = reading("b")
+    assert tree.sprout([(1, [again, again, new])]) == ([new] if repeats else [again, new])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "repeats"),
+    [
+        ("Who sang it?", "Cleo", True),
+        ("Something new?", "bob", True),
+        ("Something new?", "Bob; Ann", True),
+        ("Something new?", "Bob; Cleo", False),
+        ("Something new?", "Cleo", False),
+    ],
+)
+def test_a_strict_tree_leaves_out_what_repeats_either(question: str, answer: str, repeats: bool) -> None:
+    tree = GrowingTree("root?", nodes=10, depth=3, failures=3, strict=True)
+    duet = Interpretation(question="Who sang it?", answer="Ann; Bob")
+    tree.settle(tree.sprout([(0, [duet])]), [True])
+    again = Interpretation(question=question, answer=answer)
+    assert tree.sprout([(1, [again, again])]) == ([] if repeats else [again])
+
+
+@pytest.mark.parametrize(("first_holds", "expanded"), [(True, ["Who sang it?"]), (False, ["who sang it"])])
+def test_a_question_that_has_two_answers_is_expanded_once(first_holds: bool, expanded: list[str]) -> None:
+    """By the first node that was not pruned: the second reply would be the first one's."""
+    tree = GrowingTree("root?", nodes=10, depth=3, failures=3)
+    twice = [
+        Interpretation(question=text, answer=name) for text, name in (("Who sang it?", "Ann"), ("who sang it", "Bob"))
+    ]
+    tree.to_expand(3)
+    tree.settle(tree.sprout([(0, twice)]), [first_holds, True])
+    assert [question for _, question in tree.to_expand(3)] == expanded
 
 
 def test_pruning_is_undone_from_the_root_until_enough_are_left() -> None:

@@ -18,10 +18,12 @@ from polyqa.programs.tree import NodeStatus
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 QUESTION = "When did Titanic come out?"
 FILM, MUSICAL = "When did the 1953 film Titanic come out?", "When did the musical Titanic open?"
+IN_AMERICA = "When did the 1953 film Titanic come out in America?"
 CLARIFIED = {
     QUESTION: [(FILM, "April 1953"), (MUSICAL, "23 April 1997"), ("Who built the Titanic?", "Harland and Wolff")],
     FILM: [
-        ("When did the 1953 film Titanic come out in America?", "April 1953"),
+        (IN_AMERICA, "April 1953"),
+        (FILM, "April 1953"),
         ("Who directed it?", "Jean Negulesco"),
     ],
 }
@@ -46,12 +48,12 @@ def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(
     parts: Parts,
 ) -> None:
     engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts), engine)
+    result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     expansions = engine.asked("interpretations")
     read = {title for prompt in expansions for title in re.findall(r"«(.*?) \|", prompt.inputs["passages"])}
     assert read == {passage.title for passage in result.universe}
     assert expansions[0].inputs["question"] == QUESTION
-    assert {prompt.inputs["question"] for prompt in expansions} == {QUESTION, FILM, MUSICAL}
+    assert {prompt.inputs["question"] for prompt in expansions} == {QUESTION, FILM, MUSICAL, IN_AMERICA}
     first = {prompt.inputs["question"]: prompt.inputs["passages"] for prompt in expansions}
     assert first[FILM].startswith("[1] «Titanic (1953 film)")
     assert first[MUSICAL].startswith("[1] «Titanic (musical)")
@@ -61,18 +63,19 @@ def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_ans
     parts: Parts,
 ) -> None:
     engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts), engine)
+    result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     checks = engine.asked("fitting")
     assert {prompt.inputs["question"] for prompt in checks} == {QUESTION}
     for prompt in checks:
         assert prompt.inputs["candidate"] in prompt.inputs["passage"]
-    # "April 1953" came again below the 1953 film, and was not verified a second time.
+    # "April 1953" came again below the 1953 film: a reading of its own, but not verified a second time.
     assert sorted(prompt.inputs["candidate"] for prompt in checks) == sorted(
         ["April 1953", "23 April 1997", "Harland and Wolff", "Jean Negulesco"]
     )
     assert [(one.question, one.pid) for one in result.interpretations] == [
         (FILM, "titanic-film-1953"),
         (MUSICAL, "titanic-musical"),
+        (IN_AMERICA, "titanic-film-1953"),
     ]
     statuses = {node.answer: node.status for node in result.tree.breadth_first()}
     assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
@@ -82,22 +85,23 @@ def test_the_answer_is_written_from_passages_that_hold_the_answers_first(
     parts: Parts,
 ) -> None:
     engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts), engine)
+    result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     assert [passage.pid for passage in result.passages[:2]] == ["titanic-film-1953", "titanic-musical"]
     assert len(result.passages) == 5
     (written,) = engine.asked("answer")
     readings = json.loads(written.inputs["interpretations"])
-    assert [one["pid"] for one in readings] == ["1", "2"]
+    assert [one["pid"] for one in readings] == ["1", "2", "1"]
 
 
 def test_without_pruning_nothing_is_verified(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts, pruning=False), engine)
+    result = scripted(TreeOfClarifications(*parts, preset="paper", pruning=False), engine)
     assert engine.asked("fitting") == []
     assert [one.answer for one in result.interpretations] == [
         "April 1953",
         "23 April 1997",
         "Harland and Wolff",
+        "April 1953",
         "Jean Negulesco",
     ]
 
@@ -108,7 +112,7 @@ def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(
     def refuse(prompt: Prompt) -> dict[str, object]:
         return {"fitting": "No"} if "fitting" in prompt.output_fields else clarify(prompt)
 
-    result = scripted(TreeOfClarifications(*parts, fewest=2), ScriptedEngine(refuse))
+    result = scripted(TreeOfClarifications(*parts, preset="paper", fewest=2), ScriptedEngine(refuse))
     assert [one.question for one in result.interpretations] == [FILM, MUSICAL]
     assert [node.status for node in result.tree.children] == [
         NodeStatus.RESTORED,
@@ -119,15 +123,15 @@ def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(
 
 def test_depth_one_is_clarification_without_a_tree(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
-    scripted(TreeOfClarifications(*parts, depth=1), engine)
+    scripted(TreeOfClarifications(*parts, preset="paper", depth=1), engine)
     assert len(engine.asked("interpretations")) == 1
 
 
 @pytest.mark.parametrize("question", [QUESTION, "Who wrote Dune?"])
 def test_a_level_at_once_gives_the_same_as_one_by_one(parts: Parts, embedded: None, question: str) -> None:
-    one_by_one = TreeOfClarifications(*parts, at_once=1)(question=question)
+    one_by_one = TreeOfClarifications(*parts, preset="paper", at_once=1)(question=question)
     for at_once in (2, 8):
-        together = TreeOfClarifications(*parts, at_once=at_once)(question=question)
+        together = TreeOfClarifications(*parts, preset="paper", at_once=at_once)(question=question)
         assert together.tree == one_by_one.tree
         assert together.answer == one_by_one.answer
         assert together.passages == one_by_one.passages
@@ -135,14 +139,14 @@ def test_a_level_at_once_gives_the_same_as_one_by_one(parts: Parts, embedded: No
 
 def test_nodes_of_a_level_and_their_checks_go_out_at_once(parts: Parts) -> None:
     engine = ScriptedEngine(clarify, latency=0.2)
-    scripted(TreeOfClarifications(*parts), engine)
+    scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     assert engine.most_at_once == 3
 
 
 def test_over_http_it_gives_the_same_and_its_tree_is_json(
     parts: Parts, engine: ExtractiveEngine, embedded: None
 ) -> None:
-    program = TreeOfClarifications(*parts)
+    program = TreeOfClarifications(*parts, preset="paper")
     with serve(engine) as server:
         lm = polyqa.language_model("openai/served", api_base=server.base, cache=False)
         remote = polyqa.ask(QUESTION, program=program, lm=lm)

@@ -115,7 +115,7 @@ def verify(prompt: Prompt) -> dict[str, object]:
 
 def test_every_pair_is_verified_and_passages_that_nothing_needs_are_dropped(parts: Parts, encoder: Encoder) -> None:
     engine = ScriptedEngine(verify)
-    result = ask(DiversifyThenVerify(*parts, encoder=encoder), engine)
+    result = ask(DiversifyThenVerify(*parts, encoder=encoder, preset="paper"), engine)
     assert len(engine.asked("answerable")) == 2 * 5
     assert result.verdicts == [True, False]
     assert result.coverage is Coverage.PARTIAL_USEFUL
@@ -131,7 +131,7 @@ def test_when_no_pair_holds_the_language_model_answers_alone(parts: Parts, encod
         return {"answerable": "No"} if "answerable" in prompt.output_fields else verify(prompt)
 
     engine = ScriptedEngine(refuse)
-    result = ask(DiversifyThenVerify(*parts, encoder=encoder), engine)
+    result = ask(DiversifyThenVerify(*parts, encoder=encoder, preset="paper"), engine)
     assert result.coverage is Coverage.USELESS
     assert engine.asked("interpretations") == []
     assert len(result.passages) == 5

@@ -5,7 +5,7 @@ import pickle
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import dspy
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from harness import fields, scripted
 
-from polyqa.colbert_index import ColBERTIndex, build_index, remove_passages
+from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove_passages
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.question_db import Generation, QuestionDatabase, build_questions, locally, questions_path
 from polyqa.question_db.build import chosen_passages, journal_path
@@ -113,6 +113,7 @@ def each_table_file(damage: Callable[[Path], object]) -> Callable[[Path], object
         (manifest_with(digest="0" * 16), "not those that were written"),
         (lambda folder: (folder / "questions.lance").rename(folder / "elsewhere"), "its table is missing"),
         (each_table_file(Path.unlink), "is damaged"),
+        (lambda folder: min((folder / "questions.lance" / "_versions").iterdir()).unlink(), "a file is missing"),
         (each_table_file(lambda path: path.write_bytes(path.read_bytes()[:50])), "is damaged"),
         (each_table_file(lambda path: path.write_bytes(os.urandom(5000))), "is damaged"),
     ],
@@ -152,6 +153,15 @@ def test_a_build_is_killed_and_goes_on(
     assert database.manifest.counts == generation.counts
     assert not journal.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".questions.lock", "questions"]
+
+
+def test_a_manifest_that_names_no_settings_is_of_a_time_without_them(copy_database: Path, encoder: Encoder) -> None:
+    path = copy_database / MANIFEST
+    data = json.loads(path.read_text())
+    assert (data["origin"].pop("revisions"), data["origin"].pop("spans")) == (2, 8)
+    path.write_text(json.dumps(data))
+    origin = QuestionDatabase(copy_database, encoder=encoder).manifest.origin
+    assert (origin.revisions, origin.spans) == (2, 8)
 
 
 def test_a_database_is_not_replaced_unasked(
@@ -200,7 +210,7 @@ def test_the_sample_is_seeded_and_in_order(corpus_index: ColBERTIndex) -> None:
 def test_a_changed_index_refuses_its_old_questions(
     corpus_index: ColBERTIndex, database: QuestionDatabase, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """The default place is in the index's folder, and an update of the index copies it along."""
+    """The default place is in the index's folder, where an update of the index leaves it."""
     import shutil
 
     copied = Path(shutil.copytree(corpus_index.path, tmp_path / "changed"))
@@ -210,3 +220,25 @@ def test_a_changed_index_refuses_its_old_questions(
     changed = remove_passages(changed, [corpus_index.passages[0].pid])
     with pytest.raises(PolyqaError, match=r"polyqa questions build --index changed --overwrite"):
         QuestionDatabase(questions_path(changed), index=changed)
+
+
+def test_an_index_that_changes_while_questions_are_built_costs_only_its_new_passages(
+    corpus: list[Passage], lm: dspy.LM, encoder: Encoder, reader: Reader, tmp_path: Path
+) -> None:
+    index = build_index(corpus[:3], tmp_path / "tea", encoder=encoder, progress=False)
+    generate = locally(lm, reader, threads=1)
+    changes = [lambda: add_passages(ColBERTIndex(index.path), corpus[3:4])]
+    told = r"holds 4 passages now, then 3\)\. Nothing is lost: run the same command again"
+    with pytest.raises(PolyqaError, match=told):
+        build_questions(index, generate, encoder=encoder, step=lambda: changes and changes.pop()())
+    now = ColBERTIndex(index.path)
+    read: list[str] = []
+
+    def watched(passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
+        read.extend(json.loads(line)["pid"] for line in journal.read_text().splitlines()[1:])
+        return generate(passages, journal=journal, step=step)
+
+    built = build_questions(now, watched, encoder=encoder)
+    assert read == [passage.pid for passage in corpus[:3]]
+    assert built.manifest.index == now.fingerprint
+    assert built.manifest.counts.passages == 4

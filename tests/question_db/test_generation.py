@@ -17,7 +17,8 @@ from scripted_engine import ScriptedEngine, last_message
 from polyqa.embedded_models import Reader, Reading, Span
 from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
-from polyqa.question_db import GeneratedQuestion, Generation, generate_questions
+from polyqa.question_db import GeneratedQuestion, Generation, QuestionSettings, generate_questions
+from polyqa.question_db.lines import DamageWarning
 from polyqa.question_db.steps import read_passage, verified
 from polyqa.signatures import Passage, PolyqaError
 
@@ -81,7 +82,10 @@ def test_a_killed_generation_ends_as_an_undisturbed_one(
     known = len(journal.read_text().splitlines()) - 2
     assert 0 < known < len(corpus)
     steps: list[int] = []
-    again = generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1))
+    with pytest.warns(DamageWarning, match="the last line was not written to its end"):
+        again = generate_questions(
+            corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1)
+        )
     assert again == generation
     assert len(steps) == len(corpus)
     assert len(journal.read_text().splitlines()) == 1 + len(corpus)
@@ -99,19 +103,53 @@ def test_a_finished_generation_asks_nothing(corpus: list[Passage], reader: Reade
     assert first.questions
 
 
+def test_of_a_damaged_journal_only_the_damaged_line_is_made_again(
+    corpus: list[Passage], reader: Reader, tmp_path: Path
+) -> None:
+    journal = tmp_path / "j.jsonl"
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        first = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        settings, second, *rest = journal.read_text().splitlines(keepends=True)
+        journal.write_text("".join([settings, second.replace('"questions"', '"questionz"'), *rest]))
+        server.requests.clear()
+        with pytest.warns(DamageWarning, match=r"1 line is damaged \(2\); 4 good lines are kept"):
+            again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+    (lost,) = (passage for passage in corpus if passage.pid == json.loads(second)["pid"])
+    assert server.requests
+    assert all(lost.text in str(request["messages"][-1]["content"]) for request in server.requests)
+    assert again == first
+
+
 def test_a_journal_of_something_else_is_refused(
     corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path
 ) -> None:
     journal = tmp_path / "j.jsonl"
     generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
-    with pytest.raises(PolyqaError, match="other settings \\(corpus was"):
-        generate_questions(corpus[:2], lm=lm, reader=reader, journal=journal)
     journal.write_text('{"pid": "x"}\n')
     with pytest.raises(PolyqaError, match="no journal"):
         generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
     journal.write_text("no JSON\n")
     with pytest.raises(PolyqaError, match="damaged"):
         generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+
+
+def test_passages_that_are_as_they_were_are_not_read_again(
+    corpus: list[Passage], reader: Reader, tmp_path: Path
+) -> None:
+    """The index may have changed since the journal was begun."""
+    journal = tmp_path / "j.jsonl"
+    changed = corpus[1].model_copy(update={"text": f"{corpus[1].text} It is so."})
+    now = [corpus[0], changed, corpus[3], corpus[4]]
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal)
+        server.requests.clear()
+        again = generate_questions(now, lm=lm, reader=reader, journal=journal)
+        asked = [str(request["messages"][-1]["content"]) for request in server.requests]
+        fresh = generate_questions(now, lm=lm, reader=reader, journal=tmp_path / "fresh.jsonl")
+    assert {passage.pid for passage in now if any(passage.text in one for one in asked)} == {changed.pid, corpus[4].pid}
+    assert again == fresh
 
 
 def by_hand(message: str) -> str:
@@ -140,6 +178,87 @@ def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path)
     }
     assert made.counts.answers == 3
     assert made.counts.generated == made.counts.verified == made.counts.revised == 2
+
+
+@pytest.mark.parametrize(
+    ("revisions", "asked", "revised"),
+    [(0, "When was it built?", 0), (1, "When was it built again?", 1), (2, "When was it built again again?", 1)],
+)
+def test_a_question_is_revised_as_often_as_is_said(
+    reader: Reader, tmp_path: Path, revisions: int, asked: str, revised: int
+) -> None:
+    def reply(message: str) -> str:
+        if "## question\n" in message:
+            question = re.search(r"## question\n(.*)\?", message)[1]  # type: ignore[index]
+            return fields(revised_question=f"{question} again?")
+        return fields(question="When was it built?") if "## answer\n" in message else fields(answers="1941")
+
+    with scripted(reply) as (lm, server):
+        settings = QuestionSettings(revisions=revisions)
+        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", settings=settings)
+        assert len(server.requests) == 2 + revisions
+    assert [one.question for one in made.questions] == [asked]
+    assert (made.counts.verified, made.counts.revised, made.origin.revisions) == (1, revised, revisions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "kept"),
+    [
+        (QuestionSettings(), "At most eight,", 8),
+        (QuestionSettings(spans=14), "At most 14,", 14),
+        (QuestionSettings(spans=1), "At most 1,", 1),
+    ],
+)
+def test_so_many_spans_are_asked_for_and_no_more_are_kept(
+    reader: Reader, tmp_path: Path, settings: QuestionSettings, told: str, kept: int
+) -> None:
+    names = [f"Jan {letter}oe" for letter in "ABCDEFGHIJKLMNOPQRST"]
+    passage = Passage(pid="crew", title="Crew", text=f"Aboard were {', '.join(names)}.")
+
+    def reply(message: str) -> str:
+        return fields(question="None") if "## answer\n" in message else fields(answers=json.dumps(names))
+
+    with scripted(reply) as (lm, server):
+        made = generate_questions([passage], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", settings=settings)
+    assert told in json.dumps(server.requests[0])
+    assert (made.counts.answers, made.origin.spans) == (kept, settings.spans)
+    assert len(server.requests) == 1 + kept
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"revisions": 3}, "revisions must lie between 0 and 2, got 3"),
+        ({"revisions": -1}, "revisions must lie between 0 and 2"),
+        ({"spans": 0}, "spans must lie between 1 and 32, got 0"),
+        ({"spans": 33}, "spans must lie between 1 and 32"),
+    ],
+)
+def test_settings_out_of_range_are_refused(values: dict[str, int], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        QuestionSettings(**values)
+
+
+@pytest.mark.parametrize("other", [QuestionSettings(revisions=0), QuestionSettings(spans=14)])
+@pytest.mark.parametrize("older", [True, False])
+def test_a_journal_goes_on_only_with_the_settings_that_it_was_begun_with(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path, other: QuestionSettings, older: bool
+) -> None:
+    """One that names none was begun when there was nothing to set."""
+    journal = tmp_path / "j.jsonl"
+    first = generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    if older:
+        begun, *lines = map(json.loads, journal.read_text().splitlines())
+        for name in ("revisions", "spans"):
+            del begun["settings"][name]
+        for line in (begun, *lines):
+            del line["crc"]
+        journal.write_text("".join(f"{json.dumps(line)}\n" for line in (begun, *lines)))
+    kept = journal.read_text()
+    with pytest.raises(PolyqaError, match=r"other settings \((?:revisions was 2, is 0|spans was 8, is 14)\)"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal, settings=other)
+    assert generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal) == first
+    assert journal.read_text() == kept
 
 
 def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
@@ -195,14 +314,14 @@ def test_what_could_not_be_read_is_asked_for_again_past_the_cache(
 
 
 def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
-    with scripted(lambda _: "") as (lm, _), pytest.raises(PolyqaError, match=r"The first \d+ passages all failed"):
+    with scripted(lambda _: "") as (lm, _), pytest.raises(PolyqaError, match="passages fail one after the other"):
         generate_questions(corpus, lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=1)
     assert len((tmp_path / "j.jsonl").read_text().splitlines()) == 1
     assert json.loads((tmp_path / "j.jsonl").read_text())["settings"]["lm"] == "openai/scripted"
 
 
 def test_a_question_needs_as_many_passages_as_answers() -> None:
-    with pytest.raises(ValidationError, match="2 answers from 1 passages"):
+    with pytest.raises(ValidationError, match="2 answers from 1 passage"):
         GeneratedQuestion(question="Who?", answers=("a", "b"), pids=("p",))
 
 

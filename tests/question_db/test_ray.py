@@ -9,9 +9,9 @@ import pytest
 from polyqa.embedded_models import Reader
 from polyqa.models import Models
 from polyqa.question_building import make_models
-from polyqa.question_db import Generation, generate_questions
+from polyqa.question_db import Generation, QuestionSettings, generate_questions
 from polyqa.question_db.distributed import on_ray
-from polyqa.signatures import Passage
+from polyqa.signatures import Passage, PolyqaError
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 
@@ -33,7 +33,10 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     before = journal.read_text().splitlines()
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
-    generate = on_ray(partial(make_models, Models(reader=reader.name)), workers=2)
+    models = partial(make_models, Models(reader=reader.name))
+    with pytest.raises(PolyqaError, match="revisions was 2, is 1"):
+        on_ray(models, settings=QuestionSettings(revisions=1))(corpus, journal=journal, step=stop)
+    generate = on_ray(models, workers=2)
     made = generate(corpus, journal=journal, step=lambda: steps.append(1))
     assert made == generation
     assert len(steps) == len(corpus)

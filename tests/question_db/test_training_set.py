@@ -4,7 +4,7 @@ import pytest
 
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.metrics.gold import Question, Reading
-from polyqa.question_db import GeneratedQuestion
+from polyqa.question_db import GeneratedQuestion, training_set
 from polyqa.question_db.families import base_names, without_qualifier
 from polyqa.question_db.training_set import long_answer, pick_passages, split_questions, training_questions
 from polyqa.signatures import Passage, PolyqaError
@@ -37,7 +37,11 @@ SAND = made("When was Sand Tunnel opened?", "1802", "e")
 
 
 def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Reader, seed: int = 0) -> list[Question]:
-    return training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed)
+    return list(training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed).questions)
+
+
+def ambiguous(questions: Sequence[Question]) -> list[Question]:
+    return [question for question in questions if len(question.readings) > 1]
 
 
 def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
@@ -58,26 +62,114 @@ def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(enco
 
 def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
-    assert group([DEAN, SAND], encoder, reader) == []
-    assert group([ELY, closed], encoder, reader) == []
+    assert ambiguous(group([DEAN, SAND], encoder, reader)) == []
+    assert ambiguous(group([ELY, closed], encoder, reader)) == []
     assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
 
 
 def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
     same = made("When was Mill Bridge (Bath) opened?", "1894", "b")
-    assert group([ELY, same], encoder, reader) == []
+    assert ambiguous(group([ELY, same], encoder, reader)) == []
 
 
-def test_plain_questions_stand_beside_up_to_half_as_many_again(encoder: Encoder, reader: Reader) -> None:
+def test_plain_questions_are_kept_however_few_are_ambiguous(encoder: Encoder, reader: Reader) -> None:
+    questions = group([DEAN, SAND], encoder, reader)
+    assert [one.question for one in questions] == [DEAN.question, SAND.question]
+    assert all(one.ambiguity == "none" and one.readings[0].question == one.question for one in questions)
+
+
+def test_beyond_a_number_there_are_half_as_many_plain_ones_again(
+    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_set, "_PLAIN", 0)
     length = made("How long is Mill Bridge (Ely)?", "90 metres", "a")
     maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
     drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
     for questions in drawn:
         assert [len(one.readings) for one in questions] == [2, 1]
-        assert questions[1].ambiguity == "none"
-        assert questions[1].readings[0].question == questions[1].question
     assert len({questions[1].question for questions in drawn}) > 1
     assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
+
+
+OTHERS = [
+    Passage(
+        pid="f",
+        title="2014 Lakeland Games",
+        text="The 2014 Lakeland Games were held in Perth. The 2014 Lakeland Games were opened by Ida Berg.",
+    ),
+    Passage(pid="g", title="2018 Lakeland Games", text="The 2018 Lakeland Games were held in Leeds."),
+    Passage(pid="h", title="Ada Lind", text="Ada Lind (born 3 May 1909) was a singer. She died in Oslo."),
+    Passage(pid="i", title="Max Lind", text="Max Lind (born 8 June 1951) was a painter. He died in Rome."),
+    Passage(pid="j", title="Cove Railway Society", text="The Cove Railway Society (CRS) was founded in 1931."),
+    Passage(pid="k", title="Crown Road Singers", text="The Crown Road Singers (CRS) were founded in 1977."),
+    Passage(
+        pid="l",
+        title="Leeds",
+        text="The population of Leeds was 12,000 in 1801. The population of Leeds was 90,000 in 1901.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "question", "ambiguity"),
+    [
+        (
+            [
+                ("Where were the 2014 Lakeland Games held?", "Perth", "f"),
+                ("Where were the 2018 Lakeland Games held?", "Leeds", "g"),
+            ],
+            "Where were the Lakeland Games held?",
+            "subject",
+        ),
+        (
+            [("When was Ada Lind born?", "3 May 1909", "h"), ("When was Max Lind born?", "8 June 1951", "i")],
+            "When was Lind born?",
+            "subject",
+        ),
+        (
+            [
+                ("When was the Cove Railway Society founded?", "1931", "j"),
+                ("When were the Crown Road Singers founded?", "1977", "k"),
+            ],
+            None,
+            "subject",
+        ),
+        (
+            [
+                ("What was the population of Leeds in 1801?", "12,000", "l"),
+                ("What was the population of Leeds in 1901?", "90,000", "l"),
+            ],
+            "What was the population of Leeds?",
+            "time",
+        ),
+    ],
+)
+def test_what_questions_may_share(
+    pairs: list[tuple[str, str, str]], question: str | None, ambiguity: str, encoder: Encoder, reader: Reader
+) -> None:
+    """Editions of one thing, a surname, an abbreviation, two times."""
+    generated = [made(*pair) for pair in pairs]
+    found = training_questions(generated, [*CORPUS, *OTHERS], encoder=encoder, reader=reader)
+    (one,) = ambiguous(found.questions)
+    assert one.ambiguity == ambiguity
+    assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == pairs
+    assert one.question in ((question,) if question else ("When was the CRS founded?", "When were the CRS founded?"))
+
+
+def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reader) -> None:
+    bad = [
+        made("What is the name of Dean Tunnel?", "Dean", "d"),
+        made("When was Dean Funnel opened?", "1771", "d"),
+        made("When was Sand Tunnel opened in 1771?", "1802", "e"),
+    ]
+    found = training_questions([DEAN, *bad], CORPUS, encoder=encoder, reader=reader)
+    assert [one.question for one in found.questions] == [DEAN.question]
+    told = {one.question: one.why for one in found.dropped}
+    assert told[bad[0].question] == "asks for a name only"
+    assert told[bad[1].question] == "has a name that its passage lacks: Funnel"
+    assert bad[2].question in told
+    assert found.reasons["has a name that its passage lacks"] == 1
+    assert sum(found.reasons.values()) == len(found.dropped) == 3
 
 
 def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:

@@ -3,8 +3,7 @@
 import contextlib
 import json
 import string
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dspy
@@ -13,64 +12,26 @@ from data_files import golden
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lenient_kinds import KINDS
 
 from polyqa.signatures import (
     AmbiguityType,
-    CritiqueSegment,
-    DetectAnswers,
     ExtractInterpretations,
     Grade,
-    GradePassage,
-    InferPseudoInterpretations,
     Interpretation,
-    MatchInterpretations,
     Support,
-    TypeAmbiguity,
-    VerifyInterpretation,
 )
 from polyqa.signatures.lenient import (
     is_null,
     parse_ambiguity_types,
     parse_answers,
-    parse_grade,
     parse_interpretation_lines,
     parse_interpretations,
     parse_lines,
     parse_numbers,
     parse_questions,
-    parse_support,
-    parse_usefulness,
     parse_yes_no,
 )
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A lenient type: its parser, and a field of a signature that has the type."""
-
-    parse: Callable[[Any], Any]
-    signature: type[dspy.Signature]
-    name: str
-    others: Mapping[str, str] = field(default_factory=dict)
-
-    def reply(self, text: str) -> Any:
-        """Parse a reply of ChatAdapter's format, the way `dspy.Predict` does."""
-        fields = {**self.others, self.name: text, "completed": ""}
-        reply = "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in fields.items())
-        return dspy.ChatAdapter().parse(self.signature, reply)[self.name]
-
-
-KINDS = {
-    "questions": Kind(parse_questions, InferPseudoInterpretations, "pseudo_interpretations"),
-    "interpretations": Kind(parse_interpretations, ExtractInterpretations, "interpretations"),
-    "types": Kind(parse_ambiguity_types, TypeAmbiguity, "ambiguity_types", {"reason": "The name is shared."}),
-    "yes or no": Kind(parse_yes_no, VerifyInterpretation, "answerable"),
-    "numbers": Kind(parse_numbers, MatchInterpretations, "covered"),
-    "answers": Kind(parse_answers, DetectAnswers, "answers"),
-    "grade": Kind(parse_grade, GradePassage, "grade"),
-    "support": Kind(parse_support, CritiqueSegment, "support", {"usefulness": "5"}),
-    "mark": Kind(parse_usefulness, CritiqueSegment, "usefulness", {"support": "No"}),
-}
 
 WON = ["Who won in 1998?", "Who won in 2002?"]
 HOSTS = [

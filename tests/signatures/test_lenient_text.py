@@ -8,7 +8,6 @@ import pytest
 from polyqa.signatures import AmbiguityType
 from polyqa.signatures.lenient import (
     Interpretations,
-    LongAnswer,
     Questions,
     clean_answer,
     is_null,
@@ -167,7 +166,7 @@ REFUSED: list[tuple[Any, list[str]]] = [
     (parse_yes_no, ["Passage 1: No\nPassage 2: Yes", "There is no doubt.", "Yes for 1998.\nNo for 2002."]),
     (parse_numbers, ["1, 3 (2 has another year)", "2 readings", "3 of them: 1, 4", "only one reading is covered"]),
     (parse_ambiguity_types, ["not AmbSub", "no AmbObj"]),
-    (clean_answer, ["", "```\n```", "Answer:", "null", "As an AI language model, I cannot answer."]),
+    (clean_answer, ["", "```\n```", "Answer:", "null"]),
 ]
 
 
@@ -182,7 +181,7 @@ def test_what_cannot_be_told_is_refused(parse: Any, text: str) -> None:
     [
         *("null (the passage only says who)", "**null**", "`null`", "- null", "No answer.", "N/A.", "Not answerable"),
         *("The passages do not contain the answer", "not mentioned", "not stated", "Not specified.", "unknown"),
-        *("cannot be determined", "There is no answer in the passages.", "I don't know."),
+        *("****null****", "cannot be determined", "There is no answer in the passages.", "I don't know."),
     ],
 )
 def test_abstentions_in_any_dress_are_nothing(text: str) -> None:
@@ -232,18 +231,14 @@ class Writes(dspy.Signature):
     question: str = dspy.InputField()
     interpretations: Interpretations = dspy.OutputField()
     questions: Questions = dspy.OutputField()
-    answer: LongAnswer = dspy.OutputField()
 
 
 def test_dspys_adapter_shows_the_text_where_its_repairs_would_lose_some() -> None:
     fields = {
         "interpretations": '{"question": "Who won?", "answer": "I"}\n{"question": "Who lost?", "answer": "You"}',
         "questions": "1. In which film [of 1990] is he?\n2. In which is she?",
-        "answer": "Answer: it was Jones [1].",
     }
     reply = "\n\n".join(f"[[ ## {name} ## ]]\n{text}" for name, text in fields.items())
     read = dspy.ChatAdapter().parse(Writes, reply)
     assert [one.answer for one in read["interpretations"]] == ["I", "You"]
     assert read["questions"] == ["In which film [of 1990] is he?", "In which is she?"]
-    assert read["answer"] == "it was Jones [1]."
-    assert "`answer` (str)" in dspy.ChatAdapter().format_field_description(Writes)

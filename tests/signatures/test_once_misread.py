@@ -1,50 +1,21 @@
 """Replies in dresses that were once misread without a word, and plausible ones by another author than the parser's."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-import dspy
 import pytest
+from lenient_kinds import KINDS
 from plausible_replies import REPLIES, replies, tally
 
 from polyqa.signatures import (
     AmbiguityType,
-    ExtractInterpretations,
-    InferPseudoInterpretations,
     Interpretation,
     LeanAdapter,
-    MatchInterpretations,
-    TypeAmbiguity,
-    VerifyInterpretation,
 )
 from polyqa.signatures.lenient import (
     is_null,
-    parse_ambiguity_types,
     parse_interpretations,
-    parse_numbers,
-    parse_questions,
-    parse_yes_no,
 )
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A parser, and a field of a signature that uses it."""
-
-    parse: Callable[[Any], Any]
-    signature: type[dspy.Signature]
-    name: str
-    others: Mapping[str, str] = field(default_factory=dict)
-
-
-KINDS = {
-    "questions": Kind(parse_questions, InferPseudoInterpretations, "pseudo_interpretations"),
-    "interpretations": Kind(parse_interpretations, ExtractInterpretations, "interpretations"),
-    "types": Kind(parse_ambiguity_types, TypeAmbiguity, "ambiguity_types", {"reason": "The name is shared."}),
-    "yes or no": Kind(parse_yes_no, VerifyInterpretation, "answerable"),
-    "numbers": Kind(parse_numbers, MatchInterpretations, "covered"),
-}
 BRAZIL = Interpretation(question="Who won in 2002?", answer="Brazil")
 FRANCE = Interpretation(question="Who won in 1998?", answer="France")
 IN_1 = FRANCE.model_copy(update={"pid": "1"})
@@ -125,6 +96,28 @@ ONCE_MISREAD: list[tuple[str, Any, list[str]]] = [
         ],
     ),
     ("questions", [], ["N/A.", "None.", "**N/A**"]),
+    (
+        "interpretations",
+        [IN_1],
+        [
+            "DQ 1: Who won in 1998?\nDA 1: France\n(passages 1 and 4)",
+            "reading | answer [3]\n1. Who won in 1998? | France [1]",
+            "1. reading | answer [3]\n2. Who won in 1998? | France [1]",
+        ],
+    ),
+    (
+        "interpretations",
+        [IN_1.model_copy(update={"answer": "France (3-0)"})],
+        ["1. Who won in 1998? | France [1] (3-0)", "DQ 1: Who won in 1998?\nDA 1: France [1] (3-0)"],
+    ),
+    ("yes or no", "No", ['{"reason": "Yes passage is it.", "answerable": "No"}']),
+    (
+        "numbers",
+        [3, 1],
+        ["1. Reading 3\n2. Reading 1", "1. [3]\n2. [1]", "3 and 1 of the 9 candidates", "both 3 and 1"],
+    ),
+    ("questions", ["Who won in 1998?", "who won in 2002"], ["1. Who won in 1998? 2. who won in 2002"]),
+    ("questions", ["When was Act 2. Scene 1 staged?"], ["1. When was Act 2. Scene 1 staged?"]),
 ]
 
 
@@ -147,6 +140,12 @@ def test_what_was_once_misread_is_read(kind: str, value: Any, text: str) -> None
         ("questions", "As an AI, I do not know what is meant."),
         ("interpretations", "DQ: Who won?\nDQ: Who lost?\nDA: France\nDA: Italy"),
         ("numbers", "All but 2"),
+        *(("numbers", text) for text in ("1. 3, 5", "1. 3\n2. 5\n3. none", "1: 8\n2: 3", "the other 2", "over 2")),
+        *(("numbers", text) for text in ("1: Nagano, 3: Tokyo", "1) 2) 3)")),
+        ("yes or no", '{"answer": "Yes", "final_answer": "No"}'),
+        ("questions", "Who won in 1998?; who won in 2002; 300: Rise of an Empire came out when?"),
+        ("questions", "1. Which Georgia is meant: the country or the state?\n   - the country\n   - the state"),
+        ("interpretations", '[{"question": "Who won in 1998?", "answer": "France"}, {"question": "W?", "answer": "B"}'),
     ],
 )
 def test_what_cannot_be_told_is_refused(kind: str, text: str) -> None:

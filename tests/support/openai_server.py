@@ -35,6 +35,8 @@ class Server:
     base: str
     requests: list[dict[str, Any]] = field(default_factory=list)
     most_at_once: int = 0
+    closed_early: int = 0
+    """Replies that could not be sent, as who asked had closed the connection."""
 
 
 def completion(text: str | None, finish_reason: str = "stop") -> str:
@@ -106,6 +108,8 @@ def serve(
             finally:
                 with lock:
                     running -= 1
+            with lock:
+                state.closed_early += self._is_closed()
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(data)))
@@ -120,6 +124,14 @@ def serve(
                     if over.wait(drip):
                         return
                     self.wfile.write(bytes([byte]))
+
+        def _is_closed(self) -> bool:
+            try:
+                return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:  # nothing to read: open
+                return False
+            except ConnectionError:
+                return True
 
         def _reset(self) -> None:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -154,7 +166,14 @@ def serve(
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Listening(ThreadingHTTPServer):
+        def process_request(self, request: Any, client_address: Any) -> None:
+            with lock:
+                connections.append(request)
+            super().process_request(request, client_address)
+
+    connections: list[socket.socket] = []
+    server = Listening(("127.0.0.1", 0), Handler)
     state = Server(base=f"http://127.0.0.1:{server.server_address[1]}/v1")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -165,3 +184,6 @@ def serve(
         server.shutdown()
         server.server_close()
         thread.join()
+        for connection in connections:  # one kept alive would answer whoever gets this port next
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)

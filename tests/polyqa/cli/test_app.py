@@ -1,10 +1,13 @@
+import io
 import json
 import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dspy.clients.cache import Cache
@@ -14,6 +17,7 @@ from openai_server import Server, serve
 from polyqa.cli.app import main
 from polyqa.engines.extractive import ExtractiveEngine
 
+Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]
 Refused = Callable[..., str]
 
@@ -28,9 +32,24 @@ def test_ask_prints_answer_readings_citations_and_costs(printed: Printed) -> Non
 def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
     result = json.loads(printed("ask", "When did Titanic come out?", "--program", "rac", "--json", "-k", "3"))
     assert len(result["passages"]) == 3
-    assert result["calls"] == 2
+    assert result["calls"] == 1
     assert result["cited_answer"] != result["answer"] == re.sub(r" (?:\[\d\])+", "", result["cited_answer"])
     assert {r["pid"] for r in result["interpretations"]} <= {p["pid"] for p in result["passages"]}
+
+
+@pytest.mark.parametrize(
+    "words", [["ask"], ["why"], ["evaluate"], ["cost"], ["compile"], ["curve"], ["index", "search"]]
+)
+def test_the_number_of_passages_has_one_name(words: list[str], printed: Printed) -> None:
+    shown = printed(*words, "--help")
+    assert re.search(r"--passages\W+-k\b", shown)
+
+
+@pytest.mark.parametrize("name", ["-k", "--passages"])
+def test_so_many_passages_come(name: str, printed: Printed) -> None:
+    assert len(json.loads(printed("index", "search", "homonyms", "Titanic", name, "2", "--json"))) == 2
+    asked = printed("ask", "When did Titanic come out?", "--program", "rac", "--json", name, "2")
+    assert len(json.loads(asked)["passages"]) == 2
 
 
 def test_show_prompts_prints_messages_and_replies(printed: Printed) -> None:
@@ -77,7 +96,7 @@ def test_asking_again_after_an_unreadable_reply_asks_the_server(
         assert 'could not be read (step recall, field answer), it began: \'{"status"' in told
         own_cache.reset_memory_cache()  # as in another process
         failing.tries = 0
-        assert "1 calls" in printed(*words, *words_for(server))
+        assert "1 call ·" in printed(*words, *words_for(server))
         assert len(server.requests) == 3
 
 
@@ -92,12 +111,29 @@ def test_a_server_that_hangs_ends_in_a_line_that_names_the_option(
     with serve(ExtractiveEngine(), **behaviour) as server:
         words = ("--lm", f"openai/{uuid.uuid4().hex}", "--api-base", server.base, "--timeout", 1)
         told = refused("ask", "Who founded Rome?", "--program", "closed-book", *words)
-    assert "no answer within 1 seconds" in told
+    assert "no answer within 1 second." in told
     assert "--timeout" in told
 
 
+@pytest.mark.parametrize(
+    ("behaviour", "words", "told"),
+    [
+        ({"latency": 60.0}, ("--read-timeout", 0.5), "nothing came for 0.5 seconds"),
+        ({}, ("--max-reply", 0.0001), "the reply is larger than 0.0001 MB"),
+        ({"failures": [(503, {"Retry-After": "3600"})] * 9}, (), "no request for 3,600 seconds (Retry-After)"),
+    ],
+    ids=["silence", "size", "pause"],
+)
+def test_each_limit_ends_in_a_line_that_names_it(
+    behaviour: dict[str, Any], words: tuple[object, ...], told: str, refused: Refused
+) -> None:
+    with serve(ExtractiveEngine(), **behaviour) as server:
+        named = ("--lm", f"openai/{uuid.uuid4().hex}", "--api-base", server.base)
+        assert told in refused("ask", "Who founded Rome?", "--program", "closed-book", *named, *words)
+
+
 def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
-    from polyqa.bounded_lm import RETRIES, TIMEOUT
+    from polyqa.bounded_lm import Limits
     from polyqa.models import REASONING_TOKENS
     from polyqa.programs.sampling import DEFAULT_SAMPLING
 
@@ -105,8 +141,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
     for default in (
         f"[default: ({DEFAULT_SAMPLING['temperature']})]",
         f"[default: ({DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons)]",
-        f"[default: {TIMEOUT}]",
-        f"[default: {RETRIES}]",
+        *(f"[default: {value}]" for value in astuple(Limits())),
     ):
         assert default in shown
 
@@ -153,13 +188,40 @@ def test_mistakes_get_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["ask", "Who founded Rome?"],
+        ["evaluate", "--limit", "1", "--judge", "none"],
+        ["index", "search", "homonyms", "Rome"],
+        ["index", "info", "homonyms"],
+        ["questions", "build"],
+        ["compile", "--out", "made", "--yes"],
+    ],
+    ids=lambda words: words[0] if words[0] != "index" else words[1],
+)
+def test_before_set_up_the_set_up_is_named(
+    words: list[str], refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    told = refused(*words)
+    assert "run `polyqa setup` once" in told
+    assert "index build" not in told
+    assert list(tmp_path.iterdir()) == [], "nothing is made on the way"
+
+
+def test_another_folder_of_the_shipped_name_is_not_made_by_set_up(refused: Refused, tmp_path: Path) -> None:
+    assert "polyqa index build" in refused("index", "info", tmp_path / "homonyms")
+
+
+@pytest.mark.parametrize(
     ("content", "told"),
     [
         ("not json", "is not JSON"),
         ("{}", "nothing for"),
         (
-            '{"extract": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1, "locate": 1}',
-            "state of extract is damaged",
+            '{"clarify": 1, "infer": 1, "recall": 1, "classify": 1, "verify": 1, "write": 1, "locate": 1}',
+            "state of clarify is damaged",
         ),
     ],
 )
@@ -187,17 +249,61 @@ def test_index_commands_from_building_to_removing(printed: Printed, refused: Ref
     more = tmp_path / "more.tsv"
     more.write_text("chisel\tA chisel is struck with a mallet to cut joints.\tChisel\n")
     place = tmp_path / "indexes" / "tools"
-    printed("index", "build", corpus, "--name", place, "--checkpoint", "embedded")
+    assert "indexed 2 passages: " in printed("index", "build", corpus, "--name", place, "--checkpoint", "embedded")
+    assert "indexed 1 passage: " in printed("index", "build", more, "--name", tmp_path / "one")
     refused("index", "build", corpus, "--name", place)
-    assert "added 1 passages" in printed("index", "add", place, more)
+    assert "added 1 passage;" in printed("index", "add", place, more)
     assert "Chisel" in printed("index", "search", place, "struck with a mallet", "-k", "1")
-    assert "removed 1 passages" in printed("index", "remove", place, "saw")
+    assert "removed 1 passage;" in printed("index", "remove", place, "saw")
     found = json.loads(printed("index", "search", place, "cuts wood", "--json"))
     assert {passage["pid"] for passage in found} == {"plane", "chisel"}
     info = json.loads(printed("index", "info", place, "--json"))
     assert (info["passages"], info["checkpoint"]) == (2, "polyqa-minilm-colbert")
     assert "polyqa-minilm-colbert" in printed("index", "info", place)
     assert "is whole" in printed("index", "check", place)
+    assert "own models only" in printed("index", "trust", place)
+
+
+def test_indexes_are_listed(
+    printed: Printed, copy_index: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
+    assert json.loads(printed("index", "list", "--json")) == []
+    assert "no index in" in printed("index", "list")
+    (tmp_path / "indexes" / "broken").mkdir(parents=True)
+    (tmp_path / "indexes" / "broken" / "current").write_text("nonsense")
+    copy_index().rename(tmp_path / "indexes" / "forty")
+    assert printed("index", "list").split() == ["broken", "forty"]
+    broken, forty = json.loads(printed("index", "list", "--json"))
+    assert "is damaged" in broken["fault"]
+    assert (forty["name"], forty["passages"], forty["checkpoint"]) == ("forty", 40, "polyqa-minilm-colbert")
+    assert forty == json.loads(printed("index", "info", "forty", "--json"))
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
+def test_an_index_is_deleted_when_that_is_confirmed(
+    answer: str, gone: bool, run: Run, copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copy_index()
+    (path / "questions").mkdir()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    code, out, err = run("index", "delete", path)
+    assert (code, path.exists()) == (0, not gone), err
+    assert "40 passages" in err
+    assert "the database of questions that was made from it goes with it" in err
+    assert f"deleted {path}" in out if gone else "not deleted" in err
+
+
+def test_a_damaged_index_is_deleted_and_what_is_none_is_refused(
+    printed: Printed, refused: Refused, copy_index: Callable[[], Path], tmp_path: Path
+) -> None:
+    path = copy_index()
+    (path / "current").write_text("nonsense")
+    assert f"deleted {path}" in printed("index", "delete", path, "--yes")
+    assert not path.exists()
+    assert "no index at" in refused("index", "delete", path, "--yes")
+    assert "not a polyqa index" in refused("index", "delete", tmp_path, "--yes")
+    assert tmp_path.is_dir()
 
 
 @pytest.mark.parametrize(
@@ -270,11 +376,15 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         (["--program", "rac", "--set", "passages=2.5"], "The setting passages of rac is int, not 2.5"),
         (
             ["--program", "rac", "--set", "index=x"],
-            "rac has no setting 'index'; its settings: preset (paper or lean), passages (int), cand",
+            "rac has no setting 'index'; its settings: passages (int), candidates (int), calls_at_once (int), "
+            "preset (paper or lean)",
         ),
         (["--program", "rac", "--set", "program=toc"], "rac has no setting 'program'"),
         (["--program", "rac-homonyms", "--set", "index=x"], "its settings and demos are fixed, index cannot be"),
         (["--program", "oracle", "--set", "index=x"], "Unknown program 'oracle'; there are auto, closed-book"),
+        (["--program", "toc", "--preset", "cheap"], "The setting preset of toc is paper or lean, not 'cheap'"),
+        (["--preset", "paper", "--set", "preset=lean"], "--preset paper and --set preset=lean say different things"),
+        (["--program", "rac-homonyms", "--preset", "paper"], "its settings and demos are fixed, preset cannot be"),
         (["--program", "rac", "--set", "passages=" + "[" * 100_000], "The setting passages of rac is int, not '[[["),
     ],
 )

@@ -9,6 +9,7 @@ from openai_server import serve
 from scripted_engine import ScriptedEngine
 
 import polyqa
+from polyqa.optimizers.recipes import RECIPES
 
 Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]
@@ -37,7 +38,7 @@ def test_compile_asks_first_and_says_what_it_takes(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = run(*words)
     assert code == 0
-    assert "at most 8 runs of the program, 16 calls" in err
+    assert "at most 8 runs of the program, 8 calls" in err
     assert "not started" in err
     assert not (tmp_path / "no" / "card.json").exists()
     assert "more than --max-calls 3" in refused(*words, "--max-calls", "3", "--yes")
@@ -56,18 +57,18 @@ def test_compile_takes_passages_for_any_program(printed: Printed, sets: tuple[ob
     for program, settings in (("query-refinement", {}), ("rac", {"passages": 2})):
         made = tmp_path / program
         words = ("compile", "--program", program, "--out", made, *sets, "--reader", "embedded", "-k", "2", "--yes")
-        card = json.loads(printed(*words, "--json"))
-        assert (card["settings"], card["reader"]) == (settings, "polyqa-minilm-reader")
+        card = json.loads(printed(*words, "--preset", "paper", "--json"))
+        assert (card["settings"], card["reader"]) == ({"preset": "paper", **settings}, "polyqa-minilm-reader")
         readme = (made / "README.md").read_text()
         assert f'polyqa.load("{made}")' in readme
         assert f"polyqa show {made}" in readme
 
 
 def test_compile_passes_options_on_to_the_recipe(printed: Printed, sets: tuple[object, ...], tmp_path: Path) -> None:
-    options = ("--recipe", "knn-bootstrap", "--threshold", "0.25", "--predictors", "write", "--seed", "2")
+    options = ("--recipe", "knn-bootstrap", "--threshold", "0.25", "--predictors", "clarify", "--seed", "2")
     words = ("compile", "--program", "rac", "--out", tmp_path / "made", *sets, *options, "--yes", "--json")
     recipe = json.loads(printed(*words))["recipe"]
-    assert (recipe["threshold"], recipe["predictors"], recipe["seed"]) == (0.25, ["write"], 2)
+    assert (recipe["threshold"], recipe["predictors"], recipe["seed"]) == (0.25, ["clarify"], 2)
 
 
 def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[object, ...], tmp_path: Path) -> None:
@@ -85,10 +86,10 @@ def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[
 def test_show_prints_card_and_prompts(printed: Printed, artifact: Path) -> None:
     out = printed("show", artifact)
     assert '"recipe"' in out
-    assert "## extract" in out
+    assert "## clarify" in out
     assert "Demos shown: the 5 nearest of" in out
     data = json.loads(printed("show", artifact, "--json"))
-    assert set(data["program"]) == {"extract", "write"}
+    assert set(data["program"]) == {"clarify"}
     assert data["card"]["name"] == "tiny"
     assert "Demos shown: all 0" in printed("show", "rac")
 
@@ -97,21 +98,32 @@ def test_diff_shows_what_compiling_changed(printed: Printed, artifact: Path) -> 
     out = printed("diff", "rac", artifact)
     assert "```diff" in out
     assert "+Demos shown: the 5 nearest of" in out
-    assert printed("diff", "rac", "rac").count("unchanged") == 2
+    assert printed("diff", "rac", "rac").count("unchanged") == 1
 
 
 def test_why_shows_the_picked_demos_and_the_messages(printed: Printed, artifact: Path) -> None:
-    words = ("why", "When did Titanic come out?", "--artifact", artifact)
+    words = ("why", "When did Titanic come out?", "--program", artifact)
     data = json.loads(printed(*words, "--json"))
-    similarities = [demo["similarity"] for demo in data["demos"]["extract"]]
+    similarities = [demo["similarity"] for demo in data["demos"]["clarify"]]
     assert similarities == sorted(similarities)  # the nearest demo last, next to the question
     assert len(similarities) == 5
     sent = [message["content"] for message in data["calls"][0]["messages"]]
-    for demo in data["demos"]["extract"]:
+    for demo in data["demos"]["clarify"]:
         assert any(demo["question"] in text for text in sent)
     out = printed(*words)
-    assert "demos of extract" in out
+    assert "demos of clarify" in out
     assert "## question\n" in out
+    assert data["answer"][:20] in out[out.index("answer ─") :]
+    assert printed("why", words[1], "--artifact", artifact, "--json") == printed(*words, "--json")  # its old name
+
+
+def test_why_takes_a_program_that_is_not_compiled(printed: Printed) -> None:
+    words = ("why", "When did Titanic come out?", "--json")
+    data = json.loads(printed(*words, "--program", "rac", "--preset", "paper", "-k", "1"))
+    assert set(data["demos"]) == {"extract", "write"}
+    assert data["demos"]["write"] == []
+    assert len(data["calls"]) == 2
+    assert json.loads(printed(*words))["answer"], "auto, as of ask"
 
 
 def test_ask_takes_a_compiled_program(printed: Printed, refused: Refused, artifact: Path) -> None:
@@ -124,7 +136,7 @@ def test_the_readme_tells_what_the_card_tells(artifact: Path) -> None:
     text = (artifact / "README.md").read_text()
     card = json.loads((artifact / "card.json").read_text())
     told = (card["recipe"]["summary"], card["index"]["fingerprint"], card["train"]["fingerprint"], "dev:", "test:")
-    for part in (*told, "## Prompts\n\n### extract\n\n8 demos, each call shows the 5 nearest; the first 3:"):
+    for part in (*told, "## Prompts\n\n### clarify\n\n8 demos, each call shows the 5 nearest; the first 3:"):
         assert part in text
 
 
@@ -132,6 +144,17 @@ def test_recipes_are_listed(printed: Printed) -> None:
     out = printed("recipes")
     for name in ("knn", "bootstrap-search", "gepa", "mipro", "simba", "copro"):
         assert name in out
+    listed = json.loads(printed("recipes", "--json"))
+    assert list(listed) == list(RECIPES)
+    assert [name for name, one in listed.items() if one["writes"]] == [
+        "copro",
+        "mipro",
+        "simba",
+        "gepa",
+        "gepa-then-knn",
+    ]
+    assert (listed["knn"]["optimizer"], listed["knn"]["k"]) == ("labels", 5)
+    assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
 
 
 def test_curve_draws_scores_against_examples(
@@ -146,13 +169,28 @@ def test_curve_draws_scores_against_examples(
     assert "whole numbers" in refused("curve", "--sizes", "many", "--out", plot)
 
 
+def test_curves_of_two_recipes_do_not_meet(
+    printed: Printed, sets: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("curve", "--sizes", "2", *sets, "--program", "closed-book", "--out", "curve.svg", "--recipe")
+    pictures = []
+    for recipe in ("labels", "knn"):
+        printed(*words, recipe)
+        pictures.append(Path("curve.svg").read_text())
+    for recipe, picture in zip(("labels", "knn"), pictures, strict=True):
+        assert f"ClosedBook, {recipe}, polyqa/extractive" in picture
+        (work,) = Path("runs/curve").glob(f"closed-book--*--{recipe}")
+        assert json.loads((work / "2" / "compilation.json").read_text())["recipe"]["name"] == recipe
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["compile", "--out", "x", "--recipe", "magic", "--yes"], "no recipe 'magic'"),
-        (["compile", "--out", "x", "--recipe", "gepa", "--yes"], "cannot write"),
+        (["compile", "--out", "x", "--recipe", "gepa", "--prompt-lm", "polyqa/extractive", "--yes"], "cannot write"),
         (["compile", "--out", "x", "--recipe", "knn", "--threshold", "0.9"], "no use for a threshold (--threshold)"),
-        (["compile", "--out", "x", "--measure", "bleu"], "dr or disambig_f1"),
+        (["compile", "--out", "x", "--measure", "bleu"], "one of dr, disambig_f1, f1_answer"),
         (["compile", "--out", "x", "--dev", "homonyms/train", "--yes"], "share a question"),
         (["show", "nothing"], "no compiled program"),
         (["ask", "Who?", "--program", "nothing"], "Unknown program 'nothing'"),
@@ -160,3 +198,32 @@ def test_curve_draws_scores_against_examples(
 )
 def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) -> None:
     assert told in refused(*words)
+
+
+def test_show_writes_the_report_and_says_what_has_none(
+    run: Run, refused: Refused, artifact: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "new" / "report.html"
+    code, out, err = run("show", artifact, "--html", page)
+    assert (code, out) == (0, "")
+    assert f"written to {page}" in err
+    assert page.read_bytes() == (artifact / "report.html").read_bytes()
+    assert "rac is not compiled, so there is no report" in refused("show", "rac", "--html", tmp_path / "x.html")
+    told = refused("show", "rac-homonyms", "--html", tmp_path / "x.html")
+    assert "has no report.html" in told
+    assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_pictures_of_a_compilation_and_of_the_picked_demos(
+    run: Run, refused: Refused, sets: tuple[object, ...], artifact: Path, tmp_path: Path
+) -> None:
+    words = ("compile", "--program", "closed-book", "--recipe", "knn", *sets, "--yes", "--out", tmp_path / "made")
+    assert "a plot is written as" in refused(*words, "--plot", tmp_path / "tried.bmp")
+    assert not (tmp_path / "made").exists()
+    assert run(*words, "--plot", tmp_path / "tried.svg")[0] == 0
+    assert "dev, kept" in (tmp_path / "tried.svg").read_text()
+    asked = ("why", "When did Titanic come out?", "--program")
+    assert run(*asked, artifact, "--plot", tmp_path / "map.png")[0] == 0
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert "There is no map" in refused(*asked, "rac", "--plot", tmp_path / "none.png")

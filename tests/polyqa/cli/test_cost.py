@@ -13,11 +13,31 @@ def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, mon
     lines = printed(*words).splitlines()
     assert max(map(len, lines)) <= 80
     shown = "\n".join(lines)
-    for part in ("2 questions of homonyms/dev", "o200k_base", "verify", "demos", "total", "round trips", "at most 14"):
+    for part in ("2 questions of homonyms/dev", "o200k_base", "verify", "demos", "total", "round trips", "at most 5"):
         assert part in shown
     assert "$ a million" in shown
     assert "0.15 in, 0.075 repeated, 0.6 out" in shown
     assert "Nothing was sent" in shown
+
+
+def test_a_helper_has_a_row_of_its_own(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    words = (
+        "cost",
+        "Who founded Alexandria?",
+        "--program",
+        "diva",
+        "--preset",
+        "lean",
+        "--lm",
+        "openai/gpt-4o-mini",
+    )
+    shown = printed(*words, "--helper-lm", "openai/gpt-4o")
+    assert "$ a question" in shown
+    assert "2.5 in, 1.25 repeated, 10 out (openai/gpt-4o)" in shown
+    for lm, steps in (("openai/gpt-4o ", "classify, infer, verify"), ("openai/gpt-4o-mini ", "clarify")):
+        assert any(lm in line and steps in line for line in shown.splitlines())
+    assert "does not have openai/unheard-of" in printed(*words, "--helper-lm", "openai/unheard-of")
 
 
 def test_json_of_one_question(printed: Printed) -> None:
@@ -34,7 +54,7 @@ def test_json_of_one_question(printed: Printed) -> None:
     [
         (["--lm", "ollama_chat/llama-x"], "LiteLLM's price list does not have ollama_chat/llama-x"),
         ([], "name a model with --lm"),
-        (["--lm", "openai/o3"], "what the model thinks, billed as output"),
+        (["--lm", "openai/o3"], "what openai/o3 thinks, billed as output"),
     ],
 )
 def test_what_is_not_known_of_the_price_is_said(words: list[str], told: str, printed: Printed) -> None:

@@ -80,7 +80,7 @@ def test_evaluate_json_says_what_was_run_on_what(printed: Printed, some: Path, t
     assert settings["versions"].keys() == {"polyqa", "dspy"}
     assert {"dr", "g_f1", "mrecall@5", "calls"} <= one["metrics"].keys()
     assert one["metrics"]["dr"].keys() == {"value", "low", "high", "n"}
-    assert one["metrics"]["calls"]["value"] == 2.0
+    assert one["metrics"]["calls"]["value"] == 1.0
     assert strict_json((tmp_path / "mine" / SUMMARY).read_text())["metrics"] == one["metrics"]
     assert strict_json((tmp_path / "mine" / SETTINGS).read_text()) == settings
 
@@ -91,12 +91,12 @@ def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(
     model = f"openai/model-{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
     words = ("evaluate", "--program", "closed-book", "--lm", model, "--limit", "24", *PLAIN, "--runs", tmp_path)
     words = (*words, "--name", "mine", "--api-base")
-    told = r"The first \d+ questions all failed: .*run again with --retry-failed"
+    told = "questions fail one after the other: .*start the same command again"
     assert re.search(told, refused(*words, "http://127.0.0.1:9/v1"))
     assert 8 <= len(read_records(tmp_path / "mine" / PREDICTIONS)) < 24
     assert "api" not in (tmp_path / "mine" / SETTINGS).read_text(), "neither keys nor addresses are kept"
     with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."}, usage=(7, 3))) as server:
-        out = printed(*words, server.base, "--retry-failed", "--json")
+        out = printed(*words, server.base, "--json")
     assert len(server.requests) == 24
     (one,) = strict_json(out)
     assert (one["failed"], one["questions"], one["metrics"]["calls"]["value"]) == (0, 24, 1.0)
@@ -281,6 +281,13 @@ def test_compare_prints_markdown_or_json(printed: Printed, runs: Path) -> None:
     assert printed(*words, "--seed", "1") != out
 
 
+def test_compare_and_table_draw(printed: Printed, refused: Refused, runs: Path, tmp_path: Path) -> None:
+    printed("compare", runs / "poor", runs / "good", "--plot", tmp_path / "changes.svg")
+    assert " won" in (tmp_path / "changes.svg").read_text()
+    told = refused("table", runs / "poor", runs / "good", "--plot-cost", tmp_path / "cost.svg")
+    assert "the tokens that it took; scored outputs have none" in told
+
+
 def test_runs_of_a_single_common_question_are_compared(printed: Printed, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     first = (runs / "good" / PREDICTIONS).read_text().splitlines(keepends=True)[0]
@@ -339,3 +346,16 @@ def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_
     assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
     _ = printed("table", runs / "poor", "--published", "--plot", tmp_path / "figure.png", "--metric", "str_em")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_of_different_questions_share_a_picture_only_if_told(
+    printed: Printed, refused: Refused, runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fewer").mkdir()
+    lines = (runs / "good" / PREDICTIONS).read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "fewer" / PREDICTIONS).write_text("".join(lines[:4]), encoding="utf-8")
+    words = ("table", runs / "poor", tmp_path / "fewer", "--plot", tmp_path / "figure.svg")
+    assert "poor and fewer are of different questions (10 questions; 4 questions)" in refused(*words)
+    assert not (tmp_path / "figure.svg").exists()
+    assert "| fewer |" in printed(*words, "--different-questions")
+    assert (tmp_path / "figure.svg").exists()

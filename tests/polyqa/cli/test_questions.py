@@ -69,6 +69,16 @@ def test_a_sample_goes_to_another_place(built: Path, printed: Printed, tmp_path:
     assert "4 of 6 passages" in printed("questions", "info", "--index", "six", "--questions", out)
 
 
+def test_revisions_and_spans_are_set_and_told(built: Path, printed: Printed, tmp_path: Path) -> None:
+    out = tmp_path / "plain"
+    words = ("--index", "six", "--limit", "2", "--out", out)
+    assert ", 0 revised, " in printed("questions", "build", *words, "--revisions", "0", "--spans", "14")
+    told = " ".join(printed("questions", "info", "--index", "six", "--questions", out).split())
+    assert "revisions 0 spans per passage at most 14" in told
+    told = " ".join(printed("questions", "info", "--index", "six").split())
+    assert "revisions 2 spans per passage at most 8" in told
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -1,0 +1,104 @@
+"""Which models an index may load: polyqa's own, and those that somebody on this machine has named himself.
+
+An index folder may come from a stranger, and its manifest names a ColBERT checkpoint and a sentence encoder. A model
+of somebody else's is loaded only if its name and the hash of its files were named here: by building an index with it,
+or with ``polyqa index trust``.
+"""
+
+import json
+from pathlib import Path
+
+from filelock import FileLock
+
+from polyqa.embedded_models import EMBEDDED_ENCODER
+from polyqa.signatures import PolyqaError
+
+from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
+from .settings import Manifest
+from .store import checkpoint_home
+
+_FILE = "trusted.json"
+_MOST_BYTES = 1 << 20
+
+
+def trust(manifest: Manifest) -> list[str]:
+    """Trust the models that a manifest names, as they are now; return their names.
+
+    Raises
+    ------
+    PolyqaError
+        If the checkpoint is not there, would run code of its own, or is another one than the manifest's.
+    """
+    named = _strange(manifest)
+    if manifest.checkpoint in named:
+        _location(manifest)
+    if named:
+        home = checkpoint_home()
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / f".{_FILE}.lock"):
+            known = {**_trusted(), **named}
+            draft = home / f".{_FILE}.draft"
+            draft.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+            draft.replace(home / _FILE)
+    return list(named)
+
+
+def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
+    """Return the folder of an index's checkpoint.
+
+    Raises
+    ------
+    PolyqaError
+        If nobody on this machine has named the checkpoint, or its files are not those that the index was made with.
+    """
+    _require(manifest, manifest.checkpoint, index)
+    return _location(manifest)
+
+
+def trusted_encoder(manifest: Manifest, index: Path) -> str:
+    """Return the name of the encoder whose vectors an index holds; for errors see `trusted_checkpoint`."""
+    name = str(manifest.encoder)
+    _require(manifest, name, index)
+    return name
+
+
+def _strange(manifest: Manifest) -> dict[str, str]:
+    """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
+    named = {manifest.checkpoint: manifest.checkpoint_hash, manifest.encoder: ""}
+    own = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
+    return {name: hashed for name, hashed in named.items() if name is not None and name not in own}
+
+
+def _require(manifest: Manifest, name: str, index: Path) -> None:
+    wanted = _strange(manifest).get(name)
+    if wanted is not None and _trusted().get(name) != wanted:
+        raise PolyqaError(
+            f"The index at {index} wants the model {name!r:.200}, which is not polyqa's own. If you know whose it is, "
+            f"say so with `polyqa index trust {index}`."
+        )
+
+
+def _location(manifest: Manifest) -> str:
+    location = resolve_checkpoint(manifest.checkpoint)
+    own = checkpoint_hash(location)
+    if own != manifest.checkpoint_hash:
+        raise PolyqaError(
+            f"The index was made with other weights of {manifest.checkpoint!r:.200} ({manifest.checkpoint_hash:.40}, "
+            f"now {own}). Build it again."
+        )
+    return location
+
+
+def _trusted() -> dict[str, str]:
+    path = checkpoint_home() / _FILE
+    if not path.is_file():
+        return {}
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError("it is too large")
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(known, dict):
+            raise TypeError("it is no object")
+    except (ValueError, TypeError) as error:
+        raise PolyqaError(f"{path} cannot be read ({error}); delete it, and name the models again.") from error
+    return {str(name): str(hashed) for name, hashed in known.items()}

@@ -1,0 +1,281 @@
+"""Readers beside writers: an index is a row of versions, and a version never changes.
+
+::
+
+    NAME/current                          the name of the version in force, replaced at once
+    NAME/versions/000007-<fingerprint>/   everything that is searched
+    NAME/versions/…/.readers              who searches holds a shared lock on it
+    NAME/questions/                       what is made from the index lies beside
+
+Who opens an index holds the version that is in force, and searches it until the handle is gone, whatever is written
+meanwhile. Who writes makes a new version beside and names it in ``current``. A version that is out of force goes when
+nobody holds it any more: with its last handle, or, if that process was killed, with the next change. A kill leaves the
+old version in force, or the new one.
+
+The locks are those of `fcntl.flock`, which end with their process. Where there are none (Windows, some network file
+systems) a version is kept for a day after the next one came, and nobody is told whether it is still read.
+
+An index of an older polyqa is a folder without versions. It is opened as it is, and gets its first version when it is
+changed.
+"""
+
+import os
+import re
+import shutil
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from .durable import sync, sync_folder, write_whole
+from .files import BM25, MANIFEST, IndexFaultError, no_index, own_files, read_manifest
+from .writing import one_writer
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+CURRENT = "current"
+VERSIONS = "versions"
+QUESTIONS = "questions"
+_READERS = ".readers"
+_GONE = ".gone-"
+_NAME = re.compile(r"(\d{6,12})-([0-9a-f]{16})")
+_PATIENCE = 5.0  # seconds
+_PAUSE = 0.005
+_UNLOCKED_FOR = 24 * 3600.0  # seconds
+
+
+class Held:
+    """The files of one version of an index, which stay as long as this object does.
+
+    Attributes
+    ----------
+    folder
+        Where they lie.
+    name
+        Of the version; ``None`` for an index without versions, whose files an older polyqa may replace.
+    """
+
+    def __init__(self, folder: Path, name: str | None, lock: int | None) -> None:
+        self.folder, self.name = folder, name
+        if lock is not None:
+            weakref.finalize(self, _release, lock, folder)
+
+
+def is_index(index: Path) -> bool:
+    """Return whether a folder holds an index, whole or not."""
+    return (index / CURRENT).is_file() or (index / MANIFEST).is_file()
+
+
+def is_half_made(index: Path) -> bool:
+    """Return whether a folder holds nothing but what a killed first build of an index may leave."""
+    return index.is_dir() and [path.name for path in index.iterdir()] == [VERSIONS]
+
+
+def hold(index: Path, fingerprint: str | None = None) -> Held:
+    """Hold the version of an index that is in force.
+
+    Parameters
+    ----------
+    fingerprint
+        If given, an older version of this fingerprint is held if it is still there, and the one in force is another.
+
+    Raises
+    ------
+    IndexFaultError
+        If there is no index.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        name = _wanted(index, fingerprint)
+        if name is None:
+            if is_half_made(index):
+                raise no_index(index)
+            return Held(index, None, None)
+        folder = index / VERSIONS / name
+        if (held := _held(folder)) is not None:
+            return held
+        if not folder.is_dir() and _wanted(index, fingerprint) == name:
+            raise IndexFaultError(
+                f"The index at {index} is incomplete: {folder.relative_to(index)} missing, which {CURRENT} names. "
+                "Build it again."
+            )
+        if time.monotonic() > end:
+            raise IndexFaultError(f"The index at {index} changes too often to be opened; try again.")
+        time.sleep(_PAUSE)
+
+
+def version_in_force(index: Path) -> str | None:
+    """Return the name of the version that ``current`` names; ``None`` if the index has no versions.
+
+    Raises
+    ------
+    IndexFaultError
+        If there is no index, or ``current`` is damaged.
+    """
+    try:
+        with (index / CURRENT).open(encoding="utf-8") as file:
+            name = file.read(100).strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    if not _NAME.fullmatch(name):
+        raise IndexFaultError(f"{index / CURRENT} is damaged: it names no version. Build the index again.")
+    return name
+
+
+def _wanted(index: Path, fingerprint: str | None) -> str | None:
+    name = version_in_force(index)
+    if name is None or fingerprint is None or name.endswith(f"-{fingerprint}"):
+        return name
+    older = [one for one in versions(index) if one.endswith(f"-{fingerprint}")]
+    return older[-1] if older else name
+
+
+def versions(index: Path) -> list[str]:
+    """Return the names of all versions that are there, oldest first."""
+    names = (path.name for path in (index / VERSIONS).glob("*"))
+    return sorted((name for name in names if _NAME.fullmatch(name)), key=_number)
+
+
+def _number(name: str) -> int:
+    return int(name.partition("-")[0])
+
+
+def _release(lock: int, folder: Path) -> None:
+    """Let a version go; whoever is the last to hold one that is out of force removes it."""
+    os.close(lock)  # not unlocked: a fork may go on with it
+    index = folder.parent.parent
+    with suppress(OSError, IndexFaultError):  # such as where nothing may be written: then the next writer removes it
+        current = version_in_force(index)
+        if current is not None and _number(folder.name) < _number(current):
+            _remove_unless_held(folder, index / VERSIONS / current)
+
+
+def _held(folder: Path) -> Held | None:
+    """Hold a version; ``None`` if it is just being removed, or gone."""
+    path = folder / _READERS
+    with ExitStack() as opened:
+        try:
+            file = os.open(path, os.O_RDONLY)
+            opened.callback(os.close, file)
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file), path.stat()):
+                return None
+        except BlockingIOError:
+            return None
+        except FileNotFoundError:  # gone, or a copy that was made without hidden files
+            return Held(folder, folder.name, None) if folder.is_dir() else None
+        except OSError:  # a file system without locks
+            return Held(folder, folder.name, None)
+        opened.pop_all()
+        return Held(folder, folder.name, file)
+
+
+@contextmanager
+def new_version(index: Path) -> Iterator[Path]:
+    """Yield an empty folder, which becomes the version in force when the block ends without error.
+
+    Only one process at a time writes to an index. Leftovers of killed processes are removed, and versions that nobody
+    holds.
+
+    Raises
+    ------
+    PolyqaError
+        If another process is writing there.
+    """
+    index = index.resolve()  # a link to an index: the index is changed
+    with one_writer(index) as work:
+        _remove_old(index)
+        yield work
+        (work / _READERS).touch()
+        name = f"{_next_number(index):06}-{read_manifest(work).fingerprint}"
+        for path in (*work.iterdir(), *(work / BM25).iterdir()):
+            if path.is_file():
+                _to_disk(path)
+        (index / VERSIONS).mkdir(parents=True, exist_ok=True)
+        work.rename(index / VERSIONS / name)
+        sync_folder(index / VERSIONS)
+        write_whole(index / CURRENT, f"{name}\n".encode())
+        _remove_old(index)
+
+
+def _to_disk(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        sync(file)
+    finally:
+        os.close(file)
+
+
+def _next_number(index: Path) -> int:
+    return 1 + max(map(_number, versions(index)), default=0)
+
+
+def _remove_old(index: Path) -> None:
+    """Remove versions that are neither in force nor held, and the files of the time before versions."""
+    for leftover in (index / VERSIONS).glob(f"{_GONE}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    try:
+        current = version_in_force(index)
+    except IndexFaultError:
+        return  # it cannot be told which one is good
+    if current is None:
+        return
+    names = versions(index)
+    for name, following in zip(names, [*names[1:], None], strict=True):
+        if name != current:
+            _remove_unless_held(index / VERSIONS / name, index / VERSIONS / (following or current))
+    if (index / MANIFEST).is_file():
+        for path in (*own_files(index), index / _READERS):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(index / BM25, ignore_errors=True)
+
+
+def _remove_unless_held(folder: Path, following: Path) -> None:
+    with suppress(FileNotFoundError):
+        file = os.open(folder / _READERS, os.O_RDONLY) if (folder / _READERS).exists() else None
+        try:
+            if file is not None and _is_held(file, following):
+                return
+            gone = folder.with_name(f"{_GONE}{folder.name}")
+            folder.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+        finally:
+            if file is not None:
+                os.close(file)
+
+
+def is_held(index: Path) -> bool:
+    """Return whether somebody has a version of an index open; no where the file system knows no locks."""
+    for path in (index / VERSIONS).glob(f"*/{_READERS}"):
+        with suppress(FileNotFoundError), path.open() as file:
+            if _is_free(file.fileno()) is False:
+                return True
+    return False
+
+
+def _is_held(file: int, following: Path) -> bool:
+    """Return whether a version may still be read, of which ``file`` is the lock; without locks its age tells."""
+    free = _is_free(file)
+    if free is not None:
+        return not free
+    return following.is_dir() and time.time() - following.stat().st_mtime < _UNLOCKED_FOR
+
+
+def _is_free(file: int) -> bool | None:
+    """Take the lock of a version, if nobody holds it; return whether that is so, ``None`` if there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True

@@ -1,0 +1,107 @@
+"""What a difference between two runs means, in a sentence, and which questions it is made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import COLUMNS
+from .records import Record, column_scores
+from .runs import Run
+from .statistics import Difference
+
+LITTLE = 1.0
+"""Points of a metric in percent: a difference that is surely smaller counts as none."""
+
+_SAME = 1e-9
+
+
+def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
+    """Return what a difference says: that it helped, did harm, did nothing, or that nothing can be told.
+
+    Parameters
+    ----------
+    change
+        Of a metric of which more is better.
+    what
+        What was changed, as the beginning of a sentence.
+
+    >>> base = dict(a=60.0, b=69.0, difference=9.0, p=0.001, wins=20, ties=2, losses=2, n=24)
+    >>> verdict(Difference(low=6.0, high=12.0, **base), what="Compiling")
+    'Compiling helped: DR 60.0 → 69.0, +9.0 [+6.0, +12.0] on 24 questions; 20 became better, 2 worse.'
+    >>> verdict(Difference(low=-2.0, high=20.0, **base), what="Compiling").partition(":")[0]
+    'Whether compiling helped cannot be told with 24 questions'
+    """
+    figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change.difference:+.1f}"
+    on = f"on {change.n} question{'s' * (change.n != 1)}"
+    moved = f"{change.wins} became better, {change.losses} worse."
+    if isnan(change.low):
+        return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {figures}; {moved}"
+    told = f"{figures} [{change.low:+.1f}, {change.high:+.1f}] {on}; {moved}"
+    if change.low > 0:
+        return f"{what} helped: {told}"
+    if change.high < 0:
+        return f"{what} did harm: {told}"
+    if change.low > -LITTLE and change.high < LITTLE:
+        return f"{what} changed nothing to speak of: {told}"
+    return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {told}"
+
+
+def question_values(records: Sequence[Record], metric: str) -> NDArray[np.float64]:
+    """Return a metric of each question by itself, in per cent where tables show it so; NaN where it has none.
+
+    Parameters
+    ----------
+    metric
+        A column of `columns.COLUMNS`, such as ``dr``.
+    """
+    column = COLUMNS[metric]
+    return column.value(*(one[:, None] for one in column_scores(records, column.scores)))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A question whose score is another one.
+
+    Attributes
+    ----------
+    before, after
+        The scores of the question, in percent.
+    """
+
+    before: float
+    after: float
+    old: Record
+    new: Record
+
+    @property
+    def difference(self) -> float:
+        """After minus before."""
+        return self.after - self.before
+
+
+def changed_questions(a: Run, b: Run, metric: str) -> list[Changed]:
+    """Return the questions of two runs whose score differs, the greatest gain first and the greatest loss last.
+
+    Parameters
+    ----------
+    metric
+        A column of `columns.COLUMNS`, such as ``dr``.
+    """
+    others = {record.id: record for record in b.records}
+    pairs = [(record, others[record.id]) for record in a.records if record.id in others]
+    before, after = (question_values([pair[side] for pair in pairs], metric) for side in (0, 1))
+    found = [
+        Changed(float(before[at]), float(after[at]), *pair)
+        for at, pair in enumerate(pairs)
+        if abs(after[at] - before[at]) > _SAME
+    ]
+    return sorted(found, key=lambda one: (-one.difference, one.old.id))
+
+
+def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Changed]]:
+    """Return the questions that became better and those that became worse, those that changed most first."""
+    changed = changed_questions(a, b, metric)
+    return [one for one in changed if one.difference > 0], [one for one in reversed(changed) if one.difference < 0]

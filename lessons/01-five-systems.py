@@ -1,0 +1,247 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   polyqa:
+#     title: One ambiguous question, five systems
+#     minutes: 20
+#     learns: ask one question of five published systems, read what each found, say what each cost
+# ---
+
+# %% [markdown]
+# # Lesson 1: One ambiguous question, five systems
+#
+# *When did Titanic come out?* has no single answer: several things are called Titanic, and a film can come out at a
+# festival first and in cinemas later. A complete answer tells these **readings** apart and answers each of them.
+#
+# After this lesson you can
+#
+# - ask a question and read the result: the answer, its readings, their sources;
+# - explain in a sentence how each of five systems finds the readings;
+# - say what a system costs, in calls and in tokens, and what you get for it.
+#
+# Everything runs on your computer without a key. What stands in for a language model is the *embedded engine*: a small
+# model that finds and quotes answers. It has no language model in it, so some of its replies are clumsy. That is fine
+# here: you will see the systems work, and a cell near the end asks a real language model.
+
+# %% [markdown]
+# ## Ask
+#
+# The shipped corpus `homonyms` holds short passages about things that share their names. The program `rac`
+# (retrieval-augmented clarification) is the simplest of the five: it retrieves the passages that are nearest to the
+# question, and one call of the language model extracts the readings from them and writes the answer.
+
+# %%
+import polyqa
+
+QUESTION = "When did Titanic come out?"
+index = polyqa.open_index("homonyms")  # opened once, for all programs
+rac = polyqa.load("rac", index=index)
+result = polyqa.ask(QUESTION, program=rac)
+result
+
+# %% [markdown]
+# Read it from the top. The text is the long answer; a number in brackets names the passage that says so. The table
+# has the readings: each is a question that stands on its own, with a short answer. Then come the passages, those that
+# nobody cites behind a click. The last line says what it took.
+#
+# In Python the same things are fields:
+
+# %%
+print(result.answer[:100], "…")
+for reading in result.interpretations:
+    print(f"{reading.question}  →  {reading.answer}  [{reading.pid}]")
+print(len(result.calls), "call,", result.input_tokens, "tokens in,", result.output_tokens, "tokens out")
+
+# %% [markdown]
+# ## Five ways to find the readings
+#
+# | program | how it finds the readings | paper |
+# |---|---|---|
+# | `rac` | reads them off the passages nearest to the question | baseline in [In et al. 2024](https://arxiv.org/abs/2409.02361) |
+# | `diva` | guesses first what could be meant, searches for each guess, checks what was found, then answers | [In et al. 2024](https://arxiv.org/abs/2409.02361) |
+# | `verdict` | asks each of many passages, alone, which reading it answers; keeps one of each cluster | [Lee et al. 2025](https://arxiv.org/abs/2502.10352) |
+# | `toc` | clarifies the question, then each clarification again: a tree, whose bad branches are cut | [Kim et al. 2023](https://arxiv.org/abs/2310.14696) |
+# | `sixpaq` | searches questions that were made from the corpus beforehand | [Sun et al. 2023](https://arxiv.org/abs/2308.08661) |
+#
+# All five search the same corpus. What differs is what they ask, of whom, and how often.
+
+# %%
+SYSTEMS = ["rac", "diva", "verdict", "toc", "sixpaq"]
+programs = {name: polyqa.load(name, index=index) for name in SYSTEMS}
+results = {name: polyqa.ask(QUESTION, program=program) for name, program in programs.items()}
+
+answers = sorted({reading.answer for found in results.values() for reading in found.interpretations})
+print(f"{'':20}" + "".join(f"{name:>9}" for name in SYSTEMS))
+for answer in answers:
+    told = [answer in {reading.answer for reading in results[name].interpretations} for name in SYSTEMS]
+    print(f"{answer:20}" + "".join(f"{'yes' if one else '–':>9}" for one in told))
+
+# %% [markdown]
+# Each row is one answer, each column one system. Where a row has a dash, the way in which a system works makes a
+# difference. The next cells look inside.
+#
+# ### DIVA: guess, search, verify
+#
+# DIVA names the kind of ambiguity and writes *pseudo-interpretations*: guesses, made before any passage was read.
+
+# %%
+diva = results["diva"]
+print("kind:", *[kind.value for kind in diva.extra["ambiguity"]])
+for guess, verified in zip(diva.extra["pseudo_interpretations"], diva.extra["verdicts"], strict=True):
+    print(f"{'answered' if verified else 'not answered':14}{guess}")
+print("coverage:", diva.coverage)
+
+# %% [markdown]
+# The guesses only steer the search and the check: the readings of the answer come from passages. Compare the guesses
+# with the table above. The embedded engine knows nothing of the world, so it guesses the usual kinds of thing that share
+# a name, and it is too easily satisfied when it checks. A real language model knows which Titanics there are.
+#
+# ### VERDICT: every passage is asked
+#
+# VERDICT asks twenty passages, each in a call of its own. A passage that does not answer the question abstains. Here is
+# what the passages about a Titanic said:
+
+# %%
+verdict = results["verdict"]
+said = {}
+for call in verdict.calls:
+    passage = call.messages[-1]["content"].partition("## passage\n")[2]
+    said[passage.partition(" | ")[0]] = call.reply.replace("## ", "").split("\n")
+for title in sorted(title for title in said if "Titanic" in title):
+    print(f"{title:20}", *said[title], sep="  ")
+print("passages that abstained:", verdict.extra["abstained"], "of", len(verdict.extra["universe"]))
+
+# %% [markdown]
+# `null` means: this passage abstains. The passage about the film of 1997 does, although it names two dates: it was asked
+# for *one* reading, and it holds two: a première and a release. So VERDICT leaves this film out, and `rac` does not. In
+# return no passage can hide another: each was asked alone.
+#
+# ### Tree of Clarifications: again and again
+#
+# The tree clarifies the question, then tries to clarify each clarification.
+
+# %%
+toc = results["toc"]
+
+
+def draw(node, indent=0):
+    print("   " * indent + node.question, "→ " + node.answer if node.answer else "", f"({node.status.value})")
+    for child in node.children:
+        draw(child, indent + 1)
+
+
+draw(toc.extra["tree"])
+
+# %% [markdown]
+# The second level is what the other systems do not have: a reading of a reading. The film of 1997 came out at a festival
+# and, later, in cinemas.
+#
+# ### SIXPAQ: questions that were there before
+#
+# When the index was made, questions were made from every passage and checked. SIXPAQ finds those that are near to
+# yours:
+
+# %%
+for found in results["sixpaq"].extra["questions"][:6]:
+    print(f"{found.score:.2f}  {found.question}  →  {', '.join(found.answers)}")
+
+# %% [markdown]
+# They were written by the small writer of the embedded engine, so some sound odd and some are wrong. With
+# `polyqa questions build --lm …` a language model writes them, once for all questions to come.
+#
+# ## What it costs
+#
+# A call is one request to the language model; tokens are what providers charge for. The picture sets what a system
+# read against what it found.
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, ax = plt.subplots(figsize=(7, 2.8))
+for name, found in results.items():
+    taken = found.input_tokens + found.output_tokens
+    calls = f"{len(found.calls)} call{'s' * (len(found.calls) > 1)}"
+    ax.barh(name, taken, color="C0")
+    ax.annotate(f" {len(found.interpretations)} readings, {calls}", (taken, name), va="center")
+ax.invert_yaxis()
+ax.set(xlabel="tokens, in and out", title=QUESTION)
+ax.margins(x=0.4)
+plt.show()
+
+# %% [markdown]
+# One question proves nothing. It only shows what a difference can look like: more calls may find a finer reading, or
+# only cost more. Lesson 3 measures answers, lesson 6 says how many questions a comparison needs.
+#
+# ## The program that decides: `auto`
+#
+# Most questions of a corpus are not ambiguous, and a list of readings would only annoy. `auto` looks at the passages
+# first. It gives one answer where the corpus has one, and goes DIVA's way where it has several.
+
+# %%
+auto = polyqa.load("auto", index=index)
+PLAIN = "Who composed the score of the 1997 film Titanic?"
+for question in (PLAIN, QUESTION):
+    found = polyqa.ask(question, program=auto)
+    print(question, "→", found.extra["answers"], f"({len(found.calls)} calls)")
+
+# %% [markdown]
+# ## With a real language model
+#
+# Name one in the environment variable `POLYQA_LESSON_LM`, as `polyqa ask --lm` takes it (`openai/gpt-4o-mini`,
+# `ollama_chat/llama3.1`; the key stands in the provider's own variable), and run the cell again. It asks one question of
+# two systems: about as many calls as you saw above.
+
+# %%
+import os
+
+LM = os.environ.get("POLYQA_LESSON_LM")
+if LM:
+    for name in ("rac", "diva"):
+        found = polyqa.ask(QUESTION, program=programs[name], lm=LM)
+        print(name, [(reading.question, reading.answer) for reading in found.interpretations])
+else:
+    print("Skipped: POLYQA_LESSON_LM names no language model.")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Give `rac` fewer passages: `polyqa.load("rac", index=index, passages=2)` makes such a program. Which readings are lost, and why
+#    these?
+# 2. Ask all five *What river runs through Perth?* Which system finds the most readings, and at what price?
+# 3. Find a question about the corpus on which `rac` and `verdict` differ. `polyqa.Questions("homonyms/dev").asked` has
+#    questions to try.
+
+# %% [markdown]
+# ## Solutions
+#
+# **1.** Only what stands in the two nearest passages can be found.
+
+# %%
+two = polyqa.ask(QUESTION, program=polyqa.load("rac", index=index, passages=2))
+print([passage.title for passage in two.passages])
+print([reading.answer for reading in two.interpretations])
+
+# %% [markdown]
+# **2.** The corpus knows three towns called Perth, each on a river. Look at what a second reading costs.
+
+# %%
+for name, program in programs.items():
+    found = polyqa.ask("What river runs through Perth?", program=program)
+    print(f"{name:8} {len(found.calls):3} calls", [reading.answer for reading in found.interpretations])
+
+# %% [markdown]
+# **3.** A loop over some questions finds one. Where they differ, read the passages in `found.passages` to see who is right.
+
+# %%
+for question in polyqa.Questions("homonyms/dev").asked[8:10]:
+    print(question.question)
+    for name in ("rac", "verdict"):
+        found = polyqa.ask(question.question, program=programs[name])
+        print(f"   {name:8}", sorted(reading.answer for reading in found.interpretations))

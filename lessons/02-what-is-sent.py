@@ -1,0 +1,257 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   polyqa:
+#     title: What the model is really sent
+#     minutes: 25
+#     learns: find every part of a signature in the prompt, compare two adapters, count what a question costs
+# ---
+
+# %% [markdown]
+# # Lesson 2: What the model is really sent
+#
+# Nobody writes prompts in polyqa. A prompt is rendered from a **signature** (typed fields and an instruction) by an
+# **adapter**. This lesson looks at the text that comes out, because that text is what a language model answers, and what
+# you pay for.
+#
+# After this lesson you can
+#
+# - read a signature, and find each of its parts in the messages that are sent;
+# - say what an adapter does, and compare two of them in tokens;
+# - see what a question costs before you send anything.
+
+# %% [markdown]
+# ## One call, word by word
+#
+# A result keeps its calls: the messages that were sent, and the reply.
+
+# %%
+import polyqa
+
+QUESTION = "Who founded Alexandria?"
+index = polyqa.open_index("homonyms")
+rac = polyqa.load("rac", index=index, passages=2)
+result = polyqa.ask(QUESTION, program=rac)
+
+call = result.calls[0]
+for message in call.messages:
+    print(f"──── {message['role']}\n{message['content']}\n")
+print(f"──── reply\n{call.reply}")
+
+# %% [markdown]
+# There are two messages. The *system* message says what is to be done, what is given, and how the reply is to be written.
+# It is the same for every question. The *user* message holds this question and its passages, and nothing else. What is
+# the same stands first because providers charge less for a beginning that they have seen before.
+#
+# `polyqa ask … --show-prompts` and `polyqa why …` show the same in the terminal.
+#
+# ## The signature
+#
+# The words come from a class. Its docstring is the instruction; its fields have names, types and descriptions.
+
+# %%
+signature = rac.clarify.signature
+print(signature.instructions, "\n")
+for name, field in signature.fields.items():
+    kind = field.json_schema_extra["__dspy_field_type"]
+    print(f"{kind:6}  {name:16} {field.json_schema_extra['desc']}")
+
+# %% [markdown]
+# Find each line in the system message above. Compiling a program changes exactly two things of this: the instruction, and
+# the demos that come between the two messages. The fields stay.
+#
+# The output is typed: what comes back is not a text but a list of readings.
+
+# %%
+import dspy
+
+with dspy.context(lm=polyqa.embedded_lm(), adapter=polyqa.signatures.LeanAdapter()):
+    passages = polyqa.signatures.render_passages(result.passages)
+    prediction = rac.clarify(question=QUESTION, passages=passages)
+for reading in prediction.interpretations:
+    print(type(reading).__name__, "|", reading.question, "|", reading.answer)
+
+# %% [markdown]
+# ## Two adapters
+#
+# The same signature with the same inputs, rendered by two adapters: DSPy's own `ChatAdapter`, and polyqa's `LeanAdapter`,
+# which is the default here. Look at how each says how the list of readings is to be written.
+
+# %%
+adapters = {"ChatAdapter": dspy.ChatAdapter(), "LeanAdapter": polyqa.signatures.LeanAdapter()}
+inputs = {"question": QUESTION, "passages": passages}
+rendered = {name: adapter.format(signature, [], inputs) for name, adapter in adapters.items()}
+print(rendered["ChatAdapter"][0]["content"])
+
+# %% [markdown]
+# Every field is named three times, and the list is described by a JSON schema. The lean adapter names each field once and
+# describes the list in words. A **token** is a piece of a word, and what
+# providers count. Here are both prompts in tokens, without the passages, which are the same:
+
+# %%
+from polyqa.evaluation.tokens import tokenizer
+
+tokens = tokenizer("o200k_base")
+
+
+def count(messages):
+    return sum(len(tokens.encode(message["content"]).ids) for message in messages)
+
+
+same = sum(len(tokens.encode(passage).ids) for passage in passages)
+for name, messages in rendered.items():
+    print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
+
+# %% [markdown]
+# ## Replies in any dress
+#
+# A real language model does not always keep to the form. Here is one reply in four dresses. Which adapter reads which?
+
+# %%
+READINGS = [("Who founded Alexandria, Egypt?", "Alexander the Great"), ("Who founded Alexandria, Troas?", "Antigonus")]
+as_json = str([{"question": question, "answer": answer} for question, answer in READINGS]).replace("'", '"')
+lines = "\n".join(f"{number}. {question} | {answer}" for number, (question, answer) in enumerate(READINGS, 1))
+LONG = "It depends on which Alexandria is meant."
+DRESSES = {
+    "lean": f"## interpretations\n{lines}\n\n## answer\n{LONG}",
+    "chat": f"[[ ## interpretations ## ]]\n{as_json}\n\n[[ ## answer ## ]]\n{LONG}\n\n[[ ## completed ## ]]",
+    "bold heads": f"**Interpretations:**\n{lines}\n\n**Answer:**\n{LONG}",
+    "JSON in a fence": '```json\n{"interpretations": ' + as_json + f', "answer": "{LONG}"}}\n```',
+}
+for dress, reply in DRESSES.items():
+    for name, adapter in adapters.items():
+        try:
+            read = adapter.parse(signature, reply)["interpretations"]
+            told = f"{len(read)} readings"
+        except Exception as error:
+            told = f"not read ({type(error).__name__})"
+        print(f"{dress:16} {name:12} {told}")
+
+# %% [markdown]
+# A reply that cannot be read costs a second call, so an adapter that reads more dresses is cheaper, too.
+#
+# ## Demos are turns of a conversation
+#
+# A demo is a worked example: inputs with the wanted outputs. It is sent as a user message with the assistant's reply, as
+# if the conversation had begun earlier. The shipped program `rac-homonyms` was compiled and has demos.
+
+# %%
+compiled = polyqa.load("rac-homonyms", index=index)
+shown = polyqa.ask(QUESTION, program=compiled)
+for message in shown.calls[0].messages:
+    first = " ".join(message["content"].split())[:70]
+    print(f"{message['role']:10} {len(tokens.encode(message['content']).ids):5} tokens   {first} …")
+
+# %% [markdown]
+# The nearest demo comes last, next to the question. Which demos are sent differs from question to question; lesson 4
+# shows how they are picked.
+#
+# ## What a question costs
+#
+# `polyqa.cost` runs a program with the embedded engine in the place of the language model and counts every prompt. It
+# sends nothing and needs no key. (In the terminal: `polyqa cost --program diva --lm openai/gpt-4o-mini`.)
+
+# %%
+few = polyqa.Questions("homonyms/dev", limit=2, seed=0)
+costs = {name: polyqa.cost(name, few, index=index, lm="openai/gpt-4o-mini") for name in ("rac", "diva", "verdict")}
+costs["rac-homonyms"] = polyqa.cost(compiled, few, lm="openai/gpt-4o-mini")
+for name, cost in costs.items():
+    print(
+        f"{name:13} {cost.calls.mean:5.1f} calls  {cost.input_tokens.mean:6,.0f} tokens in  "
+        f"{cost.output_tokens.mean:4,.0f} out  {cost.depth.mean:.1f} round trips"
+    )
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, ax = plt.subplots(figsize=(7, 2.8))
+left = dict.fromkeys(costs, 0.0)
+for part in costs["rac"].parts:
+    widths = [cost.parts[part] for cost in costs.values()]
+    ax.barh(list(costs), widths, left=list(left.values()), label=part)
+    left = {name: left[name] + width for name, width in zip(costs, widths, strict=True)}
+ax.invert_yaxis()
+ax.set(xlabel="tokens in, for one question")
+ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=False, fontsize="small")
+plt.show()
+
+# %% [markdown]
+# Read the colours. Uncompiled, the largest part of what you pay for is passages. Many calls repeat the instructions and
+# the format many times. Compiled, more than half of the prompt is demos. So there are three ways to save: fewer calls, shorter
+# passages, fewer demos. Whether the answers are then still as good is a question for lessons 3 and 6.
+#
+# The idea of signatures and adapters is DSPy's ([Khattab et al. 2023](https://arxiv.org/abs/2310.03714)).
+
+# %% [markdown]
+# ## With a real language model
+#
+# The same prompt, and a reply that a language model wrote. The first line says what the question would cost.
+
+# %%
+import os
+
+LM = os.environ.get("POLYQA_LESSON_LM")
+if LM:
+    cost = polyqa.cost(rac, question=QUESTION, lm=LM)
+    print(cost.input_tokens.mean, "tokens in,", cost.dollars.mean if cost.dollars else "unknown", "US dollars")
+    print(polyqa.ask(QUESTION, program=rac, lm=LM).calls[0].reply)
+else:
+    print("Skipped: POLYQA_LESSON_LM names no language model.")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Write a signature of your own with two inputs and two outputs, one of them a list, and render it with both adapters.
+# 2. `rac` has another preset, `paper`: `polyqa.load("rac", index=index, preset="paper")`. What does it send twice, and what
+#    does that cost?
+# 3. Change the instruction of `rac` (`rac.clarify.signature = rac.clarify.signature.with_instructions("…")`). Which
+#    message changes, and does the fingerprint of the fields?
+
+# %% [markdown]
+# ## Solutions
+#
+# **1.** The type of the list is told by a schema, or in words.
+
+
+# %%
+class Facts(dspy.Signature):
+    """List the facts of the text that answer the question."""
+
+    text: str = dspy.InputField(desc="a paragraph")
+    question: str = dspy.InputField(desc="about the text")
+    facts: list[str] = dspy.OutputField(desc="one sentence each")
+    enough: bool = dspy.OutputField(desc="whether they answer it")
+
+
+for name, adapter in adapters.items():
+    system = adapter.format(Facts, [], {"text": "…", "question": "…"})[0]["content"]
+    print(f"──── {name}, {len(tokens.encode(system).ids)} tokens\n{system}\n")
+
+# %% [markdown]
+# **2.** Two calls instead of one: the first extracts the readings, the second writes the answer, and both are sent the
+# passages.
+
+# %%
+for preset in ("lean", "paper"):
+    cost = polyqa.cost("rac", few, index=index, preset=preset)
+    told = {part: round(number) for part, number in cost.parts.items() if number}
+    print(f"{preset:6} {cost.calls.mean:.0f} calls  {told}")
+
+# %% [markdown]
+# **3.** Only the system message. An artifact stores a fingerprint of the fields, which is the same: instructions are what
+# compiling may change.
+
+# %%
+from polyqa.artifacts.state import signature_fingerprint
+
+changed = signature.with_instructions("Name every reading of the question, then answer each in a full sentence.")
+messages = adapters["LeanAdapter"].format(changed, [], inputs)
+print([old == new for old, new in zip(rendered["LeanAdapter"], messages, strict=True)])
+print(signature_fingerprint(signature) == signature_fingerprint(changed))

@@ -1,0 +1,287 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   polyqa:
+#     title: Instructions, written by search
+#     minutes: 35
+#     learns: see what a sentence in an instruction changes, and search for sentences that gain without fooling oneself
+# ---
+
+# %% [markdown]
+# # Lesson 5: Instructions, written by search
+#
+# Demos show a model what you want (lesson 4). Instructions *say* it. This lesson changes an instruction by hand, lets a search
+# change it, and looks at how DSPy's optimizers let a language model do so.
+#
+# After this lesson you can
+#
+# - see what one sentence in an instruction changes;
+# - run a search over instructions that does not fool itself, and read what it tried;
+# - explain what COPRO, MIPRO and GEPA do differently, and what feedback in words is for.
+#
+# The embedded engine cannot read everything, but it obeys plain sentences of some kinds, called **clauses** here: how many
+# readings, how dates are written, how long the answer is. A language model understands the same sentences, and more.
+
+# %% [markdown]
+# ## One sentence more
+
+# %%
+import dspy
+
+import polyqa
+
+index = polyqa.open_index("homonyms")
+lm = polyqa.embedded_lm()
+rac = polyqa.load("rac", index=index, passages=3)
+
+
+def told(clause):
+    """Return `rac` with one sentence more at the end of its instruction."""
+    program = rac.deepcopy()
+    signature = program.clarify.signature
+    program.clarify.signature = signature.with_instructions(f"{signature.instructions.rstrip()}\n{clause}".rstrip())
+    return program
+
+
+QUESTION = "When did Titanic come out?"
+CLAUSES = [
+    "",
+    "Give at most two readings.",
+    "Where a time is asked for, give only the year.",
+    "State each reading with its answer and nothing else.",
+    "Be charming.",
+]
+for clause in CLAUSES:
+    result = polyqa.ask(QUESTION, program=told(clause))
+    print(clause or "(as it is)")
+    print(f"   {len(result.answer.split())} words;", [reading.answer for reading in result.interpretations])
+
+# %% [markdown]
+# Each plain clause changes one thing. The last sentence changes nothing: the engine does not know it. It can say which
+# sentences it passes over, so that you do not wonder:
+
+# %%
+print(lm.engine.unheeded(told("Be charming. Give at most two readings.").clarify.signature))
+
+# %% [markdown]
+# ## A library of clauses
+#
+# polyqa keeps candidates as data, in plain English that a language model understands as well: what is added, and when it
+# helps. Clauses of one group say different things of the same matter, so an instruction gets one of them at most.
+
+# %%
+from polyqa.optimizers.clauses import candidates_for
+
+for one in candidates_for(rac.clarify.signature)[:10]:
+    print(f"{one.group:10} {one.text:66} {one.purpose}")
+
+# %% [markdown]
+# ## A task with a habit
+#
+# A clause helps if your task has a habit that the instruction does not tell. Let us make such a task: people who want years.
+# From the shipped questions we take those whose answers are times, and keep only the year as the right answer. The measure is
+# AmbigQA's F1 of the short answers.
+
+# %%
+import re
+from dataclasses import replace
+
+from polyqa.embedded_models import Reader
+from polyqa.metrics.optimizing import AnswerMetric
+
+
+def in_years(question):
+    """Return a question whose answers are years, or `None` if some answer has no single year."""
+    readings = []
+    for reading in question.readings:
+        years = {year for answer in reading.short_answers for year in re.findall(r"\b\d{3,4}\b", answer)}
+        if len(years) != 1:
+            return None
+        readings.append(replace(reading, short_answers=tuple(years)))
+    return replace(question, readings=tuple(readings), other_annotations=())
+
+
+SETS = {}
+for split, number in (("train", 24), ("dev", 6), ("test", 6)):
+    every = map(in_years, polyqa.Questions(f"homonyms/{split}").asked)
+    SETS[split] = [question for question in every if question is not None][:number]
+    print(split, len(SETS[split]), "questions, such as", SETS[split][0].question)
+metric = AnswerMetric(Reader(), measure="f1_answer")
+
+# %% [markdown]
+# ## The search
+#
+# The recipe `clauses` needs no language model that writes. It tries every clause, in rounds:
+#
+# 1. all candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
+#    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943));
+# 2. the best must also gain on a third of the training questions that took no part in the choice, so clearly that chance
+#    would do it once in twenty times (a t-test), or it is dropped. That is what lesson 6 asks for: the best of many always
+#    looks good where it was picked;
+# 3. if it is kept, the next round begins on top of it.
+#
+# To be quick this run makes one round on very few questions.
+
+# %%
+from pathlib import Path
+
+from polyqa.optimizers import Plan, compile, recipe
+from polyqa.optimizers.trials import read_trials
+
+dspy.disable_logging()  # DSPy reports every score
+quick = recipe("clauses")
+quick = quick.model_copy(update={"settings": {**quick.settings, "rounds": 1, "start": 4}})
+plan = Plan(trainset=SETS["train"], devset=SETS["dev"], recipe=quick, metric=metric, lm=lm, threads=1, seed=0)
+made = compile(rac, plan, "work")
+
+(file,) = Path("work").rglob("*.trials.json")
+trials = read_trials(file)
+for trial in trials:
+    score = "   –" if trial.score is None else f"{100 * trial.score:4.0f}"
+    print(f"{'*' if trial.kept else ' '} {score} on {trial.n:2}  {trial.label:28} {trial.note}")
+
+# %% [markdown]
+# The first line is the program as it was; a star marks what the compiled program is made of. Most clauses change nothing,
+# which is the usual thing. Scores on different numbers of questions do not compare, so the notes tell the gain over
+# the program as it was *on the same questions*.
+
+# %%
+import matplotlib.pyplot as plt
+
+gains = {}
+for trial in trials[1:]:
+    found = re.match(r"([+-][\d.]+) on", trial.note)
+    gains[trial.label.removeprefix("clarify: ")] = float(found[1]) if found else 0.0
+gains = dict(sorted(gains.items(), key=lambda pair: pair[1]))
+fig, ax = plt.subplots(figsize=(6.5, 4.6))
+ax.barh(list(gains), list(gains.values()), color=["C2" if gain > 0 else "C3" for gain in gains.values()])
+ax.axvline(0, color="0.5", linewidth=0.8)
+ax.tick_params(axis="y", labelsize=8)
+ax.set(xlabel="gain in F1 of the answers where the clauses were compared, points")
+plt.show()
+
+# %% [markdown]
+# ## What came out
+#
+# The difference of the two prompts is one sentence that anybody can read. That is the charm of instructions: a prompt of
+# demos has to be believed, a sentence can be discussed.
+
+# %%
+from polyqa.optimizers.prompts import prompt_diff
+
+print(prompt_diff(rac, made.program))
+
+# %% [markdown]
+# Dev and test took no part in the search. The report on test is made once, at the end:
+
+# %%
+
+
+def score(program, questions):
+    """Return the mean F1 of the answers, in points."""
+    with dspy.context(lm=lm):
+        return 100 * sum(metric(one.to_example(), program(question=one.question)) for one in questions) / len(questions)
+
+
+print(f"dev  {made.comparison.metrics['f1_answer'].a:.1f} → {made.comparison.metrics['f1_answer'].b:.1f}")
+print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test']):.1f}")
+
+# %% [markdown]
+# So large a gain is what you see when a task has a habit that the instruction did not tell. On the questions as they were
+# shipped there is no such habit, and the search should find next to nothing: see exercise 2.
+#
+# ## When a language model writes the instructions
+#
+# DSPy's optimizers do not choose from a library; a language model (`--prompt-lm`) writes the candidates.
+#
+# | recipe | how candidates are made | how they are chosen | paper |
+# |---|---|---|---|
+# | `copro` | rewrites of the instruction, given earlier ones with their scores | best score, again and again | [Khattab et al. 2023](https://arxiv.org/abs/2310.03714) |
+# | `mipro` | from the task, the data and demos; combined with demos | Bayesian search over instructions and demos | [Opsahl-Ong et al. 2024](https://arxiv.org/abs/2406.11695) |
+# | `gepa` | the language model reads what went wrong, in words, and mends the instruction | keeps every candidate that is best on some question | [Agrawal et al. 2025](https://arxiv.org/abs/2507.19457) |
+#
+# Without a key, `polyqa/proposer` stands in for that language model: it proposes clauses of the library, those first that
+# the feedback speaks for. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
+#
+# What GEPA reads is **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each
+# step. Here is what it says of an answer of the uncompiled program:
+
+# %%
+from polyqa.metrics.feedback import FeedbackMetric
+
+question = SETS["dev"][0]
+trace = []
+with dspy.context(lm=lm, trace=trace):
+    prediction = rac(question=question.question)
+found = FeedbackMetric(metric.reader, measure="f1_answer")(
+    question.to_example(), prediction, None, "clarify", [(predictor, given, reply) for predictor, given, reply in trace]
+)
+print(question.question, f"scored {found.score:.2f}\n")
+print(found.feedback)
+
+# %% [markdown]
+# The wanted answers stand beside what was said. From some dozens of such texts a language model can guess the habit, and
+# write the clause that the search above had to be given.
+
+# %% [markdown]
+# ## With a real language model
+#
+# GEPA with a small budget: the language model answers and writes, on the training questions only. It may take a hundred
+# calls; `polyqa cost --program rac --lm …` says what one question costs.
+
+# %%
+import os
+
+LM = os.environ.get("POLYQA_LESSON_LM")
+if LM:
+    real = polyqa.language_model(LM)
+    examples = [question.to_example() for question in SETS["train"]]
+    feedback = FeedbackMetric(metric.reader, measure="f1_answer")
+    with dspy.context(lm=real):
+        gepa = dspy.GEPA(metric=feedback, max_metric_calls=60, reflection_lm=real, seed=0)
+        better = gepa.compile(rac.deepcopy(), trainset=examples[:6], valset=examples[6:])
+    print(prompt_diff(rac, better))
+else:
+    print("Skipped: POLYQA_LESSON_LM names no language model.")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Put two clauses into one instruction that contradict each other: at most one reading, then at most three. Which holds?
+# 2. Score the clause that won on dev questions *as they were shipped* (`polyqa.Questions("homonyms/dev")`), where full dates
+#    are right answers, too. Does it still gain?
+# 3. Word the clause that won in three other ways. Which wordings does the engine understand?
+
+# %% [markdown]
+# ## Solutions
+#
+# **1.** The last one holds.
+
+# %%
+both = told("Give at most one reading. Give at most three readings.")
+print(len(polyqa.ask(QUESTION, program=both).interpretations), "readings")
+
+# %% [markdown]
+# **2.** A habit belongs to a task. Where full dates are right answers, the clause has nothing to win, and it can lose.
+
+# %%
+ids = {question.id for question in SETS["dev"]}
+shipped = [question for question in polyqa.Questions("homonyms/dev").asked if question.id in ids]
+print(f"as shipped: {score(rac, shipped):.1f} → {score(made.program, shipped):.1f}")
+print(f"in years:   {score(rac, SETS['dev']):.1f} → {score(made.program, SETS['dev']):.1f}")
+
+# %% [markdown]
+# **3.** The engine compares with wordings that it knows, so it understands some and passes over others. A language model
+# would understand all three.
+
+# %%
+for clause in ("Dates should be years.", "Answer with the year alone when asked when.", "No months, no days."):
+    reply = polyqa.ask(QUESTION, program=told(clause))
+    print(f"{clause:46}", [reading.answer for reading in reply.interpretations])

@@ -1,0 +1,120 @@
+"""Makes the notebook of each lesson from its script: runs it in a fresh kernel, keeps what it printed and drew.
+
+python lessons/build.py         every lesson
+python lessons/build.py 3 4     these two
+
+A lesson is ``NN-name.py``, a Jupytext script in the percent format: that is what people edit. ``NN-name.ipynb`` beside
+it is made here, with the embedded engine, in a folder that is thrown away. A cell that fails, or that writes to
+standard error, stops it.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+HOME = Path(__file__).resolve().parent
+LM = "POLYQA_LESSON_LM"
+"""The environment variable that names a real language model; the cells that need one are skipped without it."""
+
+_SECONDS = re.compile(r"(?: ·|,) \d+\.\d s\b")
+"""What `polyqa.Result` says of the time that it took: it differs from run to run."""
+_LEFT_OUT = (LM, "MPLBACKEND")  # with a backend from outside, pictures would not be kept
+_QUIET = {"TQDM_DISABLE": "1"}  # progress bars move and vanish: they are nothing to keep
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_LIMIT = 300  # seconds a cell
+
+
+def scripts(numbers: list[int] | None = None) -> list[Path]:
+    """Return the scripts of these lessons, or of all."""
+    found = sorted(HOME.glob("[0-9][0-9]-*.py"))
+    return [path for path in found if not numbers or int(path.name[:2]) in numbers]
+
+
+def without_seconds(text: str) -> str:
+    """Return an output without the time that it took."""
+    return _SECONDS.sub("", text)
+
+
+def notebook_of(script: Path) -> nbformat.NotebookNode:
+    """Return a lesson that was not run: the cells of its script."""
+    notebook = jupytext.read(script)
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "polyqa": notebook.metadata["polyqa"],
+        }
+    )
+    for at, cell in enumerate(notebook.cells, 1):
+        cell["id"] = f"cell-{at:02d}"
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Run every cell in a fresh kernel, in an empty folder, and keep what is the same in every run.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        If a cell fails.
+    RuntimeError
+        If a cell writes to standard error: a warning does not belong into a lesson.
+    """
+    about = deepcopy(notebook.metadata)
+    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | _QUIET
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(notebook, timeout=_LIMIT, resources={"metadata": {"path": folder}}, record_timing=False)
+        client.execute(env=environment)
+    notebook.metadata = about  # the kernel adds its version
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({})
+        if cell.cell_type == "code":
+            cell.outputs = [_kept(output, cell.source) for output in _together(cell.outputs)]
+    return notebook
+
+
+def _together(outputs: list[Any]) -> list[Any]:
+    """Return outputs without progress bars, which move and vanish; what was printed piece by piece is one output."""
+    kept: list[Any] = []
+    for output in outputs:
+        if _WIDGET in output.get("data", {}):
+            continue
+        if kept and output.output_type == kept[-1].output_type == "stream" and output.name == kept[-1].name:
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    return kept
+
+
+def _kept(output: Any, source: str) -> Any:
+    if output.output_type == "stream":
+        if output.name == "stderr":
+            raise RuntimeError(f"A cell wrote to standard error: {output.text[:500]}\nThe cell:\n{source}")
+        output.text = without_seconds(output.text)
+    else:
+        output.metadata = nbformat.from_dict({})
+        for kind, data in output.data.items():
+            output.data[kind] = without_seconds(data) if isinstance(data, str) and kind.startswith("text/") else data
+    return output
+
+
+def main() -> None:
+    """Make the notebooks that the command line names."""
+    for script in scripts([int(word) for word in sys.argv[1:]]):
+        made = run(notebook_of(script))
+        nbformat.validate(made)
+        script.with_suffix(".ipynb").write_text(nbformat.writes(made) + "\n", encoding="utf-8")
+        print(script.with_suffix(".ipynb").name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What a shell completes: the values of options, told without loading what knows them.
+
+The names are written down here, as the registries bring torch and DSPy along, and a shell waits at every key. Tests
+hold them against the registries.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+PROGRAM_NAMES = (
+    "auto",
+    "closed-book",
+    "query-refinement",
+    "rac",
+    "jpr",
+    "crag",
+    "self-rag",
+    "sixpaq",
+    "diva",
+    "toc",
+    "verdict",
+    "dtv",
+)
+RECIPE_NAMES = (
+    "labels",
+    "knn",
+    "bootstrap",
+    "bootstrap-search",
+    "knn-bootstrap",
+    "clauses",
+    "clauses-then-knn",
+    "copro",
+    "mipro",
+    "simba",
+    "gepa",
+    "gepa-then-knn",
+    "knn-then-bootstrap",
+)
+QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
+FORMAT_NAMES = ("asqa", "ambignq", "situatedqa", "nq-open", "multi-answer")
+RETRIEVER_NAMES = ("colbert", "bm25", "fused")
+_ROOT = Path(__file__).resolve().parents[2]
+
+Complete = Callable[[str], list[str]]
+
+
+def one_of(*names: str) -> Complete:
+    """Return what completes the beginning of one of some names."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _beginning(names, incomplete)
+
+    return complete
+
+
+def programs(incomplete: str) -> list[str]:
+    """Complete the name of a program, or of a compiled one."""
+    return _beginning((*PROGRAM_NAMES, *_folders(_ROOT / "polyqa" / "compiled", "card.json")), incomplete)
+
+
+def indexes(incomplete: str) -> list[str]:
+    """Complete the name of an index."""
+    home = index_folder()
+    return _beginning(sorted({*_folders(home, "current"), *_folders(home, "polyqa.json")}), incomplete)
+
+
+def metrics(incomplete: str) -> list[str]:
+    """Complete the name of a metric of runs."""
+    from polyqa.evaluation.columns import COLUMNS
+
+    return _beginning(COLUMNS, incomplete)
+
+
+def index_folder() -> Path:
+    """Return `polyqa.colbert_index.store.index_home`."""
+    if home := os.environ.get("POLYQA_HOME"):
+        return Path(home).expanduser() / "indexes"
+    if (_ROOT / "pyproject.toml").is_file():
+        return _ROOT / "colbert_index" / "indexes"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("polyqa", appauthor=False)) / "indexes"
+
+
+def _folders(home: Path, file: str) -> list[str]:
+    return sorted(path.parent.name for path in home.glob(f"*/{file}") if path.parent.name[0] != ".")
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

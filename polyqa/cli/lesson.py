@@ -1,0 +1,65 @@
+"""`polyqa lesson`: notebooks that teach what polyqa does, opened in Jupyter Lab or shown as text."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .terminal import say
+
+if TYPE_CHECKING:
+    from ..lesson_files import Lesson
+
+_INSTALL = 'pip install "polyqa[lessons]"'
+
+
+def lesson_command(
+    number: Annotated[int | None, typer.Argument(help="Its number; without one, the lessons are listed.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder for your copy.")] = Path(),
+    as_text: Annotated[bool, typer.Option("--print", help="Show it as text, here; copy and open nothing.")] = False,
+) -> None:
+    """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
+    from ..lesson_files import lesson, lessons
+
+    if number is None:
+        _list(lessons())
+        return
+    wanted = lesson(number)
+    if as_text:
+        _show(wanted)
+        return
+    copy, as_shipped = wanted.copy_to(out)
+    if not as_shipped:
+        say(f"{copy} is there already and is left as it is; --out FOLDER makes a new copy.", err=True)
+    if find_spec("jupyterlab") is None:
+        say(f"Your copy is {copy}. To open it here, install Jupyter Lab: {_INSTALL}")
+        return
+    raise typer.Exit(subprocess.run([sys.executable, "-m", "jupyter", "lab", str(copy)], check=False).returncode)
+
+
+def _list(every: "list[Lesson]") -> None:
+    from rich.markup import escape
+
+    from .display import console, table
+
+    rows = [(str(one.number), f"[bold]{escape(one.title)}[/]\n{escape(one.learns)}", str(one.minutes)) for one in every]
+    listed = table("", "lesson, and what one can do afterwards", "minutes", right=("", "minutes"), rows=rows)
+    listed.padding = (0, 2, 1, 0)
+    out = console()
+    out.print(listed)
+    out.print("[dim]polyqa lesson NUMBER opens one; --print shows it here")
+
+
+def _show(wanted: "Lesson") -> None:
+    text = wanted.markdown()
+    if not sys.stdout.isatty():
+        say(text.rstrip())
+        return
+    from rich.markdown import Markdown
+
+    from .display import console
+
+    console().print(Markdown(text))

@@ -1,0 +1,61 @@
+"""A command as a process of its own."""
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from types import FrameType
+
+from .app import INTERRUPTED
+from .app import main as command_line
+from .terminal import say
+
+_TO_STOP = 2.0  # seconds from Ctrl-C to the end of the command
+_TO_EXIT = 0.5  # seconds from there to the end of the process
+
+
+def main() -> None:
+    """Run the command line; see `polyqa.cli.app.main`. After Ctrl-C the process ends within two seconds.
+
+    By itself Python would wait for threads, which may wait for a server (some of DSPy's optimizers wait for theirs,
+    too), and then take a second or two to take large libraries apart. What was finished is in its files by now. What
+    is still under way is lost as in a kill, which every file survives.
+    """
+    stopped = threading.Event()
+    # Registered before anything else, so that it is called last of all.
+    atexit.register(lambda: _exit() if stopped.is_set() else None)
+
+    def end(seconds: float) -> None:
+        time.sleep(seconds)
+        if not stopped.is_set():
+            say("interrupted", err=True)
+        if (processes := sys.modules.get("multiprocessing.util")) is not None:
+            processes._run_finalizers(0)  # else Python warns, after us, that the locks of progress bars are left
+        _exit()
+
+    def begin_to_end(seconds: float) -> None:
+        threading.Thread(target=end, args=(seconds,), name="polyqa-exit", daemon=True).start()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        begin_to_end(_TO_STOP)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where Ctrl-C is to be ignored
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        command_line()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            stopped.set()
+            begin_to_end(_TO_EXIT)
+        raise
+
+
+def _exit() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+            stream.flush()
+    os._exit(INTERRUPTED)

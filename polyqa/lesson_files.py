@@ -1,0 +1,124 @@
+"""The lessons: notebooks that come with polyqa, found, copied and shown as text. That needs nothing of Jupyter."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyqa.signatures.errors import PolyqaError
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One notebook.
+
+    Attributes
+    ----------
+    number, title
+        What it is called.
+    minutes
+        How long it takes to read and run, without the exercises.
+    learns
+        What one can do afterwards, in a sentence.
+    path
+        The notebook as it was shipped.
+    """
+
+    number: int
+    title: str
+    minutes: int
+    learns: str
+    path: Path
+
+    def copy_to(self, folder: Path) -> tuple[Path, bool]:
+        """Copy the notebook into a folder, unless a file of its name is there.
+
+        Returns
+        -------
+        tuple
+            The notebook in that folder, and whether it is as it was shipped. A file that is there is never written
+            over: what a student did in it stays.
+
+        Raises
+        ------
+        PolyqaError
+            If there is no such folder.
+        """
+        if not folder.is_dir():
+            raise PolyqaError(f"There is no folder {folder}; make it, or name another one with --out.")
+        shipped, copy = self.path.read_bytes(), folder / self.path.name
+        try:
+            with copy.open("xb") as file:
+                file.write(shipped)
+        except FileExistsError:
+            return copy, copy.read_bytes() == shipped
+        return copy, True
+
+    def markdown(self, *, pictures: bool = False) -> str:
+        """Return the lesson as Markdown: texts, cells, and what these printed.
+
+        Parameters
+        ----------
+        pictures
+            Whether to show pictures and tables as HTML, as a browser does, and not as text.
+        """
+        cells = json.loads(self.path.read_text(encoding="utf-8"))["cells"]
+        return "\n\n".join(part for cell in cells for part in _cell(cell, pictures)) + "\n"
+
+
+def lessons_home() -> Path:
+    """Return the folder of the lessons."""
+    return Path(__file__).resolve().parent / "lessons"
+
+
+def lessons() -> list[Lesson]:
+    """Return the lessons, in order."""
+    return [_lesson(path) for path in sorted(lessons_home().glob("[0-9][0-9]-*.ipynb"))]
+
+
+def lesson(number: int) -> Lesson:
+    """Return one lesson.
+
+    Raises
+    ------
+    PolyqaError
+        If there is none of that number.
+    """
+    every = {one.number: one for one in lessons()}
+    if number not in every:
+        raise PolyqaError(f"There is no lesson {number}; there are {', '.join(map(str, every))}.")
+    return every[number]
+
+
+def _lesson(path: Path) -> Lesson:
+    about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["polyqa"]
+    return Lesson(int(path.name[:2]), about["title"], about["minutes"], about["learns"], path)
+
+
+def _cell(cell: Mapping[str, Any], pictures: bool) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield source
+        return
+    yield _fenced(source, "python")
+    for output in cell["outputs"]:
+        yield _output(output, pictures)
+
+
+def _output(output: Mapping[str, Any], pictures: bool) -> str:
+    data = output.get("data", {})
+    if pictures and "text/html" in data:
+        return "".join(data["text/html"]).strip()
+    if pictures and "image/png" in data:
+        return f"![What the cell above drew](data:image/png;base64,{''.join(data['image/png']).strip()})"
+    if "image/png" in data:
+        return "*(a picture, which the notebook shows)*"
+    return _fenced("".join(output.get("text", data.get("text/plain", ""))), "text")
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

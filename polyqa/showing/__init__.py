@@ -1,0 +1,1 @@
+"""What a notebook, a document and a terminal show of an answer."""

@@ -1,0 +1,72 @@
+"""Searching and reranking, seen by DSPy's callbacks: what MLflow, OpenTelemetry and loggers show between the calls.
+
+Where no callback is set (``dspy.configure(callbacks=…)``) nothing but the search happens.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dspy
+import numpy as np
+from dspy.utils.callback import with_callbacks
+from numpy.typing import NDArray
+
+from polyqa import colbert_index
+from polyqa.colbert_index import Reranker, Retriever
+from polyqa.signatures import Passage
+
+
+class Retrieve(dspy.Retrieve):
+    """A search, as a callback sees it: a `dspy.Retrieve` that is called with ``query`` and ``k``.
+
+    Its outputs are the passages.
+    """
+
+    def __init__(self, retriever: Retriever, k: int) -> None:
+        # Not that of `dspy.Retrieve`, which draws from the random numbers of all.
+        self.stage, self.k = "", k
+        self.callbacks: list[Any] = []
+        self.retriever = retriever
+
+    @with_callbacks
+    def __call__(self, query: str, k: int | None = None) -> list[Passage]:
+        """Search."""
+        return self.retriever.search(query, k or self.k)
+
+
+class Rerank:
+    """Reranking, as a callback sees it: called with ``queries``, ``passages`` and ``k`` (``None``: they are scored)."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self._run = run
+
+    @with_callbacks
+    def __call__(self, *, queries: Sequence[str], passages: Sequence[Passage], k: int | None = None) -> Any:
+        """Rerank."""
+        return self._run()
+
+
+def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
+    """Return the best ``k`` passages of a retriever."""
+    if not dspy.settings.callbacks:
+        return retriever.search(query, k)
+    found: list[Passage] = Retrieve(retriever, k)(query=query, k=k)
+    return found
+
+
+def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:
+    """Return the best ``k`` of some passages, see `polyqa.colbert_index.rerank`."""
+
+    def run() -> list[Passage]:
+        return colbert_index.rerank(reranker, query, passages, k)
+
+    return Rerank(run)(queries=[query], passages=passages, k=k) if dspy.settings.callbacks else run()
+
+
+def scores(reranker: Reranker, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
+    """Return the scores of passages for queries, shape (queries, passages)."""
+
+    def run() -> NDArray[np.float32]:
+        return reranker.score(queries, passages)
+
+    return Rerank(run)(queries=queries, passages=passages) if dspy.settings.callbacks else run()

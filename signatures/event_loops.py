@@ -1,0 +1,46 @@
+"""Threads that still find the event loop of whoever started them.
+
+`dspy.streamify` sends its status messages with ``anyio.from_thread.run``, which works only in threads that anyio
+started itself. A program's calls and searches run in threads of its own, so what those must know is carried along.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def carried(function: Callable[[], T]) -> Callable[[], T]:
+    """Return a function for another thread, in which ``anyio.from_thread`` works as it does here.
+
+    Here is an event loop, or a thread that anyio started for one; anywhere else the function is returned as it is.
+    """
+    from anyio._core._eventloop import threadlocals  # there is no public way to hand a token on to library code
+
+    token = getattr(threadlocals, "current_token", None) or _token_of_this_loop()
+    if token is None:
+        return function
+
+    def run() -> T:
+        before = getattr(threadlocals, "current_token", None)
+        threadlocals.current_token = token
+        try:
+            return function()
+        finally:
+            if before is None:
+                del threadlocals.current_token
+            else:
+                threadlocals.current_token = before
+
+    return run
+
+
+def _token_of_this_loop() -> object | None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    from anyio.lowlevel import current_token
+
+    return current_token()

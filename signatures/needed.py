@@ -1,0 +1,43 @@
+"""Calls whose reply may turn out not to be needed: whoever waits for one learns it.
+
+A call is made ahead, in case its reply is needed; or the work that it belongs to is stopped. With ``await`` such a call
+is cancelled, which closes its connection. A thread cannot be cancelled: it looks here.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_NOT_NEEDED: ContextVar[tuple[Future[None], ...]] = ContextVar("polyqa_not_needed", default=())
+
+
+class NotNeededError(BaseException):
+    """Raised where the reply of a call is waited for, once it is known not to be needed.
+
+    No `Exception`: whoever answers for failed calls, with another call or an entry in a file, has no part in this.
+    """
+
+
+@contextmanager
+def ahead(not_needed: Future[None]) -> Iterator[None]:
+    """Make calls in the block whose replies may not be needed; the future is done when that is known.
+
+    Inside another block a call is not needed either when that one's are not.
+    """
+    token = _NOT_NEEDED.set((*_NOT_NEEDED.get(), not_needed))
+    try:
+        yield
+    finally:
+        _NOT_NEEDED.reset(token)
+
+
+def not_needed() -> tuple[Future[None], ...]:
+    """Return futures, one of which is done when the reply of the call that is being made is not needed."""
+    return _NOT_NEEDED.get()
+
+
+def check_needed() -> None:
+    """Raise `NotNeededError` if the reply of the call that is being made is not needed any more."""
+    if any(waiting.done() for waiting in _NOT_NEEDED.get()):
+        raise NotNeededError("the reply of a call is not needed any more")

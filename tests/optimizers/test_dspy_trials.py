@@ -1,0 +1,141 @@
+"""What DSPy's optimizers tried can be read afterwards, also where the compilation was stopped."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import dspy
+import pytest
+
+import polyqa
+from polyqa.metrics.gold import Question
+from polyqa.optimizers import Compiled, Recipe
+from polyqa.optimizers.trials import Trial, lineage, write_trials
+
+Compile = Callable[..., Compiled]
+DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
+SEARCH = Recipe(
+    name="search", optimizer="few-shot-search", settings={**DEMOS, "num_candidate_programs": 2}, threshold=0.05
+)
+COPRO = Recipe(name="copro", optimizer="copro", settings={"breadth": 2, "depth": 2})
+MIPRO = Recipe(
+    name="mipro", optimizer="mipro", settings={**DEMOS, "num_candidates": 2, "num_trials": 3}, threshold=0.05
+)
+BATCHES = {"minibatch": True, "minibatch_size": 2, "minibatch_full_eval_steps": 2}
+SIMBA = Recipe(name="simba", optimizer="simba", settings={"bsize": 4, "num_candidates": 2, "max_steps": 2})
+GEPA = Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
+
+
+def check(trials: list[Trial], dev: list[Question]) -> None:
+    """Check what holds of the trials of every compilation."""
+    first, *_, last = trials
+    assert [one.number for one in trials] == list(range(len(trials)))
+    assert (first.on, first.n, first.parent, first.kept) == ("dev", len(dev), None, True)
+    assert (last.on, last.n, last.label, last.kept) == ("dev", len(dev), "compiled", True)
+    assert {one.number for one in lineage(trials, last.number)} >= {first.number, last.number}
+    assert all(one.kept for one in lineage(trials, last.number))
+    for one in trials[1:]:
+        assert one.parent is not None
+        assert one.parent < one.number
+        assert one.label
+        assert one.n > 0
+        assert first.calls <= one.calls <= last.calls
+
+
+@pytest.mark.parametrize(
+    ("recipe", "on", "fewest"),
+    [
+        pytest.param(SEARCH, "dev", 4, id="search"),
+        pytest.param(COPRO, "train", 4, id="copro"),
+        pytest.param(MIPRO, "dev", 3, id="mipro"),
+        pytest.param(SIMBA, "train", 2, id="simba"),
+        pytest.param(GEPA, "dev", 1, id="gepa"),
+    ],
+)
+def test_every_candidate_is_told(
+    recipe: Recipe,
+    on: str,
+    fewest: int,
+    rac: dspy.Module,
+    wire_lm: dspy.LM,
+    dev: list[Question],
+    train: list[Question],
+    compiled: Compile,
+) -> None:
+    made = compiled(rac, recipe, lm=wire_lm)
+    check(made.trials, dev)
+    between = made.trials[1:-1]
+    assert len(between) >= fewest
+    assert {(one.on, one.n) for one in between} == {(on, len(dev if on == "dev" else train))}
+    assert all(one.score is not None and 0 <= one.score <= 1 for one in made.trials)
+    told = made.trials[-1]
+    now = {name: one.signature.instructions for name, one in made.program.named_predictors()}
+    before = {name: one.signature.instructions for name, one in rac.named_predictors()}
+    assert told.instructions == {name: text for name, text in now.items() if text != before[name]}
+    assert told.demos == {name: len(one.demos) for name, one in made.program.named_predictors() if one.demos}
+    best = max(one.score or 0.0 for one in between)
+    if any(one.kept for one in between):  # else the program as it was is the best, and stands first
+        assert max(one.score or 0.0 for one in between if one.kept) == pytest.approx(best)
+    if recipe is GEPA:
+        assert any(one.instructions for one in between)
+        assert len({one.calls for one in between}) > 1 or len(between) == 1
+
+
+def test_a_minibatch_and_the_full_score_of_one_candidate_are_two_trials(
+    rac: dspy.Module, wire_lm: dspy.LM, dev: list[Question], compiled: Compile
+) -> None:
+    recipe = MIPRO.model_copy(update={"settings": {**MIPRO.settings, **BATCHES}})
+    trials = compiled(rac, recipe, lm=wire_lm).trials
+    check(trials, dev)
+    assert {one.n for one in trials} == {2, len(dev)}
+    again = [one for one in trials if one.note.endswith("scored on all of dev")]
+    assert again
+    assert all(trials[one.parent or 0].n == 2 for one in again)
+
+
+def test_they_survive_a_stop_and_a_chain_tells_of_each_step(
+    rac: dspy.Module, wire_lm: dspy.LM, dev: list[Question], compiled: Compile
+) -> None:
+    chain = Recipe(name="chain", optimizer="chain", steps=(COPRO, Recipe(name="then", optimizer="labels", k=2), SEARCH))
+    whole = compiled(rac, chain, "whole", lm=wire_lm)
+    check(whole.trials, dev)
+    assert {one.on for one in whole.trials[1:-1]} == {"train", "dev"}
+    again = compiled(rac, chain, "whole", lm=wire_lm)  # every step is finished
+    assert again.trials == whole.trials
+    # The server numbers the instructions that it writes, so that only these differ.
+    own = wire_lm.copy(model=f"{wire_lm.model}-stopped")
+    most = whole.trials[4].calls
+    with pytest.raises(polyqa.PolyqaError, match="goes on"):
+        compiled(rac, chain, "stopped", lm=own, most=most)
+    resumed = compiled(rac, chain, "stopped", lm=own)
+    for ours, theirs in zip(resumed.trials, whole.trials, strict=True):
+        assert ours.model_dump(exclude={"calls", "instructions"}) == theirs.model_dump(
+            exclude={"calls", "instructions"}
+        )
+        # Two threads may ask the same at once.
+        assert abs(ours.calls - theirs.calls) <= 4
+
+
+def test_recipes_without_a_search_tell_before_and_after(
+    rac: dspy.Module, dev: list[Question], compiled: Compile
+) -> None:
+    made = compiled(rac, "knn")
+    check(made.trials, dev)
+    assert len(made.trials) == 2
+    assert made.trials[-1].demos
+
+
+def test_what_another_optimizer_wrote_down_is_told(rac: dspy.Module, compiled: Compile, tmp_path: Path) -> None:
+    tried = [
+        Trial(number=0, label="as it was", on="train", n=6, score=0.2, calls=9),
+        Trial(number=1, label="clarify: at most two", parent=0, on="train", n=6, score=0.3, calls=12, kept=True),
+        Trial(number=2, label="write: in a word", parent=1, on="held-out", n=2, score=0.1, calls=14, note="worse"),
+    ]
+    write_trials(tmp_path / "knn.trials.json", tried)
+    trials = compiled(rac, "knn").trials
+    assert [(one.label, one.parent) for one in trials] == [
+        ("as it was", None),
+        ("as it was", 0),
+        ("clarify: at most two", 1),
+        ("write: in a word", 2),
+        ("compiled", 2),
+    ]

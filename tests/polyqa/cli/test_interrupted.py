@@ -1,0 +1,129 @@
+"""One Ctrl-C ends a long command at once, also while language models hang; what was finished is kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hanging_engine import Hanging
+from openai_server import serve
+from writing_engine import WritingEngine
+
+from polyqa.colbert_index import build_index, read_corpus
+from polyqa.colbert_index.store import checkpoint_home
+from polyqa.embedded_models import Encoder
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.question_db.lines import json_object, read_lines
+
+Printed = Callable[..., str]
+CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
+THREADS = 2
+MOST = 3.0  # seconds from Ctrl-C to the end; two, and what a busy machine takes
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, after how many calls the server hangs, and the file that has so many lines by then, at least.
+
+    Some are not run to their end: they begin again, or take long.
+    """
+
+    command: str
+    after: int
+    kept: str
+    least: int
+    goes_on: bool = True
+
+
+EVALUATE = "evaluate --runs {out} --name run --limit"
+COMPILE = "compile --train {train} --dev {dev} --out {out}/made --yes --recipe"
+RUN, WORK = "run/predictions.jsonl", "made/.work"
+CASES = {
+    "evaluate": Case(f"{EVALUATE} 10 --program closed-book --judge none", 4, RUN, 3),
+    "evaluate, many calls a question": Case(f"{EVALUATE} 4 --program verdict --judge none", 60, RUN, 1),
+    "evaluate, the judge": Case(
+        f"{EVALUATE} 4 --program rac --lm polyqa/extractive --judge {{lm}} --judge-api-base {{base}}",
+        6,
+        RUN,
+        0,
+        goes_on=False,
+    ),
+    "questions build": Case("questions build --index six --out {out}/questions", 40, ".questions.journal.jsonl", 3),
+    "compile": Case(f"{COMPILE} knn-bootstrap --program closed-book", 10, f"{WORK}/knn-bootstrap.jsonl", 4),
+    "compile, its first question": Case(
+        f"{COMPILE} knn-bootstrap --program verdict", 3, f"{WORK}/calls.json", 0, False
+    ),
+    "compile, an optimizer of DSPy's": Case(
+        f"{COMPILE} bootstrap-search --program closed-book", 6, f"{WORK}/before/predictions.jsonl", 4
+    ),
+    "compile, an optimizer that waits for its own threads": Case(
+        f"{COMPILE} gepa --program closed-book", 14, f"{WORK}/before/predictions.jsonl", 4, goes_on=False
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "checkpoints").symlink_to(checkpoint_home())
+    build_index(read_corpus(CORPUS)[:6], folder / "indexes" / "six", encoder=encoder, progress=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
+    name: str, printed: Printed, small: dict[str, Path], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[name]
+    if "six" in case.command:
+        monkeypatch.setenv("POLYQA_HOME", str(home))
+    engine = Hanging(WritingEngine(ExtractiveEngine()), case.after)
+    with serve(engine) as server:
+        model = f"openai/{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
+        words = case.command.format(out=tmp_path, base=server.base, lm=model, **small).split()
+        if "--lm" not in words:
+            words += ["--lm", model, "--api-base", server.base]
+        words += ["--threads", str(THREADS)]
+        child = subprocess.Popen(
+            [sys.executable, "-m", "polyqa", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        file = tmp_path / case.kept
+        deadline = time.monotonic() + 120
+        while not (engine.hanging and count_lines(file) >= case.least) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)  # the other threads come to hang, too
+        child.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        out, err = child.communicate(timeout=60)
+        assert time.monotonic() - started < MOST
+        assert child.returncode == 130, err
+        assert engine.hanging, "it was interrupted when it hung"
+        assert err.endswith("interrupted\n")
+        assert "Traceback" not in err
+        assert not out
+        kept = file.read_bytes()
+        assert count_lines(file) >= case.least
+        if file.suffix == ".jsonl":
+            lines = read_lines(file, json_object)
+            assert (lines.faults, lines.torn, lines.unended) == ([], b"", False)
+        answered = engine.answered
+        engine.released.set()
+        if case.goes_on:
+            printed(*words)
+            assert engine.answered > answered
+    if file.name == "knn-bootstrap.jsonl":
+        assert file.read_bytes().startswith(kept), "nothing in it is made again"
+
+
+def count_lines(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.exists() else 0

@@ -1,0 +1,60 @@
+"""`polyqa lesson`: the list, a copy that is opened, a lesson as text."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyqa.lesson_files import lesson, lessons
+
+Printed = Callable[..., str]
+Refused = Callable[..., str]
+
+
+def test_the_command_lists_the_lessons(printed: Printed) -> None:
+    out = printed("lesson")
+    for one in lessons():
+        assert one.title in out
+
+
+def test_the_command_shows_a_lesson_as_text(printed: Printed) -> None:
+    assert printed("lesson", "1", "--print").rstrip() == lesson(1).markdown().rstrip()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_command_opens_a_copy_in_jupyter_lab(
+    installed: bool, tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+
+    def start(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        started.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("polyqa.cli.lesson.find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr("polyqa.cli.lesson.subprocess.run", start)
+    out = printed("lesson", "1")
+    name = lesson(1).path.name
+    assert (tmp_path / name).is_file()
+    if installed:
+        assert started == [[sys.executable, "-m", "jupyter", "lab", name]]
+    else:
+        assert not started
+        assert name in out
+        assert 'pip install "polyqa[lessons]"' in out
+
+
+def test_a_changed_copy_is_opened_as_it_is(tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyqa.cli.lesson.find_spec", lambda _: None)
+    copy = tmp_path / lesson(1).path.name
+    copy.write_text("mine")
+    printed("lesson", "1", "--out", tmp_path)
+    assert copy.read_text() == "mine"
+
+
+def test_a_lesson_that_is_not_there_is_refused(refused: Refused) -> None:
+    assert "There is no lesson 99; there are 1" in refused("lesson", "99")

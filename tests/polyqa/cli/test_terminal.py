@@ -1,0 +1,80 @@
+"""No text of a stranger's steers the terminal, and none is taken for markup."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai_server import serve
+
+from polyqa.cli.terminal import printable
+from polyqa.engines.extractive import ExtractiveEngine
+
+Printed = Callable[..., str]
+ATTACK = "\x1b]52;c;cm0=\x07\x1b[2J\u009b31m\u202e\r[/x] [red]"
+
+
+@pytest.fixture
+def index(printed: Printed, tmp_path: Path) -> Path:
+    """An index whose passages try to steer the terminal."""
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [
+        {"id": f"saw{ATTACK}", "title": f"Saw{ATTACK}", "text": f"A saw was made in 1894 {ATTACK} in London."},
+        {"id": "plane", "title": "Plane", "text": "A plane smooths boards by shaving them."},
+    ]
+    corpus.write_text("\n".join(map(json.dumps, rows)))
+    printed("index", "build", corpus, "--name", tmp_path / "tools")
+    return tmp_path / "tools"
+
+
+@given(st.text())
+def test_lines_and_letters_stay(text: str) -> None:
+    shown = printable(text)
+    assert printable(shown) == shown
+    assert shown.splitlines() or not shown.strip()
+    assert [one for one in shown if one.isprintable() or one.isspace()] == [
+        one for one in text if one in shown and (one.isprintable() or one.isspace())
+    ]
+
+
+def steers(text: str) -> list[str]:
+    return [one for one in text if one in "\x1b\x07\u009b\u202e\r"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ask", "When was the saw made?", "--program", "rac", "--index"),
+        ("ask", "When was the saw made?", "--program", "rac", "--show-prompts", "--index"),
+        ("ask", f"When was the saw {ATTACK} made?", "--program", "toc", "--index"),
+        ("ask", "When was the saw made?", "--json", "--program", "rac", "--index"),
+        ("index", "search"),
+    ],
+    ids=["ask", "prompts", "question", "json", "search"],
+)
+def test_what_is_printed_steers_nothing(words: tuple[str, ...], index: Path, printed: Printed) -> None:
+    out = printed(*words, index) if words[0] == "ask" else printed(*words, index, "when was the saw made")
+    assert "1894" in out
+    assert not steers(out)
+    if "--json" in words:
+        assert any(ATTACK.replace("\r", " ").split()[0][:5] in one["title"] for one in json.loads(out)["passages"])
+
+
+def test_a_line_of_an_error_steers_nothing(refused: Printed) -> None:
+    assert not steers(refused("ask", "Who?", "--program", f"none{ATTACK}"))
+
+
+def test_a_model_s_name_is_no_markup(printed: Printed) -> None:
+    with serve(ExtractiveEngine()) as server:
+        out = printed("ask", "Who wrote Dune?", "--lm", "openai/[/x]", "--api-base", server.base, "--program", "rac")
+    assert "openai/[/x]" in out
+
+
+def test_an_index_s_facts_are_no_markup(printed: Printed, index: Path) -> None:
+    (manifest,) = index.glob("versions/*/polyqa.json")
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "checkpoint": ATTACK}))
+    out = printed("index", "info", index)
+    assert "[/x] [red]" in out
+    assert not steers(out)

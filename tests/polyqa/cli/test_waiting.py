@@ -1,0 +1,131 @@
+"""Whoever starts a command sees within a second that it is at work."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+
+import pytest
+
+from polyqa.cli import waiting as module
+from polyqa.cli.terminal import say
+from polyqa.cli.waiting import AFTER, waiting
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def drawn(self) -> int:
+        return self.getvalue().count("at work")
+
+    def shown(self) -> str:
+        """Return what is to be seen in the end: of each line what follows the last time that it was cleared."""
+        return re.sub(r"[^\n]*\r\x1b\[K", "", self.getvalue())
+
+
+@pytest.fixture
+def terminal() -> Terminal:
+    return Terminal()
+
+
+@contextmanager
+def waiting_at(terminal: Terminal) -> Iterator[None]:
+    with redirect_stdout(terminal), redirect_stderr(terminal):
+        with waiting():
+            yield
+        assert sys.stdout is sys.stderr is terminal
+
+
+def until(seen: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not seen():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_the_line_comes_and_goes(terminal: Terminal) -> None:
+    with waiting_at(terminal):
+        until(lambda: terminal.drawn() > 1)
+        print("the answer")
+        after = terminal.drawn()
+        time.sleep(2 * AFTER)
+        print("and more")
+    assert terminal.drawn() == after, "it does not come between the parts of a result"
+    assert terminal.shown() == "the answer\nand more\n"
+
+
+def test_it_comes_again_after_a_warning_and_not_beside_a_bar(terminal: Terminal) -> None:
+    with waiting_at(terminal):
+        print("polyqa: warning: odd", file=sys.stderr)
+        until(lambda: terminal.drawn() > 0)
+        print("\x1b[1m██", end="", file=sys.stderr)
+        after = terminal.drawn()
+        time.sleep(2 * AFTER)
+    assert terminal.drawn() == after
+    assert terminal.shown() == "polyqa: warning: odd\n\x1b[1m██"
+
+
+def test_what_is_said_by_way_of_typer_is_text(terminal: Terminal) -> None:
+    with waiting_at(terminal):
+        until(lambda: terminal.drawn() > 0)
+        say("polyqa: warning: odd", err=True)
+        say("the answer")
+    assert terminal.shown() == "polyqa: warning: odd\nthe answer\n"
+
+
+def fail(terminal: Terminal) -> None:
+    with waiting_at(terminal):
+        until(lambda: terminal.drawn() > 0)
+        raise KeyError
+
+
+def test_nothing_is_left_of_it_after_an_error(terminal: Terminal) -> None:
+    with pytest.raises(KeyError):
+        fail(terminal)
+    assert terminal.shown() == ""
+
+
+def test_a_quick_command_shows_none(terminal: Terminal) -> None:
+    with waiting_at(terminal):
+        print("1.0")
+    assert terminal.getvalue() == "1.0\n"
+
+
+def test_elsewhere_one_line_comes_when_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with waiting():
+        pass
+    monkeypatch.setattr(module, "AFTER_ELSEWHERE", 0.05)
+    with waiting():
+        time.sleep(0.3)
+        print("the answer")
+    assert capsys.readouterr() == ("the answer\n", "at work for 0 s …\n")
+
+
+def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
+    parent, child = pty.openpty()
+    begun = time.monotonic()
+    words = ("ask", "When did Titanic come out?", "--program", "rac")
+    with subprocess.Popen([sys.executable, "-m", "polyqa", *words], stdout=child, stderr=child) as process:
+        os.close(child)
+        first = os.read(parent, 1_000)
+        waited = time.monotonic() - begun
+        rest = b""
+        try:
+            while part := os.read(parent, 10_000):
+                rest += part
+        except OSError:  # the end of a terminal
+            pass
+        taken = time.monotonic() - begun
+    os.close(parent)
+    assert process.returncode == 0
+    assert "at work" in first.decode()
+    assert waited < taken / 2
+    assert "1997" in re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", rest.decode())

@@ -1,0 +1,96 @@
+"""The seconds of a result begin when everything is loaded, and nothing is loaded that a question does not need."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openai_server import serve
+from scripted_engine import ScriptedEngine
+
+import polyqa
+from polyqa import colbert_index
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index import index as index_module
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.loading import warm_up
+from polyqa.models import embedded_engine
+from polyqa.question_db import QuestionDatabase
+
+QUESTION = "When did Titanic come out?"
+SLOW = 1.0
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[ColBERTIndex]:
+    """Collect the indexes whose vectors are loaded, which takes a second."""
+    loaded: list[ColBERTIndex] = []
+    load = index_module._open_searcher
+
+    def slowly(index: ColBERTIndex) -> Any:
+        time.sleep(SLOW)
+        loaded.append(index)
+        return load(index)
+
+    monkeypatch.setattr(index_module, "_open_searcher", slowly)
+    return loaded
+
+
+def awaited(*words: Any, **more: Any) -> polyqa.Result:
+    return asyncio.run(polyqa.aask(*words, **more))
+
+
+@pytest.mark.parametrize("ask", [polyqa.ask, awaited])
+@pytest.mark.parametrize("made", [True, False], ids=["program", "name"])
+def test_loading_is_not_counted(ask: Callable[..., polyqa.Result], made: bool, opened: list[ColBERTIndex]) -> None:
+    started = time.perf_counter()
+    result = ask(QUESTION, program=polyqa.load("rac") if made else "rac")
+    taken = time.perf_counter() - started
+    assert len(opened) == 1
+    assert taken - result.seconds > SLOW
+    assert result.answer
+
+
+def test_what_is_loaded_is_not_loaded_again(opened: list[ColBERTIndex], monkeypatch: pytest.MonkeyPatch) -> None:
+    program = polyqa.load("rac")
+    polyqa.ask(QUESTION, program=program)
+    monkeypatch.setattr(ColBERTIndex, "search_many", lambda *_: pytest.fail("searched"))
+    warm_up(program, polyqa.language_model())
+    assert len(opened) == 1
+
+
+def test_a_question_that_searches_nothing_loads_no_index_and_no_engine(opened: list[ColBERTIndex]) -> None:
+    embedded_engine.cache_clear()
+    with serve(ScriptedEngine(lambda prompt: {"answer": "In 1997."})) as server:
+        lm = polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=server.base)
+        polyqa.ask(QUESTION, program="closed-book", lm=lm)
+    assert opened == []
+    assert embedded_engine.cache_info().currsize == 0
+    assert len(server.requests) == 1
+
+
+def test_loading_calls_no_language_model() -> None:
+    with serve(ExtractiveEngine()) as server:
+        lm = polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=server.base)
+        program = polyqa.load("rac")
+        warm_up(program, lm)
+        assert server.requests == []
+        result = polyqa.ask(QUESTION, program=program, lm=lm)
+        assert len(server.requests) == len(result.calls)
+
+
+def test_a_program_that_searches_questions_alone_loads_them_and_no_index(
+    opened: list[ColBERTIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[QuestionDatabase] = []
+    monkeypatch.setattr(QuestionDatabase, "warm_up", lambda database: warmed.append(database))
+    index = ColBERTIndex("homonyms")
+    database = object.__new__(QuestionDatabase)
+    asked = polyqa.question_db.QuestionRetriever(database, index)
+    parts = (colbert_index.FusedRetriever([index]), colbert_index.BiEncoderReranker(polyqa.embedded_models.Encoder()))
+    warm_up(polyqa.programs.SIXPAQ(*parts, asked, by="max"), polyqa.language_model())
+    assert (warmed, opened) == ([database], [])
+    warm_up(polyqa.programs.SIXPAQ(*parts, asked), polyqa.language_model())
+    assert opened == [index]

@@ -1,0 +1,308 @@
+"""Long answers are cleaned, and asked again where they refuse although there is something to tell."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils.exceptions import AdapterParseError
+from failing_engine import Failing
+from scripted_engine import ScriptedEngine, scripted_lm
+
+import polyqa
+from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.evaluation.loading import load_questions
+from polyqa.programs import drive
+from polyqa.programs.faults import REFUSED
+from polyqa.programs.long_answers import settle_answer
+from polyqa.programs.steps import ask as ask_step
+from polyqa.programs.tries import Faults
+from polyqa.signatures import Interpretation, LeanAdapter, LocateAnswer, WriteLongFormAnswer
+from polyqa.signatures.lenient import clean_answer, tells_nothing
+
+QUESTION = "When did Titanic come out?"
+READINGS = [Interpretation(question="When did the film Titanic come out?", answer="19 December 1997")]
+REFUSALS = [
+    "I'm sorry, but I can't answer this question based on the provided passages.",
+    "I'm sorry, I cannot assist with that.",
+    "I apologize, but the passages do not contain enough information to answer the question.",
+    "Unfortunately, the passages do not provide the information needed.",
+    "I cannot determine when it came out from the given interpretations.",
+    "I can't provide a long-form answer to this.",
+    "As an AI language model, I do not have access to release dates.",
+    "Sorry, but there is not enough information.",
+    "My apologies, but I am unable to write this answer.",
+    "I am unable to answer the question.",
+    "I'm unable to determine the answer from the passages provided.",
+    "We cannot confirm the release date.",
+    "I do not have enough information to answer this.",
+    "I could not find an answer in the passages.",
+    "**I'm sorry, but I can't help with that.**",
+    "I won't answer this question.",
+    "Regrettably, no passage answers the question.",
+    "I am afraid that I cannot answer this.",
+    "Apologies, but I can't say.",
+    "I don't have any information about it.",
+    # as models write them about passages, not about themselves
+    "The passages do not contain information about when Titanic came out.",
+    "The provided passages do not contain enough information to answer the question.",
+    "The given passages don't mention a release date for Titanic.",
+    "The provided context does not mention when it came out.",
+    "Based on the provided passages, I cannot determine when Titanic came out.",
+    "Based on the passages provided, there is no information about the release date.",
+    "Based on the information provided, it is not possible to say when Titanic came out.",
+    "According to the passages, there is no mention of a release date.",
+    "There is no information in the passages about when Titanic came out.",
+    "There isn't enough information in the passages to answer this question.",
+    "There is not enough information to answer the question.",
+    "None of the passages mention when Titanic came out.",
+    "None of the provided passages answer the question.",
+    "No information about the release is provided.",
+    "No answer can be found in the passages.",
+    "The answer cannot be determined from the given passages.",
+    "It is not possible to determine the answer from the passages.",
+    "It is not clear from the passages when Titanic came out.",
+    "The question cannot be answered with the given information.",
+    "Unable to answer based on the provided passages.",
+    "Unable to determine the release date.",
+    "Insufficient information to answer the question.",
+    "I'm sorry, the passages do not contain the answer.",
+    "I am sorry, but the passages provided do not contain the requested information.",
+    "I regret that I can't answer that.",
+    "I don't see any information about that in the passages.",
+    "I do not see a release date in the passages provided.",
+    "I don't know when Titanic came out.",
+    "The release date is not mentioned in the passages.",
+    "The text does not specify the date.",
+    "Neither of the passages mentions the release date.",
+    "The documents provided do not give the date on which it was released.",
+    "Looking at the passages, I don't find any information about the release date.",
+    "After reviewing the passages, I could not find the answer.",
+    "However, the passages do not provide the answer to this question.",
+    "I need more context to answer this question.",
+    "Could you please provide more context?",
+    "I'm not able to answer this question with the given passages.",
+    "I’m sorry, but I can’t answer that.",
+    "Unfortunately, I don't have enough information to answer that.",
+    "I do not have access to the passages.",
+    "The passages provided are not relevant to the question.",
+    "My sources say nothing about a date.",
+    "The retrieved passages fail to mention any release date.",
+    "Sorry, I couldn't find that in the passages you gave me.",
+    "It appears that the passages do not contain the answer.",
+    "It seems the provided text doesn't address this question.",
+    "I'm afraid the context doesn't say.",
+    "There's no information about it in the provided context.",
+    "There is no direct answer to this question in the passages.",
+    "The information needed to answer this question is not in the passages.",
+    "The passages only discuss the ship and do not mention a release date.",
+    "Nothing in the passages answers this question.",
+    "As of my last knowledge update in October 2023, I don't have information on that.",
+    "Given the lack of information in the passages, the question cannot be answered.",
+    "Since the passages do not mention the film, I cannot answer the question.",
+    "While the passages discuss the ship, they do not mention when it came out.",
+    "Although the passages mention the film, none of them gives a release date.",
+    "I cannot provide an answer because the passages do not include this information.",
+    "Answering this question is not possible with the information provided.",
+    "The provided information is insufficient to answer the question.",
+    "The passages lack information about the release.",
+    "No relevant information was found.",
+    "Without more context, I cannot answer this question.",
+    "This information is not available in the passages.",
+    "Not enough information.",
+    "The answer is not given in the passages.",
+    "The answer to the question is not provided in the given context.",
+    "I apologize for the confusion, but I can't answer that.",
+    "Thank you for your question. Unfortunately, the passages do not say when it came out.",
+    "The passages don't specify. Please consult another source.",
+    "Passages [1], [2] and [3] do not mention the date.",
+]
+ANSWERS = [
+    "The film came out in December 1997.",
+    "I'm Sorry came out in 1960, the film in 1997.",
+    "I Can't Help Myself was released in 1965.",
+    "Sorry, Wrong Number is a film of 1948.",
+    "No Country for Old Men came out in 2007.",
+    "No passage names the musical; the film came out in 1997.",
+    "The album does not contain the song; the single came out in 1997.",
+    "Unknown Pleasures came out in 1979.",
+    "There is no single date: the film came out in 1997, the musical in the same year.",
+    "It cannot be told from the title alone: there are a film and a musical.",
+    "None of the Above is a play of 2003.",
+    "The passages do not name the year of the musical, but the film came out in 1997.",
+    "I, Robot came out in 2004.",
+    "We Can't Stop is a song of 2013.",
+    "Unfortunately for the studio, the film came out late, in 1997.",
+    "I'm sorry, but the musical is not in the passages; the film came out on 19 December 1997.",
+    "I cannot say when the musical opened. The film came out on 19 December 1997.",
+    "Not all agree: the film came out on 1 November 1997 in Tokyo.",
+    "As an aide in the film says, it came out in 1997.",
+    "N/A is an album of 2003.",
+    "No Country for Old Men was released on 9 November 2007.",
+    'No. 1 in 1998 was "My Heart Will Go On".',
+    "No one won the 1994 World Series, as it was cancelled.",
+    "No team has won it more often than Brazil, with five titles.",
+    "No evidence was found against Dreyfus, who was cleared in 1906.",
+    "No information about the crew survived; the captain was Edward Smith.",
+    "No passage of the Suez Canal was possible until 1975.",
+    "No answer was given by Caesar; Brutus struck him in 44 BC.",
+    "None of the Beatles was born in London; all four are from Liverpool.",
+    "None of the passages across the Alps is open in January, so the race starts in May.",
+    "Unknown Pleasures was released in June 1979.",
+    "Unknown soldiers are buried at Arlington and under the Arc de Triomphe.",
+    "The text of the Second Amendment does not mention hunting.",
+    "The document does not mention God: the US Constitution was signed in 1787.",
+    "The Constitution does not contain the word slavery; the Thirteenth Amendment of 1865 does.",
+    "Decaffeinated coffee does not contain more than 0.3 per cent caffeine.",
+    "The book does not contain the letter e; it was written by Georges Perec in 1969.",
+    "It is not known who wrote Beowulf; the manuscript dates from about 1000.",
+    "It is unknown who Jack the Ripper was; the murders took place in 1888.",
+    "It cannot be determined by the naked eye; Neptune was found in 1846 by Galle.",
+    "There is no capital of Nauru; its government is in Yaren.",
+    "There is no information paradox in classical theory, as Hawking showed in 1976.",
+    "There is no answer key to the Voynich manuscript, now at Yale.",
+    "Not mentioned in the will, Cordelia marries the King of France.",
+    "Insufficient evidence led the jury to acquit O. J. Simpson on 3 October 1995.",
+    "Unable to pay its debts, Lehman Brothers filed for bankruptcy on 15 September 2008.",
+    "The documents do not name him; Deep Throat was Mark Felt, as he said in 2005.",
+    "The passage does not open before 1869, when the Suez Canal was completed.",
+    "The context is not given in the song; it is about the Vietnam War.",
+    "The author is not named on the title page of Frankenstein, first published in 1818.",
+    "I Don't Know How to Love Him is sung by Yvonne Elliman.",
+    "I Can't Help Myself is by the Four Tops.",
+    "Sorry was released by Justin Bieber in 2015.",
+    "Sorry for Your Loss was shown first in 2018.",
+    "Unfortunately, the ship hit an iceberg and sank on 15 April 1912.",
+    "Unfortunately, there was only room for 1,178 in the lifeboats.",
+    "I cannot tell a lie, said George Washington in the tale by Weems.",
+    "Based on the novel by Puzo, the film won in 1972.",
+    "According to the passages of Genesis, there is no flood after Noah.",
+    "Could You Be Loved is a song of 1980.",
+]
+
+
+def settled(answer: str, readings: list[Interpretation]) -> str:
+    reply = dspy.Prediction(answer=answer)
+    settle_answer(WriteLongFormAnswer, {"interpretations": readings}, reply, answer)
+    return str(reply.answer)
+
+
+@pytest.mark.parametrize("answer", REFUSALS)
+def test_a_refusal_is_no_answer_where_there_is_something_to_tell(answer: str) -> None:
+    with pytest.raises(AdapterParseError, match=REFUSED):
+        settled(answer, READINGS)
+    assert settled(answer, []) == answer, "and an honest one where there is not"
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_what_begins_alike_is_an_answer(answer: str) -> None:
+    assert settled(answer, READINGS) == answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("Answer: In 1997.", "In 1997.\n\nNote: I used the passages.", "```\nIn 1997.\n```"),
+        *("In 1997.\nNote: The passages do not say where.", "In 1997.\n\n---\n**Note:** See the passages."),
+        *("Here is the long-form answer:\n\nIn 1997.", "Sure! Here's a comprehensive answer: In 1997."),
+        *("Based on the passages, here is the answer:\nIn 1997.", "In 1997.\n\nIs there anything else?"),
+    ],
+)
+def test_what_stands_around_it_is_left_out(answer: str) -> None:
+    assert settled(answer, READINGS) == "In 1997."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["Here is the song that won: Fly on the Wings of Love.", "Note: a note is a tone.", "In 1997. Note: not here."],
+)
+def test_what_only_looks_like_talk_around_it_stays(answer: str) -> None:
+    assert settled(answer, READINGS) == answer
+
+
+def test_a_refusal_with_the_names_of_the_question_is_one_and_with_others_is_none() -> None:
+    asked = [Interpretation(question="When did James Cameron's film Titanic come out?", answer="1997")]
+    said = "The passages do not say when James Cameron's Titanic came out."
+    with pytest.raises(AdapterParseError, match=REFUSED):
+        settled(said, asked)
+    other = "The passages do not say when the film came out; Kate Winslet is in it."
+    assert settled(other, asked) == other
+
+
+def test_every_gold_answer_is_one() -> None:
+    questions = [one for split in ("train", "dev", "test") for one in load_questions(f"homonyms/{split}")]
+    answers = [(answer, one.question) for one in questions for answer in one.long_answers]
+    assert len(answers) > 300
+    assert [answer for answer, asked in answers if tells_nothing(answer, asked)] == []
+    assert [answer for answer, _ in answers if clean_answer(answer) != answer] == []
+
+
+@pytest.mark.parametrize("piece", ["the question ", "not ", "\n---\n", "based on the passages ", "Here is "])
+def test_long_texts_take_no_time(piece: str) -> None:
+    start = time.perf_counter()
+    tells_nothing(piece * 5_000)
+    clean_answer(piece * 5_000)
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("answer", ["null", "N/A", "Answer:"])
+def test_a_word_for_nothing_is_no_answer(answer: str) -> None:
+    with pytest.raises(AdapterParseError, match="Failed to parse field answer"):
+        settled(answer, [])
+
+
+def test_other_replies_are_left_alone() -> None:
+    reply = dspy.Prediction(short_answer="Answer: 1997", source="1", settled="Yes")
+    settle_answer(LocateAnswer, {"question": QUESTION}, reply, "")
+    assert reply.short_answer == "Answer: 1997"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [("rac", {}), ("rac", {"preset": "paper"}), ("verdict", {}), ("auto", {}), ("sixpaq", {})]
+)
+def test_a_second_refusal_is_replaced_by_the_readings_and_told(
+    name: str, settings: dict[str, Any], make: Callable[..., Any], engine: ExtractiveEngine
+) -> None:
+    question = "When was Tower Bridge opened?" if name == "sixpaq" else QUESTION
+    reply = "I'm sorry, but I can't help with that."
+    if name in ("rac", "auto") and not settings:  # one reply has both
+        reply = f"## interpretations\n1. When did the film come out? | 1953\n## answer\n{reply}"
+    failing = Failing(engine, "answer", reply)
+    with dspy.context(lm=failing.lm(), trace=[]):
+        result = make(name, **settings)(question=question)
+        told = [outputs.answer for _, _, outputs in dspy.settings.trace if "answer" in outputs]
+    fault = result.faults[-1]
+    assert (fault.field, fault.error) == ("answer", f"the reply was {REFUSED}")
+    assert "sorry" not in result.answer
+    assert result.interpretations[0].answer in result.answer
+    assert not any("sorry" in answer for answer in told), "no demo is made of it"
+    assert set(failing.failed.values()) == {2}
+
+
+def test_a_second_reply_that_answers_is_taken() -> None:
+    replies = iter(["I cannot answer this.", "Answer: it came out on 19 December 1997."])
+    lm = scripted_lm(ScriptedEngine(lambda prompt: {"answer": next(replies)}))
+    faults = Faults()
+
+    def steps() -> Any:
+        given = {"passages": ["A | B."], "question": QUESTION, "interpretations": READINGS}
+        return (yield from ask_step(dspy.Predict(WriteLongFormAnswer), **given)).answer
+
+    with dspy.context(lm=lm, adapter=LeanAdapter()):
+        assert drive(steps(), faults=faults) == "it came out on 19 December 1997."
+    assert not faults.found
+
+
+def test_a_closed_book_refusal_is_told(engine: ExtractiveEngine) -> None:
+    result = polyqa.ask(QUESTION, program="closed-book")
+    assert "cannot answer" in result.answer
+    assert not result.faults
+
+
+def test_verdict_takes_no_refusal_for_a_reading(make: Callable[..., Any], engine: ExtractiveEngine) -> None:
+    refusal = "## interpretation\nI'm sorry, but I can't tell.\n## short_answer\nUnknown to me"
+    with dspy.context(lm=Failing(engine, "interpretation", refusal, prompts=3).lm()):
+        result = make("verdict")(question=QUESTION)
+    assert result.abstained >= 3
+    assert not any("sorry" in one.question for one in (*result.interpretations, *result.outliers))

@@ -1,0 +1,67 @@
+"""What callbacks see of searching and reranking."""
+
+import threading
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
+
+import polyqa
+from polyqa.programs.spans import Rerank, Retrieve
+from polyqa.signatures import Passage
+
+
+class Seen(BaseCallback):
+    """Keeps what begins and ends, and what it began in."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, Any, dict[str, Any]]] = []
+        self.ended: dict[str, Any] = {}
+        self.parents: dict[str, str | None] = {}
+        self.lock = threading.Lock()
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        with self.lock:
+            self.started.append((call_id, instance, inputs))
+            self.parents[call_id] = ACTIVE_CALL_ID.get()
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        with self.lock:
+            self.ended[call_id] = outputs if exception is None else exception
+
+
+@pytest.mark.parametrize("name", ["rac", "jpr", "diva", "toc", "verdict", "crag", "auto"])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_question_shows_its_searches(name: str, asynchronous: bool) -> None:
+    import asyncio
+
+    program, seen, question = polyqa.load(name), Seen(), "When did Titanic come out?"
+    with dspy.context(lm=polyqa.embedded_lm(), callbacks=[seen]):
+        told = asyncio.run(program.acall(question=question)) if asynchronous else program(question=question)
+    searches = [(call, inputs) for call, instance, inputs in seen.started if isinstance(instance, Retrieve)]
+    reranked = [(call, inputs) for call, instance, inputs in seen.started if isinstance(instance, Rerank)]
+    assert searches
+    assert reranked
+    assert issubclass(Retrieve, dspy.Retrieve), "by which MLflow knows a retriever"
+    assert question in {inputs["query"] for _, inputs in searches}
+    for call, inputs in searches:
+        assert 0 < len(seen.ended[call]) <= inputs["k"]
+        assert all(isinstance(passage, Passage) for passage in seen.ended[call])
+        assert seen.parents[call] is not None, "it stands within its program"
+    assert all(call in seen.ended for call, _ in reranked)
+    with dspy.context(lm=polyqa.embedded_lm()):
+        assert program(question=question).answer == told.answer
+
+
+def test_a_search_that_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, seen = polyqa.load("rac"), Seen()
+
+    def fail(query: str, k: int) -> list[Passage]:
+        raise polyqa.PolyqaError("gone")
+
+    monkeypatch.setattr(program.retriever, "search", fail)
+    with dspy.context(lm=polyqa.embedded_lm(), callbacks=[seen]), pytest.raises(polyqa.PolyqaError, match="gone"):
+        program(question="When did Titanic come out?")
+    (call,) = (call for call, instance, _ in seen.started if isinstance(instance, Retrieve))
+    assert isinstance(seen.ended[call], polyqa.PolyqaError)

@@ -1,0 +1,27 @@
+"""Texts that would act where they are only to be shown."""
+
+ATTACKS = {
+    "script": "<script>alert(1)</script>",
+    "closing": "</td></table></div><h1>mine</h1>",
+    "image": '<img src=x onerror="alert(1)">',
+    "attribute": '" onmouseover="alert(1)" x=\'',
+    "style": "</style><style>body{display:none}</style>",
+    "comment": "<!-- hidden",
+    "cdata": "<![CDATA[ hidden ]]>",
+    "instruction": "<?php echo 1 ?>",
+    "entity": "&lt;script&gt; &#60;b&#62; &amp",
+    "half tag": "<details open",
+    "markdown link": "[click](javascript:alert(1))",
+    "markdown image": "![x](http://example.com/pixel.png)",
+    "definition": "[1]: http://example.com",
+    "table": "a | b |\n|---|---|\n| c",
+    "fence": "```\ncode\n~~~",
+    "heading": "# mine\n\n---\n> quote",
+    "formula": "$\\href{javascript:alert(1)}{x}$",
+    "emphasis": "**bold** _it_ ~~gone~~",
+    "mark": "[1](http://example.com) [2][3]",
+    "escape sequence": "\x1b]52;c;cm0=\x07 red",
+    "direction": "\u202egnorw\u2066",
+    "half a character": "caf\udce9",
+    "nothing": "\0",
+}

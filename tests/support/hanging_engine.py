@@ -1,0 +1,48 @@
+"""An engine that answers some calls, and then no more until it is released: a server that hangs."""
+
+import threading
+from typing import Any, Protocol
+
+from dspy.lm15 import Request, Response
+
+
+class Engine(Protocol):
+    """What answers while the server is well."""
+
+    def complete(self, request: Request) -> Response: ...
+
+
+class Hanging:
+    """Serves an engine.
+
+    Parameters
+    ----------
+    engine
+        Answers.
+    after
+        How many calls are answered before it hangs.
+
+    Attributes
+    ----------
+    answered, hanging
+        How many calls were answered, and how many are not.
+    """
+
+    def __init__(self, engine: Engine, after: int) -> None:
+        self.engine = engine
+        self.after = after
+        self.answered = self.hanging = 0
+        self.released = threading.Event()
+        self._lock = threading.Lock()
+
+    def complete(self, request: Request) -> Response:
+        with self._lock:
+            hangs = self.answered >= self.after and not self.released.is_set()
+            self.hanging += hangs
+            self.answered += not hangs
+        if hangs:
+            self.released.wait(600)
+        return self.engine.complete(request)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
