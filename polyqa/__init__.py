@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .models import LMSettings as LMSettings
     from .models import Models as Models
     from .models import language_model as language_model
+    from .question_building import build_questions as build_questions
     from .questions import Questions as Questions
     from .questions import Sets as Sets
 
@@ -55,6 +56,7 @@ _HOMES = {
         "polyqa.hub": "Pulled Pushed pull push",
         "polyqa.loading": "load open_index",
         "polyqa.models": "LMSettings Models language_model",
+        "polyqa.question_building": "build_questions",
         "polyqa.questions": "Questions Sets",
         "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
     }.items()

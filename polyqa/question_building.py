@@ -1,5 +1,6 @@
 """Databases of generated questions by names: index, language model, reader."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,8 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.embedded_models import EMBEDDED_ENCODER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.progress import display
-from polyqa.question_db import QuestionDatabase, QuestionSettings, build_questions, locally, questions_path
+from polyqa.question_db import QuestionDatabase, QuestionSettings, locally, questions_path
+from polyqa.question_db import build_questions as build_database
 from polyqa.question_db.build import chosen_passages, free_place
 
 from .loading import open_index
@@ -25,13 +27,14 @@ class Ray:
     address: str | None = None
 
 
-def build(
+def build_questions(
     index: str | Path | ColBERTIndex,
     *,
     out: str | Path | None = None,
     models: Models = Models(),
     settings: QuestionSettings = QuestionSettings(),
     threads: int | None = None,
+    pids: Collection[str] | None = None,
     limit: int | None = None,
     seed: int = 0,
     ray: Ray | None = None,
@@ -43,7 +46,7 @@ def build(
     ----------
     index
         Name or path, or an opened index.
-    out, limit, seed, overwrite
+    out, pids, limit, seed, overwrite
         See `polyqa.question_db.build_questions`.
     models
         What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
@@ -75,12 +78,13 @@ def build(
     else:
         lm = models.answering()
         generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm), settings)
-    with display().passages(len(chosen_passages(opened, limit, seed))) as step:
-        return build_questions(
+    with display().passages(len(chosen_passages(opened, limit, seed, pids=pids))) as step:
+        return build_database(
             opened,
             generate,
             encoder=shared_encoder(),
             out=out,
+            pids=pids,
             limit=limit,
             seed=seed,
             overwrite=overwrite,

@@ -1,7 +1,7 @@
 """Builds the database of an index: generate (resumable), encode once, write aside, rename."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -44,6 +44,7 @@ def build_questions(
     *,
     encoder: Encoder,
     out: str | Path | None = None,
+    pids: Collection[str] | None = None,
     limit: int | None = None,
     seed: int = 0,
     overwrite: bool = False,
@@ -65,8 +66,10 @@ def build_questions(
         Encodes every question once, in batches.
     out
         The database's folder; ``questions`` in the index's folder if not given.
+    pids
+        Read only these passages; all if not given.
     limit
-        Read a random sample of so many passages; all if not given.
+        Read a random sample of so many of them.
     seed
         Of the sample.
     overwrite
@@ -86,7 +89,7 @@ def build_questions(
         what was made is in the journal, and the next build reads only the passages that are new.
     """
     target = free_place(index, out, overwrite=overwrite)
-    passages = chosen_passages(index, limit, seed)
+    passages = chosen_passages(index, limit, seed, pids=pids)
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
@@ -129,9 +132,23 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     return target
 
 
-def chosen_passages(index: ColBERTIndex, limit: int | None = None, seed: int = 0) -> list[Passage]:
-    """Return the passages that a build reads, in the index's order: all, or a seeded random sample."""
+def chosen_passages(
+    index: ColBERTIndex, limit: int | None = None, seed: int = 0, *, pids: Collection[str] | None = None
+) -> list[Passage]:
+    """Return the passages that a build reads, in the index's order: all, those of these ids, or a sample of them.
+
+    Raises
+    ------
+    PolyqaError
+        If the index has no passage of an id, or no id is given.
+    """
     passages = index.passages
+    if pids is not None:
+        unknown = sorted(set(pids) - {passage.pid for passage in passages})
+        if unknown or not pids:
+            wrong = f"has no passage {', '.join(unknown[:3])}" if unknown else "was asked for no passage"
+            raise PolyqaError(f"The index {index.name} {wrong}; `[p.pid for p in index.passages]` are its ids.")
+        passages = [passage for passage in passages if passage.pid in pids]
     if limit is None or limit >= len(passages):
         return passages
     if limit < 1:

@@ -50,13 +50,13 @@ def build_command(
     from polyqa.signatures import PolyqaError
     from polyqa.signatures.counts import counted
 
-    from ..question_building import Ray, build
+    from ..question_building import Ray, build_questions
     from .display import Bars
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
     with showing(Bars()):
-        database = build(
+        database = build_questions(
             index,
             out=out,
             models=models.models(reader=reader),

@@ -207,6 +207,16 @@ def test_the_sample_is_seeded_and_in_order(corpus_index: ColBERTIndex) -> None:
         chosen_passages(corpus_index, 0)
 
 
+def test_passages_are_chosen_by_their_ids(corpus_index: ColBERTIndex) -> None:
+    first, *_, last = corpus_index.passages
+    assert chosen_passages(corpus_index, pids=[last.pid, first.pid]) == [first, last]
+    assert len(chosen_passages(corpus_index, 1, pids={first.pid, last.pid})) == 1
+    with pytest.raises(PolyqaError, match=r"has no passage nobody; `\[p.pid for p in index.passages\]`"):
+        chosen_passages(corpus_index, pids=[first.pid, "nobody"])
+    with pytest.raises(PolyqaError, match="was asked for no passage"):
+        chosen_passages(corpus_index, pids=[])
+
+
 def test_a_changed_index_refuses_its_old_questions(
     corpus_index: ColBERTIndex, database: QuestionDatabase, encoder: Encoder, tmp_path: Path
 ) -> None:
