@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyqa.embedded_models.forks import own_threads
 from polyqa.embedded_models.loading import LOADING
-from polyqa.embedded_models.memory import Shared
+from polyqa.embedded_models.memory import Memory, Shared
 from polyqa.signatures import Passage
 from polyqa.signatures.markup import html_block, html_facts, markdown_facts, tag
 
@@ -35,6 +35,9 @@ from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
 from .versions import hold, version_in_force, versions
+
+_QUERIES = 1_000
+"""How many queries' token vectors are kept: 16 kB each."""
 
 
 class ColBERTIndex(Shared, Retriever):
@@ -84,6 +87,7 @@ class ColBERTIndex(Shared, Retriever):
             )
         self._lock = threading.RLock()
         self._warm = False
+        self._queries: Memory[Any] = Memory(_QUERIES)
 
     @property
     def name(self) -> str:
@@ -238,16 +242,23 @@ class ColBERTIndex(Shared, Retriever):
         if not asked:
             return results
         own_threads()
-        encoded = self.searcher.checkpoint.queryFromText([queries[index] for index in asked], bsize=128, to_cpu=True)
+        texts = [queries[index] for index in asked]
+        encoded = self._queries.get(
+            [text.encode(errors="surrogatepass") for text in texts], texts, self._encode_queries
+        )
         config = self._rank_config(k)
-        for row, index in enumerate(asked):
-            positions, scores = self.searcher.ranker.rank(config, encoded[row : row + 1].float())
+        for vectors, index in zip(encoded, asked, strict=True):
+            positions, scores = self.searcher.ranker.rank(config, vectors)
             results[index] = [
                 passage.with_score(score)
                 for position, score in zip(positions[:k], scores[:k], strict=True)
                 if (passage := self.positions[position]) is not None
             ]
         return results
+
+    def _encode_queries(self, queries: list[str]) -> Any:
+        """Return the token vectors of each query, each of shape (1, query_maxlen, dimensions)."""
+        return self.searcher.checkpoint.queryFromText(queries, bsize=128, to_cpu=True).float().split(1)
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""

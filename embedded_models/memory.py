@@ -3,15 +3,24 @@
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_OTHERS = 256
+"""How many items of others a thread makes with its own at most, so that it does not wait for long."""
+
+
 class Memory(Generic[Result]):
     """The latest results by their keys; may be used by many threads.
+
+    What several threads want at the same time is made together: while one call of the model runs, the others' items
+    wait, and the next call takes all of them. What two want at the same time is made once.
 
     Parameters
     ----------
@@ -22,25 +31,94 @@ class Memory(Generic[Result]):
     def __init__(self, size: int) -> None:
         self.size = size
         self._kept: OrderedDict[bytes, Result] = OrderedDict()
+        self._wanted: OrderedDict[bytes, _Wanted] = OrderedDict()
         self._lock = threading.RLock()
+        self._making = threading.RLock()
 
     def get(
-        self, keys: Sequence[bytes], items: Sequence[Item], make: Callable[[list[Item]], Sequence[Result]]
+        self,
+        keys: Sequence[bytes],
+        items: Sequence[Item],
+        make: Callable[[list[Item]], Sequence[Result]],
+        *,
+        kind: Hashable = None,
     ) -> list[Result]:
-        """Return the result of every item, in order; those that are not kept are made in one call."""
-        with self._lock:
-            missing = {key: item for key, item in zip(keys, items, strict=True) if key not in self._kept}
-            fresh = dict(zip(missing, make(list(missing.values())), strict=True)) if missing else {}
-            found = [fresh[key] if key in fresh else self._kept[key] for key in keys]
-            self.put(fresh)
-        return found
+        """Return the result of every item, in order; those that are not kept are made in one call.
 
-    def put(self, results: dict[bytes, Result]) -> None:
+        Parameters
+        ----------
+        keys, items
+            What each item is known by, and the items.
+        make
+            Makes the results of some items, in order.
+        kind
+            Items of one kind may be made together, whoever wants them: ``make`` does the same for all of them.
+        """
+        with self._lock:
+            found = {key: self._kept[key] for key in keys if key in self._kept}
+            own = {key: item for key, item in zip(keys, items, strict=True) if key not in found}
+            awaited = {key: self._wanted.setdefault(key, _Wanted(item, kind)) for key, item in own.items()}
+        if awaited:
+            with self._making:
+                self._make(awaited, make, kind)
+            found |= {key: one.result for key, one in awaited.items()}
+        return [found[key] for key in keys]
+
+    def _make(
+        self, awaited: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]], kind: Hashable
+    ) -> None:
+        """Make what is wanted of some items and is not made yet, and what others of their kind wait for."""
+        own = {key: one for key, one in awaited.items() if not one.done}
+        if not own:
+            return
+        with self._lock:
+            more = (key for key, one in self._wanted.items() if one.kind == kind and not one.taken and key not in own)
+            others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
+        try:
+            self._made({**own, **others}, make)
+        except BaseException:
+            if not others:
+                raise
+            self._made(own, make)  # whose fault it is cannot be known: the others make theirs themselves
+        finally:
+            self._forget(own)
+
+    def _made(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
+        for one in wanted.values():
+            one.taken = True
+        try:
+            results = make([one.item for one in wanted.values()])
+            self.put(dict(zip(wanted, results, strict=True)))
+            for one, result in zip(wanted.values(), results, strict=True):
+                one.result, one.done = result, True
+            self._forget(wanted)
+        finally:
+            for one in wanted.values():
+                one.taken = False
+
+    def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
+        with self._lock:
+            for key, one in wanted.items():
+                if self._wanted.get(key) is one:
+                    del self._wanted[key]
+
+    def put(self, results: Mapping[bytes, Result]) -> None:
         """Keep results that were made elsewhere."""
         with self._lock:
             self._kept.update(results)
             while len(self._kept) > self.size:
                 self._kept.popitem(last=False)
+
+
+@dataclass(eq=False)
+class _Wanted:
+    """An item that somebody waits for, and what came of it; ``taken`` while it is made."""
+
+    item: Any
+    kind: Hashable
+    taken: bool = False
+    done: bool = False
+    result: Any = None
 
 
 class Shared:

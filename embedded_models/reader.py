@@ -119,7 +119,7 @@ class Reader(SharedModel):
         own_threads()
         pairs = [(well_formed(question), well_formed(context)) for question, context in pairs]
         keys = [_key(question, context, keep) for question, context in pairs]
-        return self._memory.get(keys, pairs, lambda missing: self._read_fresh(missing, keep))
+        return self._memory.get(keys, pairs, lambda missing: self._read_fresh(missing, keep), kind=keep)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""

@@ -116,7 +116,7 @@ class Recorder(Usage):
         """Keep the messages until the reply is there."""
         with self._lock:
             if not self._closed:
-                self._open[call_id] = _as_messages(inputs)
+                self._open[call_id] = as_messages(inputs)
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Keep the call."""
@@ -125,7 +125,7 @@ class Recorder(Usage):
                 return
             super().on_lm_end(call_id, outputs, exception)
             if call_id in self._open:
-                self.calls.append(Call(self._open.pop(call_id), "" if outputs is None else _as_text(outputs)))
+                self.calls.append(Call(self._open.pop(call_id), "" if outputs is None else as_text(outputs)))
 
     def close(self) -> None:
         """Record the calls that were not waited for; what comes of them later is not recorded."""
@@ -152,7 +152,8 @@ def recording(lm: dspy.LM) -> Iterator[Recorder]:
         recorder.close()
 
 
-def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+def as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages that a language model is sent, from what a callback is told of the call."""
     request = inputs.get("request")
     if request is None:
         return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
@@ -162,7 +163,8 @@ def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     return shown + [{"role": message.role, "content": message.text or ""} for message in request.messages]
 
 
-def _as_text(outputs: Any) -> str:
+def as_text(outputs: Any) -> str:
+    """Return the first reply, from what a callback is told when a call ends."""
     message = getattr(outputs, "message", None)
     if message is not None:
         return message.text or ""

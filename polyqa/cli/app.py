@@ -22,6 +22,7 @@ from .index import index_app, setup_command
 from .lesson import lesson_command
 from .programs import programs_command
 from .questions import questions_app
+from .serve import mcp_command, serve_command
 from .show import diff_command, show_command, why_command
 from .terminal import say
 from .waiting import waiting
@@ -52,6 +53,8 @@ app.command("show")(show_command)
 app.command("diff")(diff_command)
 app.command("why")(why_command)
 app.command("lesson")(lesson_command)
+app.command("serve")(serve_command)
+app.command("mcp")(mcp_command)
 app.command("push")(push_command)
 app.command("pull")(pull_command)
 app.add_typer(index_app, name="index")

@@ -1,0 +1,123 @@
+"""`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import completion, options
+from .terminal import say
+
+if TYPE_CHECKING:
+    from ..web.shelf import Shelf
+
+_Indexes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--index",
+        help="An index that may be searched, by name or path; again for more. By default all that have a name.",
+        autocompletion=completion.indexes,
+    ),
+]
+_Programs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--program",
+        help="A program that may be asked, or a compiled one's folder; again for more. By default all.",
+        autocompletion=completion.programs,
+    ),
+]
+_GUARD = "Who may ask"
+_LIMITS = "Limits"
+
+
+@options.takes_language_models("prompt_lm")
+def serve_command(
+    host: Annotated[str, typer.Option(help="Address to listen on.", rich_help_panel=_GUARD)] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8000,
+    indexes: _Indexes = None,
+    programs: _Programs = None,
+    models: options.LanguageModels = options.EMBEDDED,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="POLYQA_TOKEN",
+            show_envvar=True,
+            help="What clients must send as `Authorization: Bearer …`; others on this machine can read a command line, "
+            "so rather set the variable.",
+            rich_help_panel=_GUARD,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A host name under which clients may know this server; again for more.", rich_help_panel=_GUARD
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A page of another origin that may ask, such as https://chat.example; again for more.",
+            rich_help_panel=_GUARD,
+        ),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1_000,
+            help="Questions answered at once: 64, embedded engine as many as there are cores.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    queue: Annotated[
+        int, typer.Option(min=0, max=10_000, help="Questions that wait; more are refused.", rich_help_panel=_LIMITS)
+    ] = 64,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="How long a question may take.", rich_help_panel=_LIMITS)
+    ] = 120.0,
+) -> None:
+    """Serve a page, an HTTP API, OpenAI's chat completions and ColBERTv2's search: http://127.0.0.1:8000.
+
+    Only this machine can ask, unless --host says otherwise; that needs --token. Ctrl-C finishes what runs.
+    """
+    _require("fastapi", "serve")
+    from ..serving import guard_of, limits_of, serve
+
+    guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
+    limits = limits_of(models.models().chosen_lm, at_once, queue, seconds)
+    shelf = _shelf(models, indexes, programs)
+    serve(shelf, guard, limits, host=host, port=port, say=lambda text: say(text, err=True))
+
+
+@options.takes_language_models("prompt_lm")
+def mcp_command(
+    indexes: _Indexes = None,
+    programs: _Programs = None,
+    models: options.LanguageModels = options.EMBEDDED,
+) -> None:
+    """Serve the tools `ask` and `search` by the Model Context Protocol, on standard input and output."""
+    _require("mcp", "mcp")
+    from ..web.mcp import run_mcp
+
+    run_mcp(_shelf(models, indexes, programs))
+
+
+def _require(package: str, extra: str) -> None:
+    from polyqa.signatures import PolyqaError
+
+    if find_spec(package) is None:
+        raise PolyqaError(f"This needs the extra {extra}: pip install 'polyqa[{extra}]'.")
+
+
+def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":
+    from ..web.shelf import Shelf
+
+    asked = models.models()
+    return Shelf(
+        asked.answering(),
+        helper_lm=asked.helping(),
+        indexes=indexes or (),
+        programs=[one if not Path(one).is_dir() else Path(one) for one in programs or ()],
+    )

@@ -1,0 +1,103 @@
+"""Starts the server: who may ask and how much from plain settings, threads bounded, a stop that finishes what runs."""
+
+import os
+import socket
+from collections.abc import Callable
+
+import dspy
+
+from polyqa.signatures import PolyqaError
+
+from .models import MODEL_NAME, ready_reader
+from .web.app import make_app
+from .web.guard import LOCAL, Guard
+from .web.limits import WebLimits
+from .web.run import server
+from .web.service import Service
+from .web.shelf import Shelf
+
+SHORTEST_TOKEN = 16
+_REMOTE_AT_ONCE = 64
+
+
+def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Guard:
+    """Return who may ask a server that listens on an address.
+
+    Raises
+    ------
+    PolyqaError
+        If others could ask without a token, the token is short, or an origin is none.
+    """
+    local = host in ("127.0.0.1", "localhost", "::1")
+    if not local and token is None:
+        raise PolyqaError(
+            f"--host {host} lets other machines ask: set a token for them, POLYQA_TOKEN or --token, such as "
+            '`export POLYQA_TOKEN=$(python -c "import secrets; print(secrets.token_urlsafe())")`.'
+        )
+    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+        raise PolyqaError(
+            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; this one could be guessed."
+        )
+    for origin in origins:
+        scheme, _, rest = origin.partition("://")
+        if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
+            raise PolyqaError(f"{origin!r} is no origin: write it as https://chat.example, without a path.")
+    named = tuple(dict.fromkeys([*(LOCAL if local or hosts else ()), *hosts]))
+    return Guard(named, origins, token)
+
+
+def limits_of(lm: str | dspy.LM, at_once: int | None, queue: int, seconds: float) -> WebLimits:
+    """Return a server's limits: the embedded engine shares the CPU, another model answers many at once."""
+    own = (lm if isinstance(lm, str) else lm.model) == MODEL_NAME
+    return WebLimits(at_once or (_cores() if own else _REMOTE_AT_ONCE), queue, seconds)
+
+
+def serve(
+    shelf: Shelf,
+    guard: Guard,
+    limits: WebLimits,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; then finish what runs.
+
+    Raises
+    ------
+    PolyqaError
+        If the address cannot be had.
+    """
+    _bound_threads(limits.at_once)
+    listening = _listening(host, port)
+    with listening:
+        shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next
+        service = Service(shelf, limits, ready_reader())
+        shown = f"[{host}]" if ":" in host else host
+        token = ", with the token" if guard.token else ""
+        say(f"polyqa is at http://{shown}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
+        server(make_app(service, guard), host, port).run(sockets=[listening])
+
+
+def _bound_threads(at_once: int) -> None:
+    """Give each question its share of the cores: threads of torch that wait for each other take all of them."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threads = max(1, _cores() // at_once)
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1_024)
+    except OSError as error:
+        raise PolyqaError(
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another --port."
+        ) from None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

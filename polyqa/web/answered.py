@@ -1,0 +1,63 @@
+"""A result as a page wants it: its answer in pieces, its evidence with what is marked, how sure each reading is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from polyqa.metrics.text import sentences
+
+from ..asking import Result
+from ..showing.citing import cited, pieces
+from ..showing.places import all_places
+from ..showing.words import cautions, numbers_of
+
+
+def answered(result: Result, log: Sequence[Mapping[str, Any]], confidence: Sequence[float | None]) -> dict[str, Any]:
+    """Return the JSON of a result.
+
+    It is that of `Result.to_dict`, and beside it ``pieces`` (the answer cut at its marks), ``evidence`` (each passage
+    with what is marked in it), ``confidence`` (one per reading), ``cautions``, and ``log`` (the calls).
+    """
+    return {
+        **result.to_dict(),
+        "pieces": _pieces(result.cited_answer, result),
+        "evidence": list(_evidence(result)),
+        "confidence": list(confidence),
+        "cautions": cautions(result),
+        "log": list(log),
+    }
+
+
+def told_sentences(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield the sentences of the answer, from 1, each in pieces."""
+    for number, sentence in enumerate(sentences(result.cited_answer), 1):
+        yield {"number": number, "pieces": _pieces(sentence.text, result)}
+
+
+def _pieces(text: str, result: Result) -> list[dict[str, Any]]:
+    cut = pieces(text, len(result.passages))
+    return [{"text": one} if isinstance(one, str) else {"cites": list(one)} for one in cut if one]
+
+
+def _evidence(result: Result) -> Iterator[dict[str, Any]]:
+    named = cited(result.cited_answer, len(result.passages))
+    numbers = numbers_of(result.passages)
+    for number, passage in enumerate(result.passages, 1):
+        readings = [at for at, one in enumerate(result.interpretations, 1) if numbers.get(one.pid or "") == number]
+        answers = [result.interpretations[at - 1].answer for at in readings]
+        yield {
+            "number": number,
+            "cited": number in named or bool(readings),
+            "readings": readings,
+            "title": _parts(passage.title, answers),
+            "text": _parts(passage.text, answers),
+        }
+
+
+def _parts(text: str, answers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a text in parts, those marked that are answers."""
+    parts, at = [], 0
+    for start, end in all_places(text, answers):
+        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True}]
+        at = end
+    parts.append({"text": text[at:], "mark": False})
+    return [part for part in parts if part["text"]]

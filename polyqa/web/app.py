@@ -1,0 +1,105 @@
+"""The application: every route behind one guard."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from polyqa import __version__
+
+from .ask import ask_router
+from .catalog import catalog_router
+from .chat import chat_router
+from .colbert import colbert_router
+from .errors import STATUS, Kind, WebError
+from .gone import GoneError
+from .guard import App, Guard, Guarded
+from .service import Service
+
+STATIC = Path(__file__).parent / "static"
+_KINDS = {status: kind for kind, status in STATUS.items()}
+_THREADS = 16
+"""For searches and whatever else would hold up the event loop; more wait."""
+
+
+def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter, ...] = ()) -> App:
+    """Return the application that a server runs.
+
+    Parameters
+    ----------
+    service
+        Answers the questions.
+    guard
+        Who may ask.
+    more
+        Further routes, behind the same guard.
+    """
+    app = FastAPI(
+        title="polyqa",
+        version=__version__,
+        summary="Answers ambiguous questions completely, with sources.",
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere; /openapi.json is there
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    for router in (ask_router(service), catalog_router(service), chat_router(service), colbert_router(service), *more):
+        app.include_router(router)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(GoneError, _gone)
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+    app.mount("/static", _Static(directory=STATIC), name="static")
+    return Guarded(app, guard, service.limits)
+
+
+class _Static(StaticFiles):
+    """The page's own files: asked for again each time, answered "not changed" where they are not."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="polyqa") as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        yield
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if not isinstance(error, WebError):
+        kind = _KINDS.get(error.status_code, Kind.BAD_REQUEST)
+        error = WebError(kind, _said(error), error.headers, status=error.status_code)
+    return JSONResponse(error.body(), error.status_code, error.headers)
+
+
+def _said(error: HTTPException) -> str:
+    if error.status_code == 404:
+        return "There is nothing at this address; /openapi.json lists what there is."
+    return f"{error.detail}."
+
+
+async def _not_understood(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+    message = f"{place or 'The request'}: {first['msg']}."
+    return JSONResponse(WebError(Kind.BAD_REQUEST, message, status=422).body(), 422)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=499)  # nobody reads it

@@ -1,0 +1,89 @@
+"""How many questions are answered at once, how many wait, and what becomes of the rest."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import ceil
+
+from .errors import Kind, WebError
+
+_FIRST_GUESS = 2.0  # seconds a question takes, before one was answered
+_WEIGHT = 0.2  # of the latest question in the mean
+
+
+@dataclass(frozen=True)
+class WebLimits:
+    """What a server takes on.
+
+    Attributes
+    ----------
+    at_once
+        Questions under way at once.
+    queue
+        Questions that wait for their turn; one more gets 429.
+    seconds
+        How long a question may take, its wait not counted.
+    body
+        Bytes of a request.
+    body_seconds
+        How long a request may take to arrive.
+    """
+
+    at_once: int = 2
+    queue: int = 64
+    seconds: float = 120.0
+    body: int = 64_000
+    body_seconds: float = 10.0
+
+
+class Gate:
+    """Lets so many questions in at once, in the order in which they came."""
+
+    def __init__(self, limits: WebLimits) -> None:
+        self.limits = limits
+        self.running = self.waiting = self.answered = 0
+        self._free = asyncio.Semaphore(limits.at_once)
+        self._mean = _FIRST_GUESS
+
+    @asynccontextmanager
+    async def entered(self, waits: Callable[[int], None] = lambda place: None) -> AsyncIterator[None]:
+        """Wait for a turn, and hold it for the block.
+
+        Parameters
+        ----------
+        waits
+            Is told the place in the queue, from 1, if there is no free place.
+
+        Raises
+        ------
+        WebError
+            Of the kind ``busy``, with ``Retry-After``, if the queue is full.
+        """
+        if self._free.locked():
+            if self.waiting >= self.limits.queue:
+                raise self._busy()
+            waits(self.waiting + 1)
+        self.waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self.waiting -= 1
+        self.running += 1
+        started = time.perf_counter()
+        try:
+            yield
+            self.answered += 1
+            self._mean += _WEIGHT * (time.perf_counter() - started - self._mean)
+        finally:
+            self.running -= 1
+            self._free.release()
+
+    def _busy(self) -> WebError:
+        after = max(1, ceil(self._mean * (self.waiting + 1) / self.limits.at_once))
+        return WebError(
+            Kind.BUSY,
+            f"{self.running} questions are being answered and {self.waiting} wait: try again in {after} s.",
+            {"Retry-After": str(after)},
+        )

@@ -1,0 +1,92 @@
+"""The tools `ask` and `search` for assistants, by the Model Context Protocol."""
+
+import asyncio
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import BaseModel, Field
+
+from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
+
+from ..asking import aask, check_question
+from .errors import WebError
+from .shelf import Shelf
+
+_INSTRUCTIONS = (
+    "Answers questions from the user's own documents. Many questions have several readings: `ask` finds them, answers "
+    "each, and names the passages that say so. `search` finds passages."
+)
+_Program = Annotated[str | None, Field(description="What answers; by default the server's choice.")]
+_Index = Annotated[str | None, Field(description="Which documents; by default the server's choice.")]
+
+
+class Answer(BaseModel):
+    """A complete answer: `[n]` in its text is the n-th passage."""
+
+    answer: str
+    readings: list[Interpretation]
+    passages: list[Passage]
+    coverage: Coverage | None = None
+
+
+class Passages(BaseModel):
+    """Passages, best first."""
+
+    passages: list[Passage]
+
+
+def mcp_server(shelf: Shelf) -> MCPServer:
+    """Return a server with the tools over what is on a shelf."""
+    server = MCPServer("polyqa", instructions=_INSTRUCTIONS)
+
+    @server.tool()
+    async def ask(
+        question: Annotated[str, Field(description="One question, ambiguous or not.")],
+        program: _Program = None,
+        index: _Index = None,
+    ) -> Answer:
+        """Answer a question completely: every reading, its short answer, one text with sources."""
+        try:
+            checked = check_question(question)
+            names = shelf.names(program, index)
+            ready = await asyncio.to_thread(shelf.program, *names)
+            result = await aask(checked, program=ready, lm=shelf.lm)
+        except (PolyqaError, WebError) as error:
+            raise ToolError(_said(error)) from None
+        return Answer(
+            answer=result.cited_answer,
+            readings=list(result.interpretations),
+            passages=list(result.passages),
+            coverage=result.coverage,
+        )
+
+    @server.tool()
+    async def search(
+        query: Annotated[str, Field(description="What to search for.")],
+        k: Annotated[int, Field(ge=1, le=50, description="How many passages.")] = 5,
+        index: _Index = None,
+    ) -> Passages:
+        """Find the passages that are nearest to a query."""
+        try:
+            checked, opened = check_question(query), shelf.index(index)
+        except (PolyqaError, WebError) as error:
+            raise ToolError(_said(error)) from None
+        return Passages(passages=await asyncio.to_thread(opened.search, checked, k))
+
+    @server.resource("polyqa://catalog", mime_type="application/json")
+    def catalog() -> dict[str, Any]:
+        """Say which programs and indexes there are."""
+        programs = {one.name: one.about.get("summary", "") for one in shelf.programs.values()}
+        return {"programs": programs, "indexes": {name: len(index) for name, index in shelf.indexes.items()}}
+
+    return server
+
+
+def run_mcp(shelf: Shelf) -> None:
+    """Serve on standard input and output, until the client goes."""
+    mcp_server(shelf).run("stdio")
+
+
+def _said(error: PolyqaError | WebError) -> str:
+    return error.message if isinstance(error, WebError) else str(error)

@@ -1,0 +1,65 @@
+"""Runs the application with uvicorn: slow headers are not waited for, a stop finishes what runs."""
+
+import asyncio
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .guard import App
+
+HEADER_SECONDS = 10.0
+STOP_SECONDS = 30
+
+
+class Impatient(H11Protocol):
+    """Closes a connection whose next request has begun but does not come."""
+
+    _giving_up: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request; its headers must be there soon after its first byte."""
+        idle = self._giving_up is None and (self.cycle is None or self.cycle.response_complete)
+        super().data_received(data)
+        busy = self.cycle is not None and not self.cycle.response_complete
+        if busy and self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
+        elif idle and not busy:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._giving_up = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+
+def server(app: App, host: str, port: int) -> uvicorn.Server:
+    """Return a server that is not running yet."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http=Impatient,
+            ws="none",
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            date_header=True,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=STOP_SECONDS,
+            limit_concurrency=1_000,
+            h11_max_incomplete_event_size=16_384,
+        )
+    )

@@ -1,0 +1,92 @@
+"""What clients send and get, as OpenAPI shows it."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..asking import MAX_QUESTION
+
+_QUESTION = "When did Titanic come out?"
+_NAME = 200
+
+
+class Ask(BaseModel):
+    """A question, and what answers it."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"question": _QUESTION}, {"question": _QUESTION, "program": "diva"}]},
+    )
+
+    question: str = Field(description=f"A question, ambiguous or not; at most {MAX_QUESTION:,} characters.")
+    program: str | None = Field(None, max_length=_NAME, description="One of `/programs`; by default the server's.")
+    index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    message: str = Field(description="A sentence for people.")
+    kind: str = Field(description="For programs: bad_request, unknown, busy, …")
+
+
+class ErrorAnswer(BaseModel):
+    """An answer that is none."""
+
+    error: ErrorBody
+
+
+class FoundPassage(BaseModel):
+    """A passage and its score for a query."""
+
+    pid: str
+    title: str
+    text: str
+    score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
+
+
+class Found(BaseModel):
+    """What a search found, best first."""
+
+    index: str
+    query: str
+    passages: list[FoundPassage]
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    lm: str
+    running: int = Field(description="Questions under way.")
+    waiting: int = Field(description="Questions that wait for their turn.")
+    answered: int = Field(description="Questions answered since the start.")
+
+
+class Message(BaseModel):
+    """A message of a conversation, as OpenAI has it."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+
+
+class Completion(BaseModel):
+    """A request of OpenAI's chat completions; what is not named here is passed over."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"model": "diva", "messages": [{"role": "user", "content": _QUESTION}]}]}
+    )
+
+    messages: list[Message] = Field(min_length=1, max_length=1_000)
+    model: str = Field("polyqa", max_length=_NAME, description="polyqa, or PROGRAM, or PROGRAM/INDEX.")
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    n: int | None = None
+
+
+class ColBERTQuery(BaseModel):
+    """A search as `dspy.ColBERTv2` posts it."""
+
+    query: str
+    k: int = 10

@@ -1,0 +1,157 @@
+"""What a server has loaded: programs over indexes, each once, shared by all who ask."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from polyqa.artifacts.store import artifact_names, find_artifact, read_artifact
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.store import index_names
+from polyqa.programs import PROGRAMS
+from polyqa.programs.registry import REGISTRY, Entry
+from polyqa.signatures import PolyqaError
+
+from ..loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, warm_up
+from .errors import Kind, WebError
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A program that clients may name.
+
+    Attributes
+    ----------
+    name
+        What clients call it.
+    source
+        What `polyqa.load` is given.
+    index
+        The index that it was compiled over, by name; ``None`` for programs that are not compiled.
+    about
+        What `/programs` says of it.
+    """
+
+    name: str
+    source: str | Path
+    index: str | None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Shelf:
+    """Programs and indexes by the names that clients may use: a client names no path.
+
+    Parameters
+    ----------
+    lm
+        Answers.
+    helper_lm
+        See `polyqa.load`.
+    indexes
+        Names or paths of the indexes that are offered, each under its folder's name; all that are in the home of
+        indexes if none is given. The first is the default, unless there is a ``homonyms``.
+    programs
+        Names, or folders of compiled programs, that are offered; all programs and the shipped compiled ones if none is
+        given. The first is the default, else ``auto``.
+
+    Raises
+    ------
+    PolyqaError
+        If one of them is not there, or two have one name.
+    """
+
+    def __init__(
+        self,
+        lm: dspy.LM,
+        *,
+        helper_lm: str | dspy.LM | None = None,
+        indexes: Sequence[str | Path] = (),
+        programs: Sequence[str | Path] = (),
+    ) -> None:
+        self.lm = lm
+        self._helper_lm = helper_lm
+        opened = [ColBERTIndex(index) for index in (indexes or index_names())]
+        if not opened:
+            raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
+        self.indexes = _by_name([(index.name, index) for index in opened], "indexes")
+        chosen = programs or [*PROGRAMS, *artifact_names()]
+        self.programs = _by_name([(one.name, one) for one in map(_offered, chosen)], "programs")
+        shipped = not indexes and DEFAULT_INDEX in self.indexes
+        self.default_index = DEFAULT_INDEX if shipped else opened[0].name
+        self.default_program = DEFAULT_PROGRAM if not programs else next(iter(self.programs))
+        self._loaded: dict[tuple[str, str], dspy.Module] = {}
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def names(self, program: str | None, index: str | None) -> tuple[str, str]:
+        """Return the names of a program and an index, by default those that a client did not name.
+
+        Raises
+        ------
+        WebError
+            If there is none of a name.
+        """
+        program = program or self.default_program
+        if program not in self.programs:
+            raise _unknown("program", program, self.programs)
+        own = self.programs[program].index
+        index = index or (own if own in self.indexes else self.default_index)
+        if index not in self.indexes:
+            raise _unknown("index", index, self.indexes)
+        return program, index
+
+    def index(self, name: str | None) -> ColBERTIndex:
+        """Return an index by its name, by default the default one; for errors see `names`."""
+        return self.indexes[self.names(None, name or self.default_index)[1]]
+
+    def program(self, name: str, index: str) -> dspy.Module:
+        """Return a program over an index, loaded and warm; names are those of `names`. Blocks while it loads.
+
+        Raises
+        ------
+        PolyqaError
+            If it cannot be loaded.
+        """
+        key = (name, index)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._loaded:
+                made = load(self.programs[name].source, index=self.indexes[index], helper_lm=self._helper_lm)
+                warm_up(made, self.lm)
+                self._loaded[key] = made
+        return self._loaded[key]
+
+
+def _by_name(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, one in pairs:
+        if name in named:
+            raise PolyqaError(f"Two {what} are called {name}; a server offers each under its folder's name.")
+        named[name] = one
+    return named
+
+
+def _offered(program: str | Path) -> Offered:
+    if program in PROGRAMS:
+        return Offered(str(program), str(program), None, _about(REGISTRY[str(program)], compiled=False))
+    folder = find_artifact(program)
+    card = read_artifact(program).card  # says what is there if there is no such program
+    assert folder is not None
+    over = f" on {card.index.name}" if card.index else ""
+    summary = f"{card.program}, compiled with the recipe {card.recipe.get('name', '?')}{over}"
+    about = {**_about(REGISTRY.get(card.program), compiled=True), "summary": summary}
+    return Offered(folder.resolve().name, folder, card.index.name if card.index else None, about)
+
+
+def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:
+    names = ("summary", "paper", "url", "calls", "cost")
+    return {**{name: getattr(entry, name, "") for name in names}, "compiled": compiled}
+
+
+def _unknown(what: str, name: str, known: Mapping[str, Any]) -> WebError:
+    there = ", ".join(known)
+    return WebError(Kind.UNKNOWN, f"There is no {what} {name!r:.80}; there are {there}.")

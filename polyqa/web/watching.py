@@ -1,0 +1,173 @@
+"""What happens while a question is answered, told step by step, from the callbacks of DSPy."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
+from pydantic_core import to_jsonable_python
+
+from polyqa.evaluation.recording import as_messages, as_text
+from polyqa.programs.spans import Rerank, Retrieve
+from polyqa.signatures import Passage
+from polyqa.signatures.needed import NotNeededError
+
+Emit = Callable[[str, Mapping[str, Any]], None]
+"""Is told the name of an event and its data; may be called in any thread."""
+
+_MOST_PASSAGES = 20
+_KINDS = (
+    # An output field, the kind of the step, its title. The first field of a signature that is here decides.
+    ("ambiguity_types", "typing", "Kind of ambiguity"),
+    ("pseudo_interpretations", "readings", "What could be meant"),
+    ("interpretations", "readings", "Readings"),
+    ("readings", "readings", "Readings of a passage"),
+    ("refinements", "readings", "Readings from memory"),
+    ("interpretation", "readings", "Reading of a passage"),
+    ("settled", "typing", "Is it ambiguous here?"),
+    ("needs_passages", "typing", "Are passages needed?"),
+    ("answered", "verdicts", "Which readings are answered"),
+    ("answerable", "verdicts", "Is the reading answered?"),
+    ("supported", "verdicts", "What the passages support"),
+    ("support", "verdicts", "What the passage supports"),
+    ("fitting", "verdicts", "Does the answer fit the question?"),
+    ("grade", "verdicts", "Grade of a passage"),
+    ("kept", "verdicts", "What is kept"),
+    ("covered", "verdicts", "What is covered"),
+    ("selected", "verdicts", "Passages chosen"),
+    ("relaxed_query", "other", "A wider search"),
+    ("search_query", "other", "Another search"),
+    ("answer", "answer", "The answer is written"),
+)
+
+
+@dataclass
+class _Open:
+    """A call that is under way."""
+
+    name: str
+    kind: str
+    title: str
+    began: float
+    inputs: Mapping[str, Any]
+
+
+class Watch(BaseCallback):
+    """Tells the steps of one question as they end, and keeps a log of what the language model was asked.
+
+    It is a callback and DSPy's usage tracker for one question; both are set with `dspy.context`.
+
+    Parameters
+    ----------
+    program
+        Whose predictors have names.
+    emit
+        Is told an event ``step`` for each step.
+
+    Attributes
+    ----------
+    log
+        One entry per call of a language model, in the order in which they ended: ``name``, ``messages``, ``reply``,
+        ``input_tokens``, ``output_tokens``, ``seconds``.
+    """
+
+    def __init__(self, program: dspy.Module, emit: Emit) -> None:
+        self._emit = emit
+        self._names = {id(predictor): name for name, predictor in program.named_predictors()}
+        self._open: dict[str, _Open] = {}
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._began = time.perf_counter()
+        self._number = 0
+        self._lock = threading.Lock()
+        self.log: list[dict[str, Any]] = []
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Keep when a step began."""
+        if isinstance(instance, (Retrieve, Rerank)):
+            search = isinstance(instance, Retrieve)
+            title = "Passages found" if search else "Passages compared"
+            begun = _Open("search" if search else "rerank", "passages", title, time.perf_counter(), inputs)
+        elif id(instance) in self._names:
+            kind, title = _kind(instance.signature)
+            title = title or self._names[id(instance)].replace("_", " ").capitalize()
+            begun = _Open(self._names[id(instance)], kind, title, time.perf_counter(), {})
+        else:
+            return
+        with self._lock:
+            self._open[call_id] = begun
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Tell a step that has ended, unless its reply turned out not to be needed."""
+        with self._lock:
+            begun = self._open.pop(call_id, None)
+            if begun is None or (exception is not None and not isinstance(exception, Exception)):
+                return
+            self._number += 1
+            now = time.perf_counter()
+            step: dict[str, Any] = {
+                "number": self._number,
+                "kind": begun.kind,
+                "name": begun.name,
+                "title": begun.title,
+                "seconds": round(now - begun.began, 3),
+                "at": round(now - self._began, 3),
+                "data": {} if exception is not None else _data(begun, outputs),
+            }
+            if exception is not None:
+                step["failed"] = "The reply could not be had or read; it is asked for again."
+            self._emit("step", step)
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Keep what is sent, and which predictor sends it."""
+        with self._lock:
+            asking = self._open.get(ACTIVE_CALL_ID.get() or "")
+            self._calls[call_id] = {
+                "name": asking.name if asking else "",
+                "messages": as_messages(inputs),
+                "reply": "",
+                "input_tokens": None,
+                "output_tokens": None,
+                "seconds": time.perf_counter(),
+            }
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Add the call to the log."""
+        with self._lock:
+            if (call := self._calls.pop(call_id, None)) is None:
+                return
+            call["seconds"] = round(time.perf_counter() - call["seconds"], 3)
+            call["reply"] = "" if outputs is None else as_text(outputs)
+            if not isinstance(exception, NotNeededError):
+                self.log.append(call)
+
+    def add_usage(self, lm: str, usage_entry: Mapping[str, Any]) -> None:
+        """Take the tokens of the call that is under way here."""
+        with self._lock:
+            if (call := self._calls.get(ACTIVE_CALL_ID.get() or "")) is not None:
+                call["input_tokens"] = usage_entry.get("prompt_tokens")
+                call["output_tokens"] = usage_entry.get("completion_tokens")
+
+    def __deepcopy__(self, memo: Any) -> "Watch":
+        return self
+
+
+def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:
+    """Return the kind of a predictor's step and its title; no title if the signature is none of polyqa's."""
+    fields = signature.output_fields
+    return next(((kind, title) for field, kind, title in _KINDS if field in fields), ("other", ""))
+
+
+def _data(begun: _Open, outputs: Any) -> dict[str, Any]:
+    if begun.kind != "passages":
+        return dict(to_jsonable_python(dict(outputs.items()), fallback=str)) if hasattr(outputs, "items") else {}
+    queries = begun.inputs.get("queries", [begun.inputs.get("query", "")])
+    ranked = isinstance(outputs, Sequence) and all(isinstance(one, Passage) for one in outputs)
+    found: Sequence[Passage] = outputs if ranked else begun.inputs.get("passages", ())
+    shown = [
+        {"pid": one.pid, "title": one.title, **({"score": round(float(one.score), 4)} if ranked else {})}
+        for one in found[:_MOST_PASSAGES]
+    ]
+    return {"query": " · ".join(map(str, queries)), "passages": shown if ranked else [], "found": len(found)}
