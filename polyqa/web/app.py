@@ -20,7 +20,7 @@ from .chat import chat_router
 from .colbert import colbert_router
 from .errors import STATUS, Kind, WebError
 from .gone import GoneError
-from .guard import App, Guard, Guarded
+from .guard import Guard, Guarded
 from .service import Service
 
 STATIC = Path(__file__).parent / "static"
@@ -29,7 +29,7 @@ _THREADS = 16
 """For searches and whatever else would hold up the event loop; more wait."""
 
 
-def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter, ...] = ()) -> App:
+def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter, ...] = ()) -> Guarded:
     """Return the application that a server runs.
 
     Parameters

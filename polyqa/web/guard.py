@@ -210,6 +210,8 @@ def _headers(scope: Scope) -> dict[str, str]:
         if key in found and key in ("host", "authorization", "content-length", "origin"):
             raise WebError(Kind.BAD_REQUEST, f"The header {key} is there twice.")
         found[key] = value.decode("latin-1")
+    if "content-length" in found and "transfer-encoding" in found:
+        raise WebError(Kind.BAD_REQUEST, "A request has a length or comes in chunks, not both.")
     return found
 
 

@@ -1,0 +1,63 @@
+"""The real server of `polyqa serve` on a free port of localhost, in a thread."""
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import dspy
+from fastapi import APIRouter
+
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.embedded_models import Reader
+from polyqa.engines.extractive import embedded_lm
+from polyqa.web.app import make_app
+from polyqa.web.guard import Guard, Guarded
+from polyqa.web.limits import WebLimits
+from polyqa.web.run import server
+from polyqa.web.service import Service
+from polyqa.web.shelf import Shelf
+
+
+@dataclass
+class Web:
+    """A server that runs: where it is, and what it is made of."""
+
+    base: str
+    service: Service
+    guarded: Guarded
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.base.removeprefix("http://").partition(":")
+        return host, int(port)
+
+
+@contextmanager
+def web_server(
+    indexes: Sequence[str | Path | ColBERTIndex],
+    *,
+    lm: dspy.LM | None = None,
+    programs: Sequence[str | Path] = ("rac", "diva", "toc"),
+    guard: Guard = Guard(),
+    limits: WebLimits = WebLimits(),
+    more: tuple[APIRouter, ...] = (),
+) -> Iterator[Web]:
+    """Serve programs over indexes until the block ends; what runs then is finished."""
+    paths = [one.path if isinstance(one, ColBERTIndex) else one for one in indexes]
+    shelf = Shelf(lm or embedded_lm(), indexes=paths, programs=programs)
+    service = Service(shelf, limits, Reader())
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        app = make_app(service, guard, more=more)
+        running = server(app, "127.0.0.1", 0)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield Web(f"http://127.0.0.1:{listening.getsockname()[1]}", service, app)
+        finally:
+            running.should_exit = True
+            thread.join(60)
+            assert not thread.is_alive()
