@@ -1,0 +1,190 @@
+"""What other software asks: OpenAI's client, DSPy's ColBERTv2, assistants that speak MCP, whoever reads OpenAPI."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import dspy
+import httpx
+import openai
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from web_server import Web
+
+import polyqa
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.engines.extractive import embedded_lm
+from polyqa.web.mcp import mcp_server
+from polyqa.web.shelf import Shelf
+
+QUESTION = "When did Solaris come out?"
+ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+
+
+@pytest.fixture
+def chat(web: Web) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{web.base}/v1", api_key="none", max_retries=0)
+
+
+@pytest.mark.parametrize("model", ["polyqa", "rac", "rac/films"])
+def test_a_chat_client_gets_an_answer_with_its_sources(chat: openai.OpenAI, model: str) -> None:
+    with chat:
+        made = chat.chat.completions.create(model=model, messages=ASKED)
+        text = made.choices[0].message.content or ""
+        assert made.model == model
+        assert made.choices[0].finish_reason == "stop"
+        assert made.usage is not None
+        assert made.usage.total_tokens == made.usage.prompt_tokens + made.usage.completion_tokens > 100
+    answer, _, listed = text.partition("\n\nSources:\n")
+    assert "[1]" in answer
+    assert "- [1] Solaris" in listed
+    extra: Any = made.model_extra
+    assert {"solaris-1972", "solaris-2002"} <= {one["pid"] for one in extra["citations"]}
+
+
+def test_a_streamed_answer_is_the_same_in_pieces(chat: openai.OpenAI) -> None:
+    with chat:
+        whole = chat.chat.completions.create(model="rac", messages=ASKED).choices[0].message.content
+        parts = list(
+            chat.chat.completions.create(
+                model="rac", messages=ASKED, stream=True, stream_options={"include_usage": True}
+            )
+        )
+    said = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+    assert said == whole
+    assert [part.choices[0].finish_reason for part in parts if part.choices][-1] == "stop"
+    assert parts[-1].usage is not None
+    assert len(parts) > 4
+
+
+def test_the_last_question_counts_and_parts_are_joined(chat: openai.OpenAI) -> None:
+    parts: Any = [{"type": "text", "text": "When did"}, {"type": "text", "text": "Solaris come out?"}]
+    told: Any = [
+        {"role": "user", "content": "Who are you?"},
+        {"role": "assistant", "content": "polyqa"},
+        {"role": "user", "content": parts},
+    ]
+    with chat:
+        assert "1972" in (chat.chat.completions.create(model="rac", messages=told).choices[0].message.content or "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "says"),
+    [
+        ({"model": "gpt-4o"}, openai.NotFoundError, "There is no program 'gpt-4o'; there are rac, diva, toc"),
+        ({"model": "rac/nowhere"}, openai.NotFoundError, "There is no index 'nowhere'"),
+        ({"messages": [{"role": "system", "content": "hi"}]}, openai.BadRequestError, "no message of the user's"),
+        ({"messages": []}, openai.UnprocessableEntityError, "messages"),
+        ({"n": 3}, openai.BadRequestError, "n is 1"),
+    ],
+)
+def test_a_chat_client_is_told_what_is_wrong(
+    chat: openai.OpenAI, changed: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    asked = {"model": "rac", "messages": ASKED, **changed}
+    with chat:
+        for stream in (False, True):
+            with pytest.raises(error, match=says):
+                chat.chat.completions.create(**asked, stream=stream)
+
+
+def test_a_chat_client_lists_the_programs(chat: openai.OpenAI) -> None:
+    with chat:
+        assert [model.id for model in chat.models.list()] == ["polyqa", "rac", "diva", "toc"]
+
+
+@pytest.mark.parametrize("post_requests", [False, True])
+def test_dspy_finds_its_lost_server_again(web: Web, films: ColBERTIndex, post_requests: bool) -> None:
+    retriever = dspy.ColBERTv2(url=f"{web.base}/api/search", post_requests=post_requests)
+    found = retriever(QUESTION, k=3)
+    own = films.search(QUESTION, 3)
+    assert [one["long_text"] for one in found] == [passage.render() for passage in own]
+    assert [one["pid"] for one in found] == [passage.pid for passage in own]
+    assert [one["rank"] for one in found] == [1, 2, 3]
+    assert sum(one["prob"] for one in found) == pytest.approx(1)
+    with dspy.context(rm=retriever):
+        assert dspy.Retrieve(k=2)(QUESTION).passages == [passage.render() for passage in own[:2]]
+
+
+@pytest.mark.parametrize("k", [0, 101])
+def test_k_has_bounds(client: httpx.Client, k: int) -> None:
+    assert client.get("/api/search", params={"query": "a", "k": k}).status_code == 400
+
+
+def test_passages_are_found(client: httpx.Client, films: ColBERTIndex) -> None:
+    found = client.get("/search", params={"query": QUESTION, "k": 2}).json()
+    assert (found["index"], found["query"]) == ("films", QUESTION)
+    assert [one["pid"] for one in found["passages"]] == [passage.pid for passage in films.search(QUESTION, 2)]
+    assert client.get("/search", params={"query": " "}).json()["error"]["message"].startswith("The query is empty")
+
+
+def test_what_there_is_is_listed(client: httpx.Client) -> None:
+    programs = client.get("/programs").json()
+    assert programs["default"] == "rac"
+    assert [one["name"] for one in programs["programs"]] == ["rac", "diva", "toc"]
+    assert programs["programs"][1]["url"].startswith("https://arxiv.org/")
+    assert client.get("/indexes").json() == {"default": "films", "indexes": [{"name": "films", "passages": 5}]}
+
+
+def test_the_description_has_examples_and_every_error(client: httpx.Client) -> None:
+    told = client.get("/openapi.json").json()
+    assert told["info"]["version"] == polyqa.__version__
+    ask = told["paths"]["/ask"]["post"]
+    assert set(ask["responses"]) >= {"200", "400", "404", "422", "429", "503", "504"}
+    assert "text/event-stream" in ask["responses"]["200"]["content"]
+    assert told["components"]["schemas"]["Ask"]["examples"][0]["question"]
+    assert {"/search", "/api/search", "/v1/chat/completions", "/programs", "/indexes", "/health"} <= set(told["paths"])
+
+
+def tools_used(server: Any) -> dict[str, Any]:
+    async def use() -> dict[str, Any]:
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+            answer = await client.call_tool("ask", {"question": QUESTION, "program": "rac"})
+            found = await client.call_tool("search", {"query": QUESTION, "k": 2})
+            refused = await client.call_tool("ask", {"question": "", "program": "rac"})
+            unknown = await client.call_tool("search", {"query": "a", "index": "../x"})
+            return {
+                "tools": {tool.name: tool for tool in tools},
+                "answer": answer,
+                "found": found,
+                "refused": refused,
+                "unknown": unknown,
+            }
+
+    return asyncio.run(use())
+
+
+def check_tools(used: dict[str, Any]) -> None:
+    assert set(used["tools"]) == {"ask", "search"}
+    assert used["tools"]["ask"].input_schema["required"] == ["question"]
+    answer = used["answer"].structured_content
+    assert not used["answer"].is_error
+    assert "[1]" in answer["answer"]
+    assert {one["pid"] for one in answer["readings"]} <= {one["pid"] for one in answer["passages"]}
+    assert len(used["found"].structured_content["passages"]) == 2
+    for name, says in (("refused", "The question is empty"), ("unknown", "There is no index '../x'; there are films")):
+        assert used[name].is_error
+        assert says in used[name].content[0].text
+
+
+def test_an_assistant_uses_the_tools(films: ColBERTIndex) -> None:
+    check_tools(tools_used(mcp_server(Shelf(embedded_lm(), indexes=[films.path], programs=["rac"]))))
+
+
+def test_an_assistant_starts_the_command(films: ColBERTIndex, tmp_path: Path) -> None:
+    words = ["-m", "polyqa", "mcp", "--index", str(films.path), "--program", "rac"]
+    started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path))
+    with (tmp_path / "errors.txt").open("w", encoding="utf-8") as errors:
+        check_tools(tools_used(stdio_client(started, errlog=errors)))
+    assert "Traceback" not in (tmp_path / "errors.txt").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_description_are_valid(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    for example in schemas["Completion"]["examples"]:
+        assert json.dumps(example)
+        assert client.post("/v1/chat/completions", json={**example, "model": "rac"}).status_code == 200
