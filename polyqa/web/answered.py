@@ -7,7 +7,7 @@ from polyqa.metrics.text import sentences
 
 from ..asking import Result
 from ..showing.citing import cited, pieces
-from ..showing.places import all_places
+from ..showing.places import all_places, places
 from ..showing.words import cautions, numbers_of
 
 
@@ -43,7 +43,7 @@ def _evidence(result: Result) -> Iterator[dict[str, Any]]:
     numbers = numbers_of(result.passages)
     for number, passage in enumerate(result.passages, 1):
         readings = [at for at, one in enumerate(result.interpretations, 1) if numbers.get(one.pid or "") == number]
-        answers = [result.interpretations[at - 1].answer for at in readings]
+        answers = {at: result.interpretations[at - 1].answer for at in readings}
         yield {
             "number": number,
             "cited": number in named or bool(readings),
@@ -53,11 +53,14 @@ def _evidence(result: Result) -> Iterator[dict[str, Any]]:
         }
 
 
-def _parts(text: str, answers: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a text in parts, those marked that are answers."""
-    parts, at = [], 0
-    for start, end in all_places(text, answers):
-        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True}]
+def _parts(text: str, answers: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Return a text in parts: those that are answers are marked, with the numbers of the readings they answer."""
+    own = {number: places(text, answer) for number, answer in answers.items()}
+    parts: list[dict[str, Any]] = []
+    at = 0
+    for start, end in all_places(text, answers.values()):
+        told = [number for number, spans in own.items() if any(s < end and start < e for s, e in spans)]
+        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True, "readings": told}]
         at = end
     parts.append({"text": text[at:], "mark": False})
     return [part for part in parts if part["text"]]
