@@ -25,6 +25,7 @@ from polyqa.programs.registry import REGISTRY
 
 from .adapting import Adaptations
 from .compiling import Compilations
+from .confidence import Confidence
 from .faults.damage import Damage
 from .faults.injections import Injections
 from .faults.kills import Kills
@@ -33,6 +34,7 @@ from .faults.updates import Reads
 from .latency import Latency
 from .results import HOME, Summary, read_results
 from .retrieval import Retrieval
+from .serving import Serving
 from .tokens import Tokens
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
@@ -270,6 +272,23 @@ def adapting() -> str:
     return f"{made}\n\n```sh\n{one.command} --data FOLDER\n```\n\n{one.table()}\n\n{told}"
 
 
+def confidence() -> str:
+    """Return how well the server's confidence holds on dev, with the command."""
+    one = Confidence.model_validate_json((HOME / "confidence.json").read_bytes())
+    made = (
+        f"{', '.join(f'`{name}`' for name in one.programs)} with {one.lm}, reader {one.reader}; fitted on {one.train}"
+    )
+    return f"{made}; here {one.dev}; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
+def serving() -> str:
+    """Return what a server answers under load, with the command."""
+    one = Serving.model_validate_json((HOME / "serving.json").read_bytes())
+    made = f"`{one.program}`, {one.questions}; index {one.index}; {one.date}; "
+    made += f"{one.cores} cores for server, model and clients."
+    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+
+
 def faults(part: str) -> str:
     """Return a part of what becomes of questions when the language model's server fails: a table, or the command."""
     one = Faults.model_validate_json((HOME / "faults-lm.json").read_bytes())
@@ -289,6 +308,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "commands": commands,
         "compiled": compiled,
         "compiling": compiling,
+        "confidence": confidence,
         "corpus": corpus,
         "damage": damage,
         "faults": faults,
@@ -302,6 +322,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "python": python,
         "recipes": recipes,
         "retrieval": retrieval,
+        "serving": serving,
         "tokens": tokens,
         "updates": updates,
     }

@@ -46,6 +46,7 @@ _WITH_EXAMPLES = {
     "polyqa.signatures.counts",
     "polyqa.showing.citing",
     "polyqa.showing.places",
+    "polyqa.web.sse",
     "polyqa.signatures.harmless",
     "polyqa.signatures.lean_fields",
     "polyqa.signatures.lean_headers",

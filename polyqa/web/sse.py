@@ -14,7 +14,7 @@ def event_text(event: Event) -> str:
     r"""Return an event as it is sent; a sign of life is a comment.
 
     >>> event_text(Event("waiting", {"place": 2}))
-    'event: waiting\\ndata: {"place": 2}\\n\\n'
+    'event: waiting\ndata: {"place": 2}\n\n'
     """
     if event is ALIVE:
         return ": alive\n\n"

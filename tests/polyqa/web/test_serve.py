@@ -1,0 +1,103 @@
+"""`polyqa serve` and `polyqa mcp` as commands: what they refuse, that they start, and how they stop."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from polyqa.artifacts.store import artifact_names
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.engines.extractive import embedded_lm
+from polyqa.programs import PROGRAMS
+from polyqa.serving import limits_of
+from polyqa.signatures import PolyqaError
+from polyqa.web.errors import WebError
+from polyqa.web.shelf import Shelf
+
+QUESTION = "When did Solaris come out?"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_until_it_is_stopped(films: ColBERTIndex, how: signal.Signals) -> None:
+    words = ["serve", "--port", "0", "--index", str(films.path), "--program", "rac"]
+    command = [sys.executable, "-m", "polyqa", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = next(line for line in process.stderr if line.startswith("polyqa is at"))
+            base = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+            assert httpx.get(f"{base}/health", timeout=60).json()["status"] == "ok"
+            found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
+            assert "20 March 1972" in found["answer"]
+            process.send_signal(how)
+            rest = process.stderr.read()
+            process.wait(60)
+        finally:
+            process.kill()
+    assert "Traceback" not in rest
+    assert process.returncode in (0, 130, -how)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--host", "0.0.0.0"], "lets other machines ask: set a token"),
+        (["--token", "short"], "at least 16 characters"),
+        (["--allow-origin", "*"], "is no origin"),
+        (["--index", "nowhere"], "nowhere"),
+        (["--program", "nobody"], "nobody"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_in_a_sentence(
+    films: ColBERTIndex, refused: Callable[..., str], words: list[str], says: str
+) -> None:
+    index = [] if "--index" in words else ["--index", films.path]
+    assert says in refused("serve", *index, *words)
+
+
+def test_a_port_that_is_taken_is_told(films: ColBERTIndex, refused: Callable[..., str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = refused("serve", "--index", films.path, "--program", "rac", "--port", port)
+    assert f"Cannot listen on 127.0.0.1, port {port}" in told
+
+
+@pytest.mark.parametrize(("command", "package", "extra"), [("serve", "fastapi", "serve"), ("mcp", "mcp", "mcp")])
+def test_what_is_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, refused: Callable[..., str], command: str, package: str, extra: str
+) -> None:
+    monkeypatch.setattr("polyqa.cli.serve.find_spec", lambda name: None if name == package else object())
+    assert f"pip install 'polyqa[{extra}]'" in refused(command)
+
+
+def test_names_on_a_shelf_are_folders_names_and_one_each(films: ColBERTIndex, tmp_path: Path) -> None:
+    lm = embedded_lm()
+    shelf = Shelf(lm, indexes=[films.path], programs=["rac", "rac-homonyms"])
+    assert list(shelf.indexes) == ["films"]
+    assert shelf.names(None, None) == ("rac", "films")
+    assert shelf.names("rac-homonyms", None) == ("rac-homonyms", "films")
+    assert shelf.programs["rac-homonyms"].about["compiled"]
+    assert "rac, compiled with the recipe" in shelf.programs["rac-homonyms"].about["summary"]
+    with pytest.raises(WebError, match="There is no program 'diva'; there are rac, rac-homonyms"):
+        shelf.names("diva", None)
+    with pytest.raises(PolyqaError, match="Two indexes are called films"):
+        Shelf(lm, indexes=[films.path, films.path])
+    assert shelf.program("rac", "films") is shelf.program("rac", "films")
+
+
+def test_without_names_everything_is_offered(films: ColBERTIndex) -> None:
+    shelf = Shelf(embedded_lm(), indexes=[films.path])
+    assert list(shelf.programs) == [*PROGRAMS, *artifact_names()]
+    assert shelf.default_program == "auto"
+
+
+def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
+    assert limits_of("openai/x", None, 64, 120.0).at_once == 64
+    assert 1 <= limits_of("polyqa/extractive", None, 64, 120.0).at_once < 64
+    assert limits_of("polyqa/extractive", 7, 64, 120.0).at_once == 7
