@@ -14,7 +14,7 @@ export function drawComparison([first, second]) {
   return h("section", { class: "comparison", "aria-labelledby": "comparison-title" },
     h("h3", { id: "comparison-title" }, "Side by side"),
     h("p", {}, both.length ? `Both give: ${both.map((key) => left.get(key)).join("; ")}.` : "They have no answer in common."),
-    h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Side by side" }, h("table", {},
+    h("div", { class: "table-box", tabindex: 0, role: "group", "aria-label": "What each gave" }, h("table", {},
       h("thead", {}, h("tr", {}, h("td", {}), [first, second].map((one) => h("th", { scope: "col" }, one.asked.program)))),
       h("tbody", {},
         h("tr", {}, h("th", { scope: "row" }, "Only here"), h("td", {}, only(left, right)), h("td", {}, only(right, left))),

@@ -37,7 +37,7 @@ export function drawCosts(log) {
     cell(seconds(call.seconds)),
     h("td", { class: "bar-cell" }, bar((call.seconds ?? 0) / mostSeconds, "time"))));
   const head = (text, attributes = {}) => h("th", { scope: "col", ...attributes }, text);
-  return h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Tokens and time, per call" },
+  return h("div", { class: "table-box", tabindex: 0, role: "group", "aria-label": "Tokens and time, per call" },
     h("table", { class: "costs" },
       h("caption", {}, `${counted(log.length, "call")} of the language model, in the order in which they ended. Calls run beside each other, so their times add up to more than the wait.`),
       h("thead", {}, h("tr", {}, head("Step"), head("Tokens in", { class: "number" }), head("Tokens out", { class: "number" }),
