@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -21,8 +22,8 @@ from polyqa.signatures import PolyqaError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 QUESTION, PROGRAM = "When did Titanic come out?", "diva"
-WIDTH, HEIGHT = 1200, 1010
-COLOURS = 128  # a picture of a page has few; this keeps each below 150 kB
+WIDTH, HEIGHT = 1200, 1290
+COLOURS = 192  # a picture of a page has few; this keeps each below 150 kB
 
 
 def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
@@ -31,7 +32,7 @@ def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
         context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce")
         page = context.new_page()
         page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
-        page.goto(f"{base}/#/ask?q={QUESTION}&program={PROGRAM}")
+        page.goto(f"{base}/#/ask?{urlencode({'q': QUESTION, 'program': PROGRAM})}")
         page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
         page.get_by_role("button", name="Ask", exact=True).click()
         page.get_by_role("tablist").wait_for()

@@ -44,6 +44,10 @@ export class AskView {
     return this.panels.some((panel) => panel.running);
   }
 
+  get title() {
+    return this.panels.length ? `${this.panels[0].asked.question} – polyqa` : "polyqa";
+  }
+
   /** Fetches what can be chosen. Nothing can be asked before it is there. */
   async load() {
     const place = byId("catalog-error");
@@ -145,16 +149,17 @@ export class AskView {
     const question = this.question.value.trim();
     if (!question) return this.refuse("Write a question first.");
     if (!this.programs.size && !(await (this.ready = this.load()))) return undefined;
-    const [program, index, beside] = ["program", "index", "beside"].map((name) => byId(name).value);
+    const [program, index, other] = ["program", "index", "beside"].map((name) => byId(name).value);
+    const beside = other === program ? "" : other;
     for (const panel of this.panels) panel.stop();
     byId("linked").hidden = true;
     byId("examples").hidden = true;
     document.body.classList.add("asked-once");
     const hash = link({ q: question, program, index, beside });
     history.replaceState(null, "", hash);
-    this.history.add({ q: question, program, index, beside });
+    const accepted = () => this.history.add({ q: question, program, index, beside });
     this.panels = [program, beside].filter(Boolean).map((name, at) =>
-      new Panel(this.api, `panel-${at + 1}`, { question, program: name, index }, () => this.changed()));
+      new Panel(this.api, `panel-${at + 1}`, { question, program: name, index }, () => this.changed(), accepted));
     for (const panel of this.panels) panel.onAgain = () => this.changed(true);
     this.comparison = h("div", {});
     const heading = h("h2", { id: "outcome-title", tabindex: -1 }, question);
@@ -163,7 +168,7 @@ export class AskView {
       h("div", { class: "outcome-head" }, heading, this.share(hash)),
       this.comparison,
       h("div", { class: this.panels.length > 1 ? "panels two" : "panels" }, this.panels.map((panel) => panel.element)));
-    document.title = `${question} – polyqa`;
+    document.title = this.title;
     const runs = this.panels.map((panel) => panel.run());
     this.changed();
     return Promise.all(runs);

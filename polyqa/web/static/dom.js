@@ -25,15 +25,16 @@ export function jumpTo(element) {
   element.classList.add("jumped");
 }
 
-let pending = "";
+let kept = [];
+let last = "";
 let timer = 0;
 
-/** Tells a screen reader, politely: of what comes within half a second only the last is read. */
-export function announce(text) {
-  pending = text;
-  if (timer) return;
-  timer = setTimeout(() => {
-    timer = 0;
-    byId("live").textContent = pending;
+/** Tells a screen reader, politely: of what comes within half a second the last is read, and all that matters. */
+export function announce(text, matters = false) {
+  if (matters) kept.push(text);
+  last = matters ? "" : text;
+  timer ||= setTimeout(() => {
+    byId("live").textContent = [...kept, last].filter(Boolean).join(" ");
+    [kept, last, timer] = [[], "", 0];
   }, 500);
 }

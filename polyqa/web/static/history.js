@@ -11,7 +11,8 @@ export class History {
   constructor(askAgain) {
     this.askAgain = askAgain;
     this.element = byId("history");
-    this.list = kept(KEY, []);
+    const list = kept(KEY, []);
+    this.list = Array.isArray(list) ? list : [];
     this.draw();
   }
 

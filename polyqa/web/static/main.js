@@ -34,9 +34,8 @@ function askToken(wrong) {
 }
 
 async function route() {
-  if (location.hash === "#main") return; // the skip link
-  const [path, query = ""] = location.hash.slice(1).split("?", 2);
-  const params = new URLSearchParams(query);
+  const [path, ...query] = location.hash.slice(1).split("?"); // a link written by hand may hold more question marks
+  const params = new URLSearchParams(query.join("?"));
   const runs = path === "/runs" || path.startsWith("/runs/");
   byId("ask-view").hidden = runs;
   byId("runs-view").hidden = !runs;
@@ -46,6 +45,7 @@ async function route() {
   }
   if (!runs) {
     if (params.has("q")) ask.fill(params);
+    document.title = ask.title;
     return;
   }
   document.title = "Runs – polyqa";

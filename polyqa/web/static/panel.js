@@ -7,8 +7,9 @@ import { Steps } from "./steps.js";
 import { counted } from "./words.js";
 
 export class Panel {
-  constructor(api, id, asked, ended) {
-    Object.assign(this, { api, id, asked, ended });
+  /** `ended(panel)` is called when it no longer runs, `accepted()` when the server has taken the question. */
+  constructor(api, id, asked, ended, accepted) {
+    Object.assign(this, { api, id, asked, ended, accepted });
     this.result = null;
     this.problem = null;
     this.title = h("h3", { id: `${id}-title`, tabindex: -1 }, asked.program);
@@ -47,6 +48,7 @@ export class Panel {
   }
 
   on(name, data) {
+    if (name === "waiting" || name === "started") this.accepted();
     if (name === "waiting") {
       this.say(`Waiting: ${data.place === 1 ? "you are next" : `${counted(data.place - 1, "question")} before yours`}…`);
     } else if (name === "started") {
@@ -71,7 +73,7 @@ export class Panel {
     this.steps.end(this.steps.told(result.seconds), { fold: true });
     this.live.replaceWith(drawResult(result, this.id));
     announce(`${this.asked.program} has answered: ${counted(result.interpretations.length, "reading")}, `
-      + `${counted(result.evidence.filter((one) => one.cited).length, "source")}.`);
+      + `${counted(result.evidence.filter((one) => one.cited).length, "source")}.`, true);
   }
 
   failed(error) {

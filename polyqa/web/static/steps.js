@@ -9,7 +9,12 @@ export class Steps {
   constructor() {
     this.list = h("ol", { class: "steps-list" });
     this.label = h("span", { class: "steps-label" }, "Asking…");
-    this.element = h("details", { class: "steps busy", open: true }, h("summary", {}, this.label), this.list);
+    this.clock = h("span", { class: "steps-clock", "aria-hidden": "true" });
+    this.element = h("details", { class: "steps busy", open: true }, h("summary", {}, this.label, this.clock), this.list);
+    const began = performance.now();
+    this.timer = setInterval(() => {
+      this.clock.textContent = ` ${Math.round((performance.now() - began) / 1000)} s`;
+    }, 1000);
     this.count = 0;
     this.last = null;
   }
@@ -53,6 +58,8 @@ export class Steps {
   }
 
   end(text, { fold = false } = {}) {
+    clearInterval(this.timer);
+    this.clock.textContent = "";
     this.element.classList.remove("busy");
     this.say(text);
     if (fold) this.element.open = false;

@@ -286,6 +286,28 @@ def test_a_link_fills_the_form_and_asks_nothing(web: Web, open_page: Open) -> No
     expect(unknown.get_by_label("Program", exact=True)).to_have_value("rac")
 
 
+def test_a_link_written_by_hand_may_hold_question_marks(web: Web, open_page: Open) -> None:
+    page = open_page(web, "#/ask?q=Who? When?&program=diva")
+    expect(page.get_by_label("Program", exact=True)).to_have_value("diva")
+    expect(field(page)).to_have_value("Who? When?")
+
+
+def test_the_view_of_runs_is_loaded_when_it_is_asked_for(web: Web, open_page: Open) -> None:
+    page = open_page(web)
+    page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+    script = """export async function show(place, { rest, params }, api) {
+        const { version } = await api.get("/health");
+        place.textContent = `${rest.join("+")} ${params.get("sort")} ${Boolean(version)}`;
+    }"""
+    page.route("**/static/runs.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    page.evaluate("location.hash = '#/runs/one/a%20b?sort=f1'")
+    expect(page.get_by_text("one+a b f1 true")).to_be_visible()
+    expect(page.get_by_role("link", name="Runs")).to_have_attribute("aria-current", "page")
+    expect(field(page)).to_be_hidden()
+    page.get_by_role("link", name="Ask", exact=True).click()
+    expect(field(page)).to_be_visible()
+
+
 def test_markup_of_passages_is_text(web: Web, open_page: Open) -> None:
     page = open_page(web)
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
@@ -308,6 +330,7 @@ def test_a_question_that_is_none_is_told(web: Web, open_page: Open, question: st
     expect(page.get_by_role("alert").filter(has_text=told)).to_be_visible()
     expect(page.get_by_role("tablist")).to_have_count(0)
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)  # it would change nothing
+    expect(page.get_by_text("Asked before")).to_be_hidden()
 
 
 def test_a_server_that_has_gone_is_told_and_asked_again(films: ColBERTIndex, open_page: Open) -> None:
