@@ -29,9 +29,11 @@ export class Steps {
     if (this.last?.key !== key) this.open(step, key);
     const entry = this.last;
     entry.times += 1;
-    entry.seconds += step.seconds;
+    // Calls run beside each other: what counts is from the first one's start to the last one's end.
+    entry.began = Math.min(entry.began, step.at - step.seconds);
+    entry.ended = Math.max(entry.ended, step.at);
     entry.count.textContent = entry.times > 1 ? ` ×${entry.times}` : "";
-    entry.time.textContent = seconds(entry.seconds);
+    entry.time.textContent = seconds(Math.max(0, entry.ended - entry.began));
     const { told, lines } = wordsOf(step);
     const body = h(
       "div",
@@ -54,7 +56,7 @@ export class Steps {
     const shown = h("div", {});
     const head = h("p", { class: "step-head" }, h("span", { class: "step-title" }, step.title, count), time);
     this.list.append(h("li", { class: `step step-${step.kind}` }, head, shown));
-    this.last = { key, times: 0, seconds: 0, count, time, shown, more: null };
+    this.last = { key, times: 0, began: Infinity, ended: 0, count, time, shown, more: null };
   }
 
   end(text, { fold = false } = {}) {

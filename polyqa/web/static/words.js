@@ -56,14 +56,21 @@ function typing(data) {
 }
 
 function readings(data) {
+  if ("interpretation" in data) {
+    const found = !isNone(data.interpretation);
+    return { told: found ? pair(data.interpretation, data.short_answer ?? data.answer) : "It answers no reading.", lines: [] };
+  }
   const list = Object.values(data).find(Array.isArray);
   if (!list) return { told: fields(data), lines: [] };
   const lines = list.map((one) => {
     if (typeof one === "string") return one;
-    return one.answer ? `${one.question} — ${one.answer}` : (one.question ?? fields(one));
+    return one.question ? pair(one.question, one.answer) : fields(one);
   });
   return { told: lines.length ? `${counted(lines.length, "reading")}:` : "None.", lines };
 }
+
+const isNone = (value) => value === null || value === undefined || value === "" || value === "null";
+const pair = (question, answer) => (isNone(answer) ? String(question) : `${question} — ${answer}`);
 
 function verdicts(data) {
   if (Array.isArray(data.answered)) {
@@ -71,20 +78,22 @@ function verdicts(data) {
     if (!listed.length) return "The passages answer none of the readings.";
     return `The passages answer ${listed.length === 1 ? "reading" : "readings"} ${listed.join(", ")}.`;
   }
-  return fields(data);
+  const values = Object.values(data); // one field says what the step's title asks
+  return values.length === 1 ? `${sentenceCase(short(values[0]))}.` : fields(data);
 }
 
 /** Output fields of any program, also of one that is not known here. */
 function fields(data) {
   const told = Object.entries(data).map(([name, value]) => {
-    const words = name.replaceAll("_", " ");
-    return `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${short(value)}`;
+    return `${sentenceCase(name.replaceAll("_", " "))}: ${short(value)}`;
   });
   return told.join(" · ") || "Done.";
 }
 
+const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function short(value) {
-  if (value === null || value === "") return "none";
+  if (isNone(value)) return "none";
   if (value === true) return "yes";
   if (value === false) return "no";
   if (Array.isArray(value)) return value.length ? cut(value.map(short).join(", ")) : "none";

@@ -61,6 +61,16 @@ def open_page(browser: Browser) -> Iterator[Open]:
     assert set(asked) <= origins
 
 
+@pytest.fixture(scope="module")
+def words(web: Web, browser: Browser) -> Iterator[Page]:
+    """A page whose modules can be called."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(web.base)
+    yield page
+    context.close()
+
+
 def field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Your question")
 
@@ -94,6 +104,42 @@ def test_an_answer_with_its_steps_readings_and_evidence(web: Web, open_page: Ope
     cards = section.locator(".reading")
     expect(cards.filter(has_text="29 November 2002").locator("blockquote mark")).to_have_text("29 November 2002")
     expect(cards.first.locator(".confidence")).to_have_text(re.compile(r"^\d+ % sure$"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "told", "lines"),
+    [
+        (
+            "typing",
+            {"reason": "[AmbTime] No year.", "ambiguity_types": ["AmbTime"]},
+            "which time is meant. No year",
+            [],
+        ),
+        ("typing", {"reason": "It is plain.", "ambiguity_types": ["N/A"]}, "One reading only. It is plain.", []),
+        ("typing", {"settled": "No"}, "Settled: No", []),
+        ("passages", {"query": "a", "passages": [{"pid": "7", "title": ""}], "found": 1}, "1 passage", []),
+        ("passages", {"query": "a · b", "passages": [], "found": 200}, "2 possible questions", []),
+        ("readings", {"pseudo_interpretations": ["A?", "B?"]}, "2 readings:", ["A?", "B?"]),
+        ("readings", {"interpretations": [{"question": "A?", "answer": "7", "pid": "1"}]}, "1 reading:", ["A? — 7"]),
+        ("readings", {"interpretation": "A?", "short_answer": "7"}, "A? — 7", []),
+        ("readings", {"interpretation": "null", "short_answer": "null"}, "It answers no reading.", []),
+        ("verdicts", {"answered": [1, 3]}, "The passages answer readings 1, 3.", []),
+        ("verdicts", {"answered": []}, "The passages answer none of the readings.", []),
+        ("verdicts", {"fitting": "yes"}, "Yes.", []),
+        ("answer", {"answer": "In  1912."}, "2 words.", []),
+        ("other", {"new_field": {"a": True, "b": None}}, "New field: yes, none", []),
+        ("other", {}, "Done.", []),
+    ],
+)
+def test_steps_are_told_in_words(words: Page, kind: str, data: dict[str, Any], told: str, lines: list[str]) -> None:
+    step = {"kind": kind, "name": "one", "data": data}
+    found = words.evaluate("async (step) => (await import('/static/words.js')).wordsOf(step)", step)
+    assert told in found["told"]
+    assert found["lines"] == lines
+    failed = words.evaluate(
+        "async (step) => (await import('/static/words.js')).wordsOf(step)", step | {"failed": "No."}
+    )
+    assert failed == {"told": "No.", "lines": []}
 
 
 def test_a_mark_leads_to_its_passage_and_back(web: Web, open_page: Open) -> None:
