@@ -1,6 +1,7 @@
 """The page in a real browser: ask, look into the evidence, with the keyboard, on a phone, when things go wrong."""
 
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -178,8 +179,23 @@ def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_p
         answered(page)
 
 
+def test_examples_are_offered_over_the_shipped_index_only(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
+    shipped = shutil.copytree(films.path, tmp_path / "homonyms")
+    with web_server([films, shipped], programs=["rac"]) as web:
+        page = open_page(web)
+        page.get_by_role("button", name="Who directed Titanic?").wait_for()
+        assert _faults(page) == []
+        page.get_by_role("button", name="Who directed Titanic?").click()
+        answered(page)
+        expect(panel(page)).to_contain_text("on homonyms")
+        expect(field(page)).to_have_value("Who directed Titanic?")
+        expect(page.get_by_role("heading", name="For example")).to_be_hidden()
+
+
 def test_prompts_tokens_and_time_of_each_call(web: Web, open_page: Open) -> None:
     page = open_page(web)
+    page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+    expect(page.get_by_role("heading", name="For example")).to_be_hidden()  # other documents do not answer them
     ask(page)
     section = answered(page)
     section.get_by_role("tab", name="Prompts and replies").click()
@@ -387,6 +403,7 @@ def test_a_server_that_has_gone_is_told_and_asked_again(films: ColBERTIndex, ope
     ask(page)
     alert = panel(page).get_by_role("alert")
     expect(alert).to_contain_text("does not answer. Start it with “polyqa serve”")
+    assert _faults(page) == []
     alert.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="rac")).to_be_focused()
     expect(alert).to_contain_text("does not answer")
@@ -425,6 +442,7 @@ def test_a_token_is_asked_for_once(films: ColBERTIndex, open_page: Open) -> None
             dialog.get_by_role("button", name="Use it").click()
             if given.startswith("wrong"):
                 dialog.get_by_text("did not take that token").wait_for()
+                assert _faults(page) == []
         expect(dialog).to_be_hidden()
         ask(page)
         answered(page)
