@@ -1,5 +1,6 @@
 """The handle of an index: open, search, look inside."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -38,6 +39,8 @@ from .versions import hold, version_in_force, versions
 
 _QUERIES = 1_000
 """How many queries' token vectors are kept: 16 kB each."""
+_SCORING = threading.BoundedSemaphore(os.cpu_count() or 1)
+"""Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
 
 class ColBERTIndex(Shared, Retriever):
@@ -248,7 +251,8 @@ class ColBERTIndex(Shared, Retriever):
         )
         config = self._rank_config(k)
         for vectors, index in zip(encoded, asked, strict=True):
-            positions, scores = self.searcher.ranker.rank(config, vectors)
+            with _SCORING:
+                positions, scores = self.searcher.ranker.rank(config, vectors)
             results[index] = [
                 passage.with_score(score)
                 for position, score in zip(positions[:k], scores[:k], strict=True)

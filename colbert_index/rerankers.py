@@ -46,10 +46,13 @@ class BiEncoderReranker:
         if self.index is None or stored is None:
             return self.encoder.encode([passage.indexed_text for passage in passages])
         positions = [self.index.position(passage) for passage in passages]
-        unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
-        fresh = iter(self.encoder.encode(unknown))
-        rows = [next(fresh) if at is None else stored[at].astype(np.float32) for at in positions]
-        return np.stack(rows)
+        known = [at for at in positions if at is not None]
+        rows = np.empty((len(passages), stored.shape[1]), dtype=np.float32)
+        rows[[at is not None for at in positions]] = np.asarray(stored)[known]
+        if len(known) < len(passages):
+            unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
+            rows[[at is None for at in positions]] = self.encoder.encode(unknown)
+        return rows
 
 
 class SpanReaderReranker:

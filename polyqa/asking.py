@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class Result:
     not_needed: int = 0
     unheeded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def cited_answer(self) -> str:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
         return with_marks(self.answer, self.interpretations, self.passages)

@@ -25,7 +25,7 @@ from .service import Service
 
 STATIC = Path(__file__).parent / "static"
 _KINDS = {status: kind for kind, status in STATUS.items()}
-_THREADS = 16
+_THREADS = 64
 """For searches and whatever else would hold up the event loop; more wait."""
 
 
