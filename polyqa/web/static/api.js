@@ -1,112 +1,135 @@
-// What the page asks the server: JSON, and the events of an answer.
+// Talks to the server: JSON, server-sent events read with fetch, errors as sentences, the token when one is wanted.
 
 const TOKEN = "polyqa.token";
 
-/** What went wrong, in a sentence; `after` says in how many seconds to try again. */
-export class ServerError extends Error {
-  constructor(message, kind, after = 0) {
+export class ApiError extends Error {
+  constructor(message, { status = 0, kind = "failed", retryAfter = null } = {}) {
     super(message);
-    this.kind = kind;
-    this.after = after;
+    Object.assign(this, { status, kind, retryAfter });
   }
 }
 
-async function request(path, options = {}) {
-  for (;;) {
-    const token = sessionStorage.getItem(TOKEN);
-    const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+export class Api {
+  /** `askToken(wrong)` shows a form and returns a promise of a token, or of null if the reader has none. */
+  constructor(askToken) {
+    this.askToken = askToken;
+    this.asking = null;
+    this.token = session("get");
+  }
+
+  async get(path, { signal } = {}) {
+    return (await this.request(path, { signal })).json();
+  }
+
+  /** Asks, and calls `on(name, data)` for each event; resolves when the stream has ended with a result. */
+  async ask(body, { signal, on }) {
+    const response = await this.request("/ask", {
+      method: "POST",
+      signal,
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(body),
+    });
+    let ended = false;
+    try {
+      for await (const { name, data } of events(response.body)) {
+        if (name === "error") throw failure(data, 0, null);
+        ended ||= name === "result";
+        on(name, data);
+      }
+    } catch (error) {
+      if (error instanceof TypeError) throw broken();
+      throw error;
+    }
+    if (!ended) throw broken();
+  }
+
+  async request(path, options = {}) {
+    const used = this.token;
+    const headers = { ...options.headers, ...(used ? { authorization: `Bearer ${used}` } : {}) };
     let response;
     try {
-      response = await fetch(path, { ...options, headers, cache: "no-store" });
+      response = await fetch(path, { ...options, headers });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new ServerError("The server does not answer. Is polyqa serve still running? Start it, and ask again.", "gone");
+      throw new ApiError(
+        `The server at ${location.host} does not answer. Start it with “polyqa serve”, then try again.`,
+        { kind: "gone" },
+      );
     }
     if (response.ok) return response;
-    const error = await told(response);
-    if (error.kind !== "unauthorized") throw error;
-    sessionStorage.removeItem(TOKEN);
-    if (!(await askForToken(error))) throw error;
+    const error = await failed(response);
+    if (response.status !== 401) throw error;
+    if (used === this.token && !(await this.newToken(used !== null))) throw error;
+    return this.request(path, options);
+  }
+
+  /** Several requests that are refused at once ask for one token. */
+  async newToken(wrong) {
+    this.asking ??= this.askToken(wrong).finally(() => (this.asking = null));
+    const token = await this.asking;
+    if (token === null) return false;
+    this.token = token;
+    session("set", token);
+    return true;
   }
 }
 
-async function told(response) {
-  const after = Number(response.headers.get("Retry-After") || 0);
+function session(how, value) {
   try {
-    const { error } = await response.json();
-    return new ServerError(error.message, error.kind, after);
+    return how === "get" ? sessionStorage.getItem(TOKEN) : sessionStorage.setItem(TOKEN, value);
   } catch {
-    return new ServerError(`The server answered with status ${response.status}. Try again.`, "failed", after);
+    return null; // the browser keeps nothing: the token lives as long as the page
   }
 }
 
-let asking = null;
-
-/** Ask the user for the token, once for all requests that want it. */
-function askForToken() {
-  asking ??= new Promise((resolve) => {
-    const dialog = document.getElementById("token");
-    const text = document.getElementById("token-text");
-    text.value = "";
-    dialog.addEventListener(
-      "close",
-      () => {
-        asking = null;
-        const given = dialog.returnValue === "send" && text.value.trim();
-        if (given) sessionStorage.setItem(TOKEN, given);
-        resolve(Boolean(given));
-      },
-      { once: true },
-    );
-    dialog.returnValue = "";
-    dialog.showModal();
+const broken = () =>
+  new ApiError("The connection broke before the answer was there. Try again; the server may have been stopped.", {
+    kind: "gone",
   });
-  return asking;
-}
 
-/** Return the JSON at a path. */
-export async function get(path, signal) {
-  return (await request(path, { signal })).json();
-}
-
-/** Ask a question; yield [name, data] for every event. */
-export async function* ask(question, signal) {
-  const response = await request("/ask", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-    body: JSON.stringify(question),
-    signal,
-  });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  let whole = false;
-  for (;;) {
-    let part;
-    try {
-      part = await reader.read();
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      part = { done: true };
-    }
-    if (part.done) break;
-    text += part.value;
-    const blocks = text.split("\n\n");
-    text = blocks.pop();
-    for (const event of blocks.map(parsed).filter(Boolean)) {
-      if (event[0] === "error") throw new ServerError(event[1].error.message, event[1].error.kind);
-      whole ||= event[0] === "result";
-      yield event;
-    }
+async function failed(response) {
+  const after = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  let body = null;
+  try {
+    body = await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
   }
-  if (!whole) throw new ServerError("The server stopped before the answer was whole. Ask again.", "gone");
+  return failure(body, response.status, Number.isNaN(after) ? null : after);
+}
+
+function failure(body, status, retryAfter) {
+  const told = body?.error ?? {};
+  const message = told.message ?? `The server answered with the status ${status}, and did not say why.`;
+  return new ApiError(message, { status, kind: told.kind ?? "failed", retryAfter });
+}
+
+/** Yields the events of a stream: `{name, data}`, data parsed. */
+export async function* events(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).split(/\r?\n\r?\n/);
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const event = parsed(block);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // an aborted stream is already cancelled, and says so here
+  }
 }
 
 function parsed(block) {
   let name = "message";
   const data = [];
-  for (const line of block.split("\n")) {
-    if (line.startsWith("event: ")) name = line.slice(7);
-    else if (line.startsWith("data: ")) data.push(line.slice(6));
+  for (const line of block.split(/\r?\n/)) {
+    if (line.startsWith("event:")) name = line.slice(6).trim();
+    else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
   }
-  return data.length ? [name, JSON.parse(data.join("\n"))] : null;
+  return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
 }

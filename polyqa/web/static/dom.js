@@ -1,32 +1,40 @@
-// Elements from plain values. Every text becomes a text node: nothing that comes from elsewhere is ever markup.
+// Elements are made here and nowhere else. Strings become text nodes, so nothing that a corpus holds is ever markup.
 
-const NAMESPACE = "http://www.w3.org/2000/svg";
-const SHAPES = new Set(["svg", "line", "rect", "path", "circle", "text", "g", "title"]);
-
-/** Make an element: h("p", {class: "quiet", onclick: …}, "text", child, [more]). */
-export function h(name, given = {}, ...children) {
-  const made = SHAPES.has(name) && name !== "title" ? document.createElementNS(NAMESPACE, name) : document.createElement(name);
-  for (const [key, value] of Object.entries(given)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : String(value));
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
-}
-
-/** Put children in the place of all that an element holds. */
-export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
-/** Return a number with its noun: counted(1, "call") is "1 call". */
-export function counted(number, noun, plural = `${noun}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
+export const byId = (id) => document.getElementById(id);
+
+/** A short-lived mark on what was jumped to; it needs `tabindex` to take the focus. */
+export function jumpTo(element) {
+  for (let above = element.parentElement; above; above = above.parentElement) {
+    if (above.tagName === "DETAILS") above.open = true;
+  }
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  element.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
+  element.focus({ preventScroll: true });
+  for (const other of document.querySelectorAll(".jumped")) other.classList.remove("jumped");
+  element.classList.add("jumped");
 }
 
-/** Return seconds for people. */
-export function seconds(value) {
-  return value === null || value === undefined ? "–" : `${value.toFixed(value < 9.95 ? 1 : 0)} s`;
+let kept = [];
+let last = "";
+let timer = 0;
+
+/** Tells a screen reader, politely: of what comes within half a second the last is read, and all that matters. */
+export function announce(text, matters = false) {
+  if (matters) kept.push(text);
+  last = matters ? "" : text;
+  timer ||= setTimeout(() => {
+    byId("live").textContent = [...kept, last].filter(Boolean).join(" ");
+    [kept, last, timer] = [[], "", 0];
+  }, 500);
 }

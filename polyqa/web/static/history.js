@@ -1,32 +1,64 @@
-// The questions that were asked here, in this browser only.
+// What was asked in this browser; it stays in this browser.
+
+import { byId, h } from "./dom.js";
+import { keep, kept } from "./store.js";
 
 const KEY = "polyqa.history";
 const MOST = 50;
+const same = (one, other) => ["q", "program", "index", "beside"].every((name) => one[name] === other[name]);
 
-/** Return what was asked, the latest first: {q, program, beside, index}. */
-export function asked() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEY) || "[]");
-    return Array.isArray(kept) ? kept.filter((one) => typeof one?.q === "string") : [];
-  } catch {
-    return [];
+export class History {
+  constructor(askAgain) {
+    this.askAgain = askAgain;
+    this.element = byId("history");
+    const list = kept(KEY, []);
+    this.list = Array.isArray(list) ? list : [];
+    this.draw();
   }
-}
 
-/** Keep a question as the latest one. */
-export function remember(question) {
-  const same = JSON.stringify(question);
-  const kept = [question, ...asked().filter((one) => JSON.stringify(one) !== same)].slice(0, MOST);
-  localStorage.setItem(KEY, JSON.stringify(kept));
-}
+  add(entry) {
+    this.set([entry, ...this.list.filter((one) => !same(one, entry))].slice(0, MOST));
+  }
 
-/** Forget all questions. */
-export function forget() {
-  localStorage.removeItem(KEY);
-}
+  set(list) {
+    this.list = list;
+    keep(KEY, list);
+    this.draw();
+  }
 
-/** Return the part of the URL that names a question: opening it fills the form, and asks nothing. */
-export function link(question) {
-  const set = Object.entries(question).filter(([, value]) => value);
-  return `#/ask?${new URLSearchParams(set)}`;
+  draw() {
+    const { list } = this;
+    this.element.hidden = !list.length;
+    const open = this.element.querySelector("details")?.open ?? false;
+    let sure = false;
+    const clear = h("button", {
+      type: "button", class: "small",
+      onclick: () => {
+        if (sure) {
+          this.set([]);
+          byId("question").focus();
+        }
+        sure = true;
+        clear.textContent = "Really clear all?";
+      },
+      onblur: () => {
+        sure = false;
+        clear.textContent = "Clear";
+      },
+    }, "Clear");
+    this.element.replaceChildren(h("details", { open },
+      h("summary", {}, h("h2", { id: "history-title" }, "Asked before"), h("span", { class: "muted" }, ` ${list.length}`)),
+      h("ul", { class: "asked" }, list.map((one) => h("li", {},
+        h("button", { type: "button", class: "asked-again", "aria-label": `Ask again: ${one.q}`, onclick: () => this.askAgain(one) },
+          h("span", {}, one.q),
+          h("span", { class: "muted" }, [one.beside ? `${one.program} and ${one.beside}` : one.program, one.index].join(" · "))),
+        h("button", {
+          type: "button", class: "small", "aria-label": `Forget: ${one.q}`,
+          onclick: () => {
+            this.set(this.list.filter((other) => other !== one));
+            (this.element.querySelector("summary") ?? byId("question")).focus();
+          },
+        }, "Forget")))),
+      h("p", { class: "asked-foot" }, clear, h("span", { class: "muted" }, "Kept in this browser only."))));
+  }
 }

@@ -1,55 +1,109 @@
-// The views by the URL's hash, and light or dark.
+// Which view is shown, which colours, which token; everything else is in the views.
 
-import * as api from "./api.js";
-import { fill, h } from "./dom.js";
+import { Api } from "./api.js";
+import { AskView } from "./ask.js";
+import { byId, h } from "./dom.js";
+import { problem } from "./problem.js";
+import { keep } from "./store.js";
 
-const VIEWS = { ask: () => import("./ask.js"), runs: () => import("./runs.js") };
-const THEME = "polyqa.theme";
-const main = document.getElementById("main");
-let shown = null;
+const api = new Api(askToken);
+const ask = new AskView(api);
 
-/** Return the view and its parameters that the hash names. */
-function place() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const [view, ...rest] = path.split("/");
-  return { view: view in VIEWS ? view : "ask", rest: rest.map(decodeURIComponent), params: new URLSearchParams(query) };
+/** Shows a form for the token; resolves to null if it is cancelled. */
+function askToken(wrong) {
+  const [dialog, field] = [byId("token-dialog"), byId("token")];
+  byId("token-error").textContent = wrong ? "The server did not take that token." : "";
+  field.value = "";
+  dialog.showModal();
+  field.focus();
+  return new Promise((resolve) => {
+    let given = null;
+    byId("token-form").onsubmit = (event) => {
+      event.preventDefault();
+      given = field.value.trim();
+      // A header holds nothing else; a browser would refuse to send it.
+      if (!/^[\x21-\x7e]+$/.test(given)) {
+        given = null;
+        byId("token-error").textContent = "A token is one word of letters, digits and signs.";
+        field.focus();
+      } else dialog.close();
+    };
+    byId("token-cancel").onclick = () => dialog.close();
+    dialog.onclose = () => resolve(given);
+  });
 }
 
-async function show() {
-  const { view, rest, params } = place();
-  for (const link of document.querySelectorAll("[data-view]")) {
-    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+async function route() {
+  const [path, ...query] = location.hash.slice(1).split("?"); // a link written by hand may hold more question marks
+  const params = new URLSearchParams(query.join("?"));
+  const runs = path === "/runs" || path.startsWith("/runs/");
+  byId("ask-view").hidden = runs;
+  byId("runs-view").hidden = !runs;
+  for (const one of document.querySelectorAll("[data-view]")) {
+    if ((one.dataset.view === "runs") === runs) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
   }
-  const module = await VIEWS[view]();
-  const again = shown === view;
-  shown = view;
+  if (!runs) {
+    if (params.has("q")) ask.fill(params);
+    document.title = ask.title;
+    return;
+  }
+  document.title = "Runs – polyqa";
+  const rest = path.split("/").slice(2).filter(Boolean).map(decodeURIComponent);
+  const place = byId("runs-view");
   try {
-    await module.show(main, { rest, params, again }, api);
+    const view = await import("./runs.js");
+    await view.show(place, { rest, params }, api);
   } catch (error) {
-    fill(main, h("p", { class: "error", role: "alert" }, error.message));
+    const told = error.kind ? error : Object.assign(new Error("The view of runs could not be shown."), { kind: "failed", cause: error });
+    if (!error.kind) console.error(error);
+    place.replaceChildren(h("h1", {}, "Runs"), problem(told, route).element);
   }
 }
 
-function dark() {
-  const chosen = localStorage.getItem(THEME);
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+function theme() {
+  const dark = byId("dark");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const now = () => document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light");
+  const show = () => dark.setAttribute("aria-checked", String(now() === "dark"));
+  dark.addEventListener("click", () => {
+    const chosen = now() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = chosen;
+    keep("polyqa.theme", chosen);
+    show();
+  });
+  system.addEventListener("change", show);
+  show();
 }
 
-function paint() {
-  document.documentElement.dataset.theme = dark() ? "dark" : "light";
-  document.getElementById("theme").textContent = dark() ? "Light" : "Dark";
+async function footer() {
+  try {
+    const { version, lm } = await api.get("/health");
+    byId("about-server").append(`polyqa ${version} · ${lm}`,
+      lm === "polyqa/extractive" ? ": a small engine that finds and quotes answers; a language model writes better ones" : "");
+  } catch (error) {
+    if (!error.kind) throw error; // what is wrong with the server is said at the form
+  }
 }
 
-document.getElementById("theme").addEventListener("click", () => {
-  localStorage.setItem(THEME, dark() ? "light" : "dark");
-  paint();
-});
+/** On paper everything is unfolded; afterwards it is as it was. */
+function printing() {
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("#outcome .tab-page details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+  });
+}
+
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the hash names the view
-  main.focus();
+  event.preventDefault(); // the hash belongs to the views
+  byId("main").focus();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-addEventListener("hashchange", show);
-paint();
-show();
+addEventListener("hashchange", route);
+theme();
+printing();
+footer();
+route();

@@ -1,54 +1,74 @@
-// A step of an answer, in words.
+// The steps as they end. Calls of one kind that follow each other (a passage each) are one entry that counts.
 
-import { counted, h, seconds } from "./dom.js";
+import { h } from "./dom.js";
+import { counted, seconds, wordsOf } from "./words.js";
 
-const KINDS = {
-  AmbSub: "who or what is meant",
-  AmbObj: "what it is about",
-  AmbPred: "what happens",
-  AmbTime: "which time is meant",
-  AmbLoc: "which place is meant",
-  "N/A": "nothing is ambiguous",
-};
+const SHOWN = 3;
 
-/** Return the list item of a step. */
-export function stepItem(step) {
-  return h(
-    "li",
-    { class: step.failed ? "failed" : "" },
-    h("span", { class: "step" }, step.title),
-    h("span", { class: "quiet" }, ` ${step.name} · ${seconds(step.seconds)}`),
-    step.failed ? h("p", {}, step.failed) : found(step),
-  );
-}
-
-function found({ kind, data }) {
-  if (kind === "passages") return passages(data);
-  if (kind === "typing" && data.ambiguity_types) {
-    return h("p", {}, `Ambiguous: ${data.ambiguity_types.map((one) => KINDS[one] ?? one).join("; ")}.`);
+export class Steps {
+  constructor() {
+    this.list = h("ol", { class: "steps-list" });
+    this.label = h("span", { class: "steps-label" }, "Asking…");
+    this.clock = h("span", { class: "steps-clock", "aria-hidden": "true" });
+    this.element = h("details", { class: "steps busy", open: true }, h("summary", {}, this.label, this.clock), this.list);
+    const began = performance.now();
+    this.timer = setInterval(() => {
+      this.clock.textContent = ` ${Math.round((performance.now() - began) / 1000)} s`;
+    }, 1000);
+    this.count = 0;
+    this.last = null;
   }
-  const readings = data.interpretations ?? data.readings ?? data.refinements;
-  if (readings) return list(readings.map((one) => [one.question, " → ", h("b", {}, one.answer)]));
-  if (data.interpretation !== undefined) {
-    if (!data.interpretation || data.interpretation === "null") return h("p", { class: "quiet" }, "This passage abstains.");
-    return list([[data.interpretation, " → ", h("b", {}, data.short_answer ?? "")]]);
+
+  say(text) {
+    this.label.textContent = text;
   }
-  if (data.pseudo_interpretations) return list(data.pseudo_interpretations);
-  return list(Object.entries(data).map(([name, value]) => `${name.replaceAll("_", " ")}: ${said(value)}`));
-}
 
-function passages({ query, passages: shown, found: number }) {
-  const titles = shown.slice(0, 5).map((one) => one.title || one.pid);
-  return h("p", {}, `${counted(number, "passage")} for “${query}”`, titles.length ? `: ${titles.join(", ")} …` : "");
-}
+  add(step) {
+    this.count += 1;
+    const key = `${step.name}/${step.title}`;
+    if (this.last?.key !== key) this.open(step, key);
+    const entry = this.last;
+    entry.times += 1;
+    // Calls run beside each other: what counts is from the first one's start to the last one's end.
+    entry.began = Math.min(entry.began, step.at - step.seconds);
+    entry.ended = Math.max(entry.ended, step.at);
+    entry.count.textContent = entry.times > 1 ? ` ×${entry.times}` : "";
+    entry.time.textContent = seconds(Math.max(0, entry.ended - entry.began));
+    const { told, lines } = wordsOf(step);
+    const body = h(
+      "div",
+      { class: step.failed ? "step-told failed" : "step-told" },
+      h("p", {}, told),
+      lines.length ? h("ul", {}, lines.map((line) => h("li", {}, line))) : null,
+    );
+    if (entry.times <= SHOWN) entry.shown.append(body);
+    else {
+      entry.more ??= entry.shown.appendChild(h("details", { class: "step-more" }, h("summary", {})));
+      entry.more.firstChild.textContent = `${entry.times - SHOWN} more`;
+      entry.more.append(body);
+    }
+    this.say(`${step.title}…`);
+  }
 
-function list(items) {
-  return h("ul", {}, items.map((item) => h("li", {}, item)));
-}
+  open(step, key) {
+    const count = h("span", { class: "step-count" });
+    const time = h("span", { class: "step-time" });
+    const shown = h("div", {});
+    const head = h("p", { class: "step-head" }, h("span", { class: "step-title" }, step.title, count), time);
+    this.list.append(h("li", { class: `step step-${step.kind}` }, head, shown));
+    this.last = { key, times: 0, began: Infinity, ended: 0, count, time, shown, more: null };
+  }
 
-function said(value) {
-  if (value === true) return "yes";
-  if (value === false) return "no";
-  if (Array.isArray(value)) return value.length ? value.map(said).join(", ") : "none";
-  return value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
+  end(text, { fold = false } = {}) {
+    clearInterval(this.timer);
+    this.clock.textContent = "";
+    this.element.classList.remove("busy");
+    this.say(text);
+    if (fold) this.element.open = false;
+    if (!this.count) this.element.hidden = true;
+  }
+
+  told(total) {
+    return `${counted(this.count, "step")} in ${seconds(total)}`;
+  }
 }

@@ -1,49 +1,36 @@
-// Tabs as the ARIA practices have them: arrow keys move, Home and End jump.
+// Tabs after the ARIA pattern: one tab stop, arrow keys, Home and End; what is not looked at is drawn when it is.
 
 import { h } from "./dom.js";
 
-let made = 0;
-
-/** Return tabs over panels: tabs("Answer", [["Answer", element], …]). */
-export function tabs(label, panels) {
-  const name = `tabs-${++made}`;
-  const buttons = panels.map(([title], at) =>
-    h(
-      "button",
-      {
-        type: "button",
-        role: "tab",
-        id: `${name}-${at}`,
-        "aria-controls": `${name}-${at}-panel`,
-        "aria-selected": at === 0,
-        tabindex: at === 0 ? 0 : -1,
-        onclick: () => pick(at),
-        onkeydown: move,
-      },
-      title,
-    ),
-  );
-  const bodies = panels.map(([, body], at) =>
-    h("div", { role: "tabpanel", id: `${name}-${at}-panel`, "aria-labelledby": `${name}-${at}`, hidden: at > 0, tabindex: 0 }, body),
-  );
-
-  function pick(chosen, focus = false) {
-    buttons.forEach((button, at) => {
-      button.setAttribute("aria-selected", String(at === chosen));
-      button.tabIndex = at === chosen ? 0 : -1;
-      bodies[at].hidden = at !== chosen;
+export function tabs(id, label, pages) {
+  const list = h("div", { class: "tabs", role: "tablist", "aria-label": label });
+  const made = pages.map(({ name, draw }, at) => {
+    const tab = h("button", {
+      type: "button", role: "tab", id: `${id}-tab-${at}`, "aria-controls": `${id}-page-${at}`,
+      onclick: () => show(at),
+    }, name);
+    const page = h("div", { class: "tab-page", role: "tabpanel", id: `${id}-page-${at}`, "aria-labelledby": tab.id });
+    list.append(tab);
+    return { tab, page, draw };
+  });
+  function show(chosen, focus = false) {
+    made.forEach(({ tab, page, draw }, at) => {
+      const on = at === chosen;
+      if (on && !page.childElementCount) page.append(draw());
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+      page.hidden = !on;
+      if (on && focus) tab.focus();
     });
-    if (focus) buttons[chosen].focus();
   }
-
-  function move(event) {
-    const at = buttons.indexOf(event.currentTarget);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (to === undefined) return;
+  list.addEventListener("keydown", (event) => {
+    const at = made.findIndex(({ tab }) => tab === document.activeElement);
+    const last = made.length - 1;
+    const to = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    if (at < 0 || to === undefined) return;
     event.preventDefault();
-    pick((to + buttons.length) % buttons.length, true);
-  }
-
-  buttons.forEach((button, at) => button.setAttribute("aria-selected", String(at === 0)));
-  return h("div", { class: "tabs" }, h("div", { role: "tablist", "aria-label": label }, buttons), bodies);
+    show(to, true);
+  });
+  show(0);
+  return { element: h("div", {}, list, made.map(({ page }) => page)), show };
 }
