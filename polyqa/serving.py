@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import dspy
 
@@ -59,9 +60,10 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
+    runs: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; then finish what runs.
+    """Serve until Ctrl-C or SIGTERM; then finish what runs. Runs below a folder can be looked at, if one is given.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         token = ", with the token" if guard.token else ""
         say(f"polyqa is at http://{shown}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
-        server(make_app(service, guard), host, port).run(sockets=[listening])
+        server(make_app(service, guard, runs=runs), host, port).run(sockets=[listening])
 
 
 def _bound_threads(at_once: int) -> None:

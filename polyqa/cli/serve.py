@@ -39,6 +39,9 @@ def serve_command(
     indexes: _Indexes = None,
     programs: _Programs = None,
     models: options.LanguageModels = options.EMBEDDED,
+    runs: Annotated[
+        Path | None, typer.Option(help="A folder of runs of polyqa evaluate, to look at and compare in the page.")
+    ] = None,
     token: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +91,7 @@ def serve_command(
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
     limits = limits_of(models.models().chosen_lm, at_once, queue, seconds)
     shelf = _shelf(models, indexes, programs)
-    serve(shelf, guard, limits, host=host, port=port, say=lambda text: say(text, err=True))
+    serve(shelf, guard, limits, host=host, port=port, runs=runs, say=lambda text: say(text, err=True))
 
 
 @options.takes_language_models("prompt_lm")

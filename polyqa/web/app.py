@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -21,6 +21,7 @@ from .colbert import colbert_router
 from .errors import STATUS, Kind, WebError
 from .gone import GoneError
 from .guard import Guard, Guarded
+from .runs import runs_router
 from .service import Service
 
 STATIC = Path(__file__).parent / "static"
@@ -29,7 +30,7 @@ _THREADS = 64
 """For searches and whatever else would hold up the event loop; more wait."""
 
 
-def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter, ...] = ()) -> Guarded:
+def make_app(service: Service, guard: Guard = Guard(), *, runs: Path | None = None) -> Guarded:
     """Return the application that a server runs.
 
     Parameters
@@ -38,8 +39,13 @@ def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter,
         Answers the questions.
     guard
         Who may ask.
-    more
-        Further routes, behind the same guard.
+    runs
+        A folder of evaluation runs that may be looked at.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such folder.
     """
     app = FastAPI(
         title="polyqa",
@@ -49,8 +55,12 @@ def make_app(service: Service, guard: Guard = Guard(), *, more: tuple[APIRouter,
         redoc_url=None,
         lifespan=_lifespan,
     )
-    for router in (ask_router(service), catalog_router(service), chat_router(service), colbert_router(service), *more):
-        app.include_router(router)
+    app.include_router(ask_router(service))
+    app.include_router(catalog_router(service, runs=runs is not None))
+    app.include_router(chat_router(service))
+    app.include_router(colbert_router(service))
+    if runs is not None:
+        app.include_router(runs_router(runs))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(GoneError, _gone)

@@ -16,8 +16,8 @@ from .service import Service
 MOST_PASSAGES = 100
 
 
-def catalog_router(service: Service) -> APIRouter:
-    """Return the routes that say what there is."""
+def catalog_router(service: Service, *, runs: bool = False) -> APIRouter:
+    """Return the routes that say what there is, stored runs among them or not."""
     router = APIRouter(tags=["catalog"])
     shelf, gate = service.shelf, service.gate
 
@@ -30,6 +30,7 @@ def catalog_router(service: Service) -> APIRouter:
             running=gate.running,
             waiting=gate.waiting,
             answered=gate.answered,
+            runs=runs,
         )
 
     @router.get("/programs")
@@ -55,6 +56,12 @@ def catalog_router(service: Service) -> APIRouter:
         name = index or shelf.default_index
         listed = [FoundPassage(pid=one.pid, title=one.title, text=one.text, score=one.score) for one in found]
         return Found(index=name, query=query, passages=listed)
+
+    if not runs:
+
+        @router.get("/runs", include_in_schema=False)
+        async def no_runs() -> None:
+            raise WebError(Kind.UNKNOWN, "This server shows no runs; polyqa serve --runs FOLDER does.")
 
     return router
 

@@ -78,7 +78,8 @@ function theme() {
 
 async function footer() {
   try {
-    const { version, lm } = await api.get("/health");
+    const { version, lm, runs } = await api.get("/health");
+    byId("runs-link").hidden = !runs;
     byId("about-server").append(`polyqa ${version} · ${lm}`,
       lm === "polyqa/extractive" ? ": a small engine that finds and quotes answers; a language model writes better ones" : "");
   } catch (error) {

@@ -180,6 +180,7 @@ def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, han
             "running": 1,
             "waiting": 1,
             "answered": 0,
+            "runs": False,
         }
         hanging.released.set()
         assert first.result().status_code == 200

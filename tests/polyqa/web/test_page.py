@@ -364,7 +364,7 @@ def test_the_view_of_runs_is_loaded_when_it_is_asked_for(web: Web, open_page: Op
     page.route("**/static/runs.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
     page.evaluate("location.hash = '#/runs/one/a%20b?sort=f1'")
     expect(page.get_by_text("one+a b f1 true")).to_be_visible()
-    expect(page.get_by_role("link", name="Runs")).to_have_attribute("aria-current", "page")
+    expect(page.locator("#runs-link")).to_have_attribute("aria-current", "page")
     expect(field(page)).to_be_hidden()
     page.get_by_role("link", name="Ask", exact=True).click()
     expect(field(page)).to_be_visible()
