@@ -28,7 +28,8 @@ COPY signatures signatures
 COPY training training
 ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 XDG_CACHE_HOME=/opt/cache
 # torch is named first and pinned to an exact version: so pip takes the CPU build.
-RUN python -m venv /opt/venv \
+RUN mkdir -p "$XDG_CACHE_HOME" \
+    && python -m venv /opt/venv \
     && pip install --disable-pip-version-check torch==2.13.0 -e ".[serve]" -c constraints.txt \
     && polyqa setup
 

@@ -23,7 +23,7 @@ from filelock import FileLock
 from polyqa.signatures import PolyqaError
 from polyqa.signatures.counts import counted
 
-from .store import extension_home
+from .store import extension_home, shared_extension_home
 
 _SOURCES = {
     "segmented_maxsim_cpp": "modeling/segmented_maxsim.cpp",
@@ -50,11 +50,17 @@ def _folder() -> Path:
         digest.update(str(part).encode())
     for name in _SOURCES:
         digest.update(_source(name).read_bytes())
-    return extension_home() / digest.hexdigest()[:16]
+    name = digest.hexdigest()[:16]
+    # What somebody compiled for this environment, an image's builder say, serves those who may not write there.
+    shared = shared_extension_home() / name
+    return shared if not _missing_in(shared) else extension_home() / name
 
 
 def _missing() -> list[str]:
-    folder = _folder()
+    return _missing_in(_folder())
+
+
+def _missing_in(folder: Path) -> list[str]:
     return [name for name in _SOURCES if not (folder / f"{name}.so").is_file()]
 
 

@@ -35,14 +35,18 @@ def checkpoint_home() -> Path:
     return _home("embedded_models/checkpoints", "checkpoints")
 
 
-def extension_home() -> Path:
-    """Return the folder of colbert-ai's compiled extensions, one per Python environment.
+def shared_extension_home() -> Path:
+    """Return the folder of colbert-ai's compiled extensions inside this Python environment.
 
     Environments that share a folder would rebuild each other's extensions again and again.
     """
-    own = Path(sys.prefix) / "share" / "polyqa" / "extensions"
+    return Path(sys.prefix) / "share" / "polyqa" / "extensions"
+
+
+def extension_home() -> Path:
+    """Return the folder into which the extensions are compiled: in this Python environment, if one may write there."""
     if os.access(sys.prefix, os.W_OK):
-        return own
+        return shared_extension_home()
     return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
 
 

@@ -91,7 +91,7 @@ def serve_command(
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
     limits = limits_of(models.models().chosen_lm, at_once, queue, seconds)
     shelf = _shelf(models, indexes, programs)
-    serve(shelf, guard, limits, host=host, port=port, runs=runs, say=lambda text: say(text, err=True))
+    serve(shelf, guard, limits, host=host, port=port, runs=runs, say=say)
 
 
 @options.takes_language_models("prompt_lm")
@@ -122,5 +122,5 @@ def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: 
         asked.answering(),
         helper_lm=asked.helping(),
         indexes=indexes or (),
-        programs=[one if not Path(one).is_dir() else Path(one) for one in programs or ()],
+        programs=programs or (),
     )

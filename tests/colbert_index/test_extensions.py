@@ -22,7 +22,8 @@ def compiled(index: ColBERTIndex) -> Path:
 @pytest.fixture
 def empty_home(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where the extensions would be compiled, in a home where there are none."""
-    monkeypatch.setattr(extensions, "extension_home", lambda: tmp_path / "home")
+    for name in ("extension_home", "shared_extension_home"):
+        monkeypatch.setattr(extensions, name, lambda: tmp_path / "home")
     return tmp_path / "home" / compiled.name
 
 
@@ -31,6 +32,20 @@ def test_whoever_has_searched_has_the_extensions(compiled: Path) -> None:
     assert sorted(path.stem for path in compiled.glob("*.so")) == NAMES
     assert list(compiled.glob("build-*")) == []
     assert extensions_ready()
+
+
+def test_what_somebody_compiled_for_the_environment_serves_those_who_may_not_write_there(
+    compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    monkeypatch.setattr(extensions, "shared_extension_home", lambda: shared)
+    monkeypatch.setattr(extensions, "extension_home", lambda: own)
+    shutil.copytree(compiled, shared / compiled.name)
+    assert extensions._folder() == shared / compiled.name
+    assert extensions_ready()
+    (shared / compiled.name / "filter_pids_cpp.so").unlink()
+    assert extensions._folder() == own / compiled.name
+    assert not extensions_ready()
 
 
 def test_what_is_compiled_is_not_compiled_again(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

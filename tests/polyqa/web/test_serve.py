@@ -27,10 +27,11 @@ QUESTION = "When did Solaris come out?"
 def test_the_command_serves_until_it_is_stopped(films: ColBERTIndex, how: signal.Signals) -> None:
     words = ["serve", "--port", "0", "--index", str(films.path), "--program", "rac"]
     command = [sys.executable, "-m", "polyqa", *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
+            assert process.stdout is not None
             assert process.stderr is not None
-            said = next(line for line in process.stderr if line.startswith("polyqa is at"))
+            said = next(line for line in process.stdout if line.startswith("polyqa is at"))
             base = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
             assert httpx.get(f"{base}/health", timeout=60).json()["status"] == "ok"
             found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
