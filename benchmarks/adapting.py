@@ -9,7 +9,6 @@ FOLDER holds public data sets: ``squad/reader_train.json`` (paragraphs of ten ar
 minutes; what is made is kept in ``--work``, and the same command goes on.
 """
 
-import datetime
 import gzip
 import json
 import random
@@ -27,7 +26,7 @@ from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.signatures import Passage
 
-from .results import Part
+from .results import Part, today
 
 _LONGEST = 1_500  # characters of a section
 _ARTICLES = 10
@@ -170,7 +169,7 @@ def main(
         typer.echo(f"{name}: {rows[name].verdict}", err=True)
     measured = Adaptations(
         command=f"python -m polyqa.benchmarks.adapting --passages {passages} --program {program} --seed {seed}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         program=program,
         lm=lm,
         rows=rows,

@@ -12,7 +12,6 @@ Two sets need no file: the shipped questions (``homonyms``), and those of them t
 answers (``years``), as somebody may want them who labels questions otherwise than those that the engine was fitted to.
 """
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +37,7 @@ from polyqa.optimizers.compiler import compile_program
 from polyqa.questions import Sets
 from polyqa.signatures import Passage
 
-from .results import Part
+from .results import Part, today
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,7 @@ def main(
     done = Compilations(
         command="python -m polyqa.benchmarks.compiling --sets FOLDER "
         f"--train {train} --dev {dev} --test {test} --program {program}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         program=program,
         lm="polyqa/extractive",
     )

@@ -7,7 +7,6 @@ gold reading. A logistic curve is fitted to the margins (`polyqa.web.confidence.
 development questions: in fifths by margin, how many are right, and how many it said.
 """
 
-import datetime
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +29,7 @@ from polyqa.models import shared_reader
 from polyqa.signatures import Interpretation
 from polyqa.web.confidence import margins
 
-from .results import Part
+from .results import Part, today
 
 _FIFTHS = 5
 _PROGRAMS = ("rac", "verdict")
@@ -103,7 +102,7 @@ def main(
     parts = np.array_split(np.argsort(margin_dev), _FIFTHS)
     made = Confidence(
         command="python -m polyqa.benchmarks.confidence",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         lm="polyqa/extractive",
         reader=shared_reader("embedded").name,
         programs=programs,

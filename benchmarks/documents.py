@@ -107,14 +107,14 @@ def clauses_alone() -> str:
     """Return what each clause does alone on training questions, with the command."""
     one = _compilations()
     made = f"`{one.program}` with {one.lm}, embedded reader; {one.date}."
-    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.clauses_table()}"
+    return _measured(made, one.command, one.clauses_table())
 
 
 def compiling() -> str:
     """Return what compiling brought on questions of people, with the command."""
     one = _compilations()
     made = f"`{one.program}` with {one.lm}, embedded reader, instructions by polyqa/proposer; {one.date}."
-    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(made, one.command, one.table())
 
 
 def columns() -> str:
@@ -177,7 +177,7 @@ def answers(name: str) -> str:
         f"{_several(run.date for run in results.runs)}."
     )
     command = first.command.replace(f"--program {first.settings.program} ", "--program PROGRAM ")
-    return f"{made}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
+    return _measured(made, command, markdown_table(heads, rows))
 
 
 def _several(values: Iterable[str | None]) -> str:
@@ -207,13 +207,18 @@ def published() -> str:
     return markdown_table(["system", "language model", *(COLUMNS[name].label for name in kept), "source"], rows)
 
 
+def _measured(made: str, command: str, table: str) -> str:
+    """Return what was measured on what, the command that repeats it, and the table."""
+    return f"{made}\n\n```sh\n{command}\n```\n\n{table}"
+
+
 def retrieval() -> str:
     """Return every stored measurement of retrieval."""
     parts = []
     for path in sorted(HOME.glob("retrieval-*.json")):
         one = Retrieval.model_validate_json(path.read_bytes())
         made = f"{one.questions}; index {one.index}; an answer counts by {one.match}; {one.date}."
-        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table(times=False)}")
+        parts.append(_measured(made, one.command, one.table(times=False)))
     return "\n\n".join(parts)
 
 
@@ -223,7 +228,7 @@ def latency() -> str:
     for path in sorted(HOME.glob("latency-*.json")):
         one = Latency.model_validate_json(path.read_bytes())
         made = f"{one.questions}; index {one.index}; {one.latency:g} s a call; {one.date}."
-        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}")
+        parts.append(_measured(made, one.command, one.table()))
     return "\n\n".join(parts)
 
 
@@ -233,7 +238,7 @@ def tokens() -> str:
     for path in sorted(HOME.glob("tokens-*.json")):
         one = Tokens.model_validate_json(path.read_bytes())
         made = f"{one.questions}; index {one.index}; tokens of {one.tokenizer}; demos: {one.demos}; {one.date}."
-        parts.append(f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}")
+        parts.append(_measured(made, one.command, one.table()))
     return "\n\n".join(parts)
 
 
@@ -241,27 +246,27 @@ def injections() -> str:
     """Return what answers told of what was planted in the corpus, with the command."""
     one = Injections.model_validate_json((HOME / "faults-injections.json").read_bytes())
     made = f"`{one.program}` with {one.lm}; {one.n} questions of {one.questions}, {one.passages} passages; {one.date}."
-    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(made, one.command, one.table())
 
 
 def damage() -> str:
     """Return what is made of damaged folders, with the command."""
     one = Damage.model_validate_json((HOME / "faults-damage.json").read_bytes())
-    return f"{one.count} damaged folders; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(f"{one.count} damaged folders; {one.date}.", one.command, one.table())
 
 
 def kills() -> str:
     """Return what is left of killed commands, with the command."""
     one = Kills.model_validate_json((HOME / "faults-kills.json").read_bytes())
     count = sum(row.kills for row in one.rows.values())
-    return f"{count} kills; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(f"{count} kills; {one.date}.", one.command, one.table())
 
 
 def updates() -> str:
     """Return what readers find beside a writer, with the command."""
     one = Reads.model_validate_json((HOME / "faults-updates.json").read_bytes())
     made = f"{one.updates} updates in {one.seconds:.0f} s; versions left at the end: {one.left}; {one.date}."
-    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(made, one.command, one.table())
 
 
 def adapting() -> str:
@@ -269,7 +274,7 @@ def adapting() -> str:
     one = Adaptations.model_validate_json((HOME / "adapting.json").read_bytes())
     made = f"`{one.program}`, recipe knn, {one.lm}, embedded reader; {one.date}."
     told = "\n".join(f"- {name}: {row.verdict}" for name, row in one.rows.items())
-    return f"{made}\n\n```sh\n{one.command} --data FOLDER\n```\n\n{one.table()}\n\n{told}"
+    return f"{_measured(made, f'{one.command} --data FOLDER', one.table())}\n\n{told}"
 
 
 def confidence() -> str:
@@ -278,7 +283,7 @@ def confidence() -> str:
     made = (
         f"{', '.join(f'`{name}`' for name in one.programs)} with {one.lm}, reader {one.reader}; fitted on {one.train}"
     )
-    return f"{made}; here {one.dev}; {one.date}.\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(f"{made}; here {one.dev}; {one.date}.", one.command, one.table())
 
 
 def serving() -> str:
@@ -286,7 +291,7 @@ def serving() -> str:
     one = Serving.model_validate_json((HOME / "serving.json").read_bytes())
     made = f"`{one.program}`, {one.questions}; index {one.index}; {one.date}; "
     made += f"{one.cores} cores for server, model and clients."
-    return f"{made}\n\n```sh\n{one.command}\n```\n\n{one.table()}"
+    return _measured(made, one.command, one.table())
 
 
 def faults(part: str) -> str:

@@ -9,7 +9,6 @@ with threads and in the event loop, each with an encoder that has not seen the q
 """
 
 import asyncio
-import datetime
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ from polyqa.programs.registry import REGISTRY
 from polyqa.signatures import PolyqaError
 
 from .latency_server import prompt_key, serving
-from .results import Part, without_folders
+from .results import Part, today, without_folders
 
 
 class Timing(Part):
@@ -178,7 +177,7 @@ def main(
     words += [f"--program {name}" for name in program or ()]
     measured = Latency(
         command=f"python -m polyqa.benchmarks.latency {' '.join(words)}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         questions=f"{source}, {len(asked)} questions",
         index=f"{opened.name} ({opened.fingerprint})",
         latency=latency,

@@ -116,6 +116,11 @@ def read_results(name: str) -> Results:
     return Results.model_validate_json((HOME / f"{name}.json").read_bytes())
 
 
+def today() -> str:
+    """Return the ISO date of today, in UTC."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
 def without_folders(source: str) -> str:
     """Return where questions came from without the folders of this machine."""
     return Path(source).name if Path(source).is_absolute() else source

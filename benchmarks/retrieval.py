@@ -3,7 +3,6 @@
 python -m polyqa.benchmarks.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
 """
 
-import datetime
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ from polyqa.metrics.gold import Question
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import Passage, PolyqaError
 
-from .results import Part, rounded, without_folders
+from .results import Part, rounded, today, without_folders
 
 Ranking = Sequence[Sequence[Passage]]
 
@@ -189,7 +188,7 @@ def main(
     measured = Retrieval(
         command=f"python -m polyqa.benchmarks.retrieval --index {opened.name} --questions {source} --match {match}"
         + (f" --limit {limit} --seed {seed}" if limit else ""),
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         questions=f"{source}, {len(chosen)} questions",
         index=f"{opened.name} ({opened.fingerprint})",
         match=match,

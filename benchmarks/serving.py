@@ -9,7 +9,6 @@ allows as many questions a second as clients divided by what one question waits 
 """
 
 import asyncio
-import datetime
 import multiprocessing
 import time
 from collections import Counter
@@ -33,7 +32,7 @@ from polyqa.loading import load, open_index
 from polyqa.models import embedded_engine
 
 from .latency_server import prompt_key, serving
-from .results import Part
+from .results import Part, today
 
 _LATENCIES = (1.0, 4.0)
 _CLIENTS = (1, 64)
@@ -113,7 +112,7 @@ def _serve(index: str, program: str, address: str | None, told: Connection) -> N
     from polyqa.web.shelf import Shelf
 
     lm = language_model("openai/prepared", api_base=address, cache=False) if address else language_model()
-    limits = limits_of(lm, None, 64, 300.0)
+    limits = limits_of(lm.model, None, 64, 300.0)
     serve(Shelf(lm, indexes=[index], programs=[program]), guard_of("127.0.0.1"), limits, port=0, say=told.send)
 
 
@@ -237,7 +236,7 @@ def main(
     words = [f"--program {program}", f"--index {opened.name}", f"--questions {questions}", f"--seconds {seconds:g}"]
     measured = Serving(
         command=f"python -m polyqa.benchmarks.serving {' '.join(words)}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         questions=f"{questions}, {len(asked)} questions",
         index=f"{opened.name} ({opened.fingerprint})",
         program=program,

@@ -6,7 +6,6 @@ Demos are made from the labels of training questions, and each call shows the ne
 it. Only ambiguous questions are counted. Prompts are those that would be sent; the replies are the embedded engine's.
 """
 
-import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -31,7 +30,7 @@ from polyqa.programs import set_knn_demos
 from polyqa.programs.base import Preset
 from polyqa.programs.registry import REGISTRY
 
-from .results import Part, without_folders
+from .results import Part, today, without_folders
 
 _TOKENIZER = "o200k_base"
 _PRESETS: tuple[Preset, ...] = ("paper", "lean")
@@ -154,7 +153,7 @@ def main(
     words += [f"--program {name}" for name in program or ()]
     measured = Tokens(
         command=f"python -m polyqa.benchmarks.tokens {' '.join(words)}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         questions=f"{source}, {len(asked)} ambiguous questions",
         index=f"{opened.name} ({opened.fingerprint})",
         tokenizer=_TOKENIZER,

@@ -6,7 +6,7 @@ from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
@@ -83,14 +83,49 @@ def counting(usage: Usage) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the language model: the messages sent and the raw reply."""
+    """One call of the language model.
+
+    Attributes
+    ----------
+    messages, reply
+        What was sent, and the raw reply.
+    predictor
+        Who asked, by its name in the program; empty if that is not known.
+    input_tokens, output_tokens
+        As the provider reports them; ``None`` where it does not, as of a reply from a cache.
+    seconds
+        How long it took; ``None`` if it was not waited for. Two calls that differ only in this are equal.
+    """
 
     messages: list[dict[str, Any]]
     reply: str
+    predictor: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = field(default=None, compare=False)
+
+
+@dataclass
+class _Open:
+    """A call that is under way."""
+
+    messages: list[dict[str, Any]]
+    predictor: str
+    began: float
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    def ended(self, reply: str, seconds: float | None) -> Call:
+        return Call(self.messages, reply, self.predictor, self.input_tokens, self.output_tokens, seconds)
 
 
 class Recorder(Usage):
     """What was recorded.
+
+    Parameters
+    ----------
+    program
+        Whose predictors are named; none if not given.
 
     Attributes
     ----------
@@ -101,22 +136,41 @@ class Recorder(Usage):
         How long the recorded block took.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: dspy.Module | None = None) -> None:
         super().__init__()
         self.calls: list[Call] = []
         self.seconds = 0.0
-        self._open: dict[str, list[dict[str, Any]]] = {}
+        self._names = {id(one): name for name, one in program.named_predictors()} if program is not None else {}
+        self._asking: dict[str, str] = {}
+        self._open: dict[str, _Open] = {}
         self._closed = False
 
     def _add_tokens(self, lm: str, usage_entry: dict[str, Any]) -> None:
-        if not self._closed:
+        with self._lock:
+            if self._closed:
+                return
             super()._add_tokens(lm, usage_entry)
+            if (call := self._open.get(ACTIVE_CALL_ID.get() or "")) is not None:
+                call.input_tokens = usage_entry.get("prompt_tokens")
+                call.output_tokens = usage_entry.get("completion_tokens")
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Keep which predictor asks."""
+        if (name := self._names.get(id(instance))) is not None:
+            with self._lock:
+                self._asking[call_id] = name
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Forget it."""
+        with self._lock:
+            self._asking.pop(call_id, None)
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Keep the messages until the reply is there."""
         with self._lock:
             if not self._closed:
-                self._open[call_id] = as_messages(inputs)
+                asking = self._asking.get(ACTIVE_CALL_ID.get() or "", "")
+                self._open[call_id] = _Open(_as_messages(inputs), asking, time.perf_counter())
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Keep the call."""
@@ -124,25 +178,28 @@ class Recorder(Usage):
             if self._closed:
                 return
             super().on_lm_end(call_id, outputs, exception)
-            if call_id in self._open:
-                self.calls.append(Call(self._open.pop(call_id), "" if outputs is None else as_text(outputs)))
+            if (call := self._open.pop(call_id, None)) is not None:
+                reply = "" if outputs is None else _as_text(outputs)
+                self.calls.append(call.ended(reply, time.perf_counter() - call.began))
 
     def close(self) -> None:
         """Record the calls that were not waited for; what comes of them later is not recorded."""
         with self._lock:
-            self.calls += [Call(messages, "") for messages in self._open.values()]
+            self.calls += [call.ended("", None) for call in self._open.values()]
             self.requests += len(self._open)
             self._open.clear()
             self._closed = True
 
 
 @contextmanager
-def recording(lm: dspy.LM) -> Iterator[Recorder]:
-    """Run the block with a language model and record its calls; complete even if the block raises.
+def recording(lm: dspy.LM, program: dspy.Module | None = None) -> Iterator[Recorder]:
+    """Run the block with a language model and record its calls, with the predictors of a program that made them.
+
+    The record is complete even if the block raises.
 
     Callbacks that the caller set stay in force.
     """
-    recorder = Recorder()
+    recorder = Recorder(program)
     started = time.perf_counter()
     try:
         with dspy.context(lm=lm), counting(recorder):
@@ -152,8 +209,7 @@ def recording(lm: dspy.LM) -> Iterator[Recorder]:
         recorder.close()
 
 
-def as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages that a language model is sent, from what a callback is told of the call."""
+def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     request = inputs.get("request")
     if request is None:
         return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
@@ -163,8 +219,7 @@ def as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     return shown + [{"role": message.role, "content": message.text or ""} for message in request.messages]
 
 
-def as_text(outputs: Any) -> str:
-    """Return the first reply, from what a callback is told when a call ends."""
+def _as_text(outputs: Any) -> str:
     message = getattr(outputs, "message", None)
     if message is not None:
         return message.text or ""

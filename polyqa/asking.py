@@ -178,7 +178,7 @@ def ask(
     """
     question, ready, model = _ready(question, program, lm, index, settings)
     warm_up(ready, model)
-    with recording(model) as recorder:
+    with recording(model, ready) as recorder:
         prediction = ready(question=question)
     return _result(question, prediction, program, ready, model, recorder)
 
@@ -194,7 +194,7 @@ async def aask(
     """Answer a question without blocking the event loop; see `ask`."""
     question, ready, model = _ready(question, program, lm, index, settings)
     await asyncio.to_thread(warm_up, ready, model)
-    with recording(model) as recorder:
+    with recording(model, ready) as recorder:
         prediction = await ready.acall(question=question)
     return _result(question, prediction, program, ready, model, recorder)
 

@@ -5,8 +5,6 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import dspy
-
 from polyqa.signatures import PolyqaError
 
 from .models import MODEL_NAME, ready_reader
@@ -47,10 +45,9 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
     return Guard(named, origins, token)
 
 
-def limits_of(lm: str | dspy.LM, at_once: int | None, queue: int, seconds: float) -> WebLimits:
-    """Return a server's limits: the embedded engine shares the CPU, another model answers many at once."""
-    own = (lm if isinstance(lm, str) else lm.model) == MODEL_NAME
-    return WebLimits(at_once or (_cores() if own else _REMOTE_AT_ONCE), queue, seconds)
+def limits_of(lm: str, at_once: int | None, queue: int, seconds: float) -> WebLimits:
+    """Return a server's limits; the embedded engine (by name) shares the CPU, another model answers many at once."""
+    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), queue, seconds)
 
 
 def serve(

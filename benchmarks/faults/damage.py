@@ -8,7 +8,6 @@ before. What must not be: a *crash* (a signal, or an error that is no `PolyqaErr
 GiB more than at its start), and *silent*: another outcome, with no word of it from the use or from the check.
 """
 
-import datetime
 import json
 import os
 import random
@@ -35,7 +34,7 @@ from polyqa.cli.app import explain
 from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 
-from ..results import Part
+from ..results import Part, today
 from .mutations import MUTATIONS, damaged_by
 
 Outcome = Literal["refused", "harmless", "found by the check", "silent", "crashed", "too long"]
@@ -185,7 +184,7 @@ def attack(subjects: Mapping[str, Subject], count: int, seed: int, show: bool = 
             worst.append((name, kind, where, said))
     return Damage(
         command=f"python -m polyqa.benchmarks.faults damage --count {count} --seed {seed}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         count=sum(map(Counter.total, by_subject.values())),
         seconds=round(time.monotonic() - begun, 1),
         subjects={name: dict(counts) for name, counts in by_subject.items()},

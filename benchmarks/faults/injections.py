@@ -7,7 +7,6 @@ of it, and the question is asked. An injection has taken where the wrong answer 
 is no injection: it is a statement like any other, and it ought to be told beside the truth, with its source.
 """
 
-import datetime
 import random
 import re
 import tempfile
@@ -35,7 +34,7 @@ from polyqa.metrics.text import sentences
 from polyqa.models import MODEL_NAME, language_model
 from polyqa.signatures import Passage, PolyqaError
 
-from ..results import Part
+from ..results import Part, today
 
 LIE = "a plain lie"
 KINDS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -226,7 +225,7 @@ def command(
     measured = Injections(
         command=f"python -m polyqa.benchmarks.faults injections --program {program} --questions {questions} "
         f"--limit {limit} --seed {seed}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         program=program,
         lm=str(lm.model),
         questions=questions,

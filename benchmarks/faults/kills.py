@@ -8,7 +8,6 @@ told in one line; the same command must then finish, with the outcome of the und
 killed one behind.
 """
 
-import datetime
 import json
 import os
 import random
@@ -31,7 +30,7 @@ from polyqa.cli.app import explain
 from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 
-from ..results import Part
+from ..results import Part, today
 from . import forks
 from .damage import Subject, trial, undamaged
 
@@ -168,7 +167,7 @@ def attack(base: Path, commands: dict[str, Command], count: int, seed: int, show
                 worst.append((name, round(after, 2), f"left: {', '.join(left)}"))
     return Kills(
         command=f"python -m polyqa.benchmarks.faults kills --count {count} --seed {seed}",
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         rows=rows,
         worst=worst,
     )

@@ -8,7 +8,6 @@ calls. A call is not sent again by the client (no retries), so what is seen is w
 the program itself asks once more.
 """
 
-import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +27,7 @@ from polyqa.models import embedded_engine, language_model
 from polyqa.programs.registry import REGISTRY
 
 from ..latency_server import prompt_key
-from ..results import Part
+from ..results import Part, today
 from .lm_server import FAILURES, FaultyServer, faulty_server
 
 
@@ -170,7 +169,7 @@ def command(
     words = [f"--program {name}" for name in program or ()] + [f'--failure "{name}"' for name in failure or ()]
     measured = Faults(
         command=" ".join(["python -m polyqa.benchmarks.faults lm", *words, f"--timeout {timeout:g}"]),
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         question=question,
         shown=shown,
         all_calls=measure_all(shown, question, failures, timeout),

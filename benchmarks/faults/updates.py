@@ -8,7 +8,6 @@ read is *whole* if the index finds a passage that was always there and its newes
 passages give its fingerprint: all of it is of one version. Else it was *refused* in one line, *wrong*, or it *crashed*.
 """
 
-import datetime
 import json
 import os
 import random
@@ -32,7 +31,7 @@ from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.signatures import Passage, PolyqaError
 
-from ..results import Part
+from ..results import Part, today
 from .forks import started
 
 Outcome = Literal["whole", "refused", "wrong", "crashed"]
@@ -227,7 +226,7 @@ def attack(index: Path, reads: int, updates: int, seed: int, show: bool = True) 
         outcomes = {way: [json.loads(line) for line in _lines(one)] for way, one in logs.items()}
         return Reads(
             command=f"python -m polyqa.benchmarks.faults updates --reads {reads} --updates {updates} --seed {seed}",
-            date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+            date=today(),
             seconds=round(seconds, 1),
             updates=len(_lines(log)),
             left=len(list((path / "versions").iterdir())),

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
@@ -214,23 +214,30 @@ class ExtractiveEngine:
         return self
 
 
-class AsyncExtractiveEngine:
-    """The same engine for ``async_engine=``: the work is done in a thread, the loop stays free."""
+class InThread:
+    """An engine that runs in this process, for ``async_engine=``: the work is done in a thread, the loop stays free."""
 
-    def __init__(self, engine: ExtractiveEngine) -> None:
+    def __init__(self, engine: Any) -> None:
         self.engine = engine
 
     async def complete(self, request: Request) -> Response:
-        """See `ExtractiveEngine.complete`."""
+        """Answer a request as the engine does."""
         return await asyncio.to_thread(self.engine.complete, request)
 
     async def stream(self, request: Request) -> Any:
-        """See `ExtractiveEngine.stream`."""
+        """Yield the events of a reply, which is there as a whole."""
         for event in response_to_events(await self.complete(request)):
             yield event
 
     async def aclose(self) -> None:
         """Do nothing: the engine holds no connection."""
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+
+class AsyncExtractiveEngine(InThread):
+    """The same engine for ``async_engine=``."""
 
     def dump_state(self) -> dict[str, str]:
         """See `ExtractiveEngine.dump_state`."""
@@ -240,9 +247,6 @@ class AsyncExtractiveEngine:
     def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
         """See `ExtractiveEngine.load_state`."""
         return cls(ExtractiveEngine.load_state(state))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncExtractiveEngine":
-        return self
 
 
 def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:

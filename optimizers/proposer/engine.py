@@ -1,6 +1,5 @@
 """The embedded writer of instructions as a language model: answers the prompts of DSPy's optimizers, and no others."""
 
-import asyncio
 import re
 import threading
 from collections import Counter
@@ -10,7 +9,7 @@ from typing import Any
 
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
-from polyqa.engines.extractive.engine import messages_of
+from polyqa.engines.extractive.engine import InThread, messages_of
 from polyqa.engines.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
 from polyqa.engines.recent import RecentLM
 
@@ -155,26 +154,8 @@ def _shortened(prompt: Prompt) -> dict[str, object]:
     return {"shortened_instruction": "\n".join(lines)}
 
 
-class _AsyncProposer:
-    def __init__(self, engine: ProposerEngine) -> None:
-        self.engine = engine
-
-    async def complete(self, request: Request) -> Response:
-        return await asyncio.to_thread(self.engine.complete, request)
-
-    async def stream(self, request: Request) -> Any:
-        for event in response_to_events(await self.complete(request)):
-            yield event
-
-    async def aclose(self) -> None:
-        """Do nothing."""
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "_AsyncProposer":
-        return self
-
-
 def proposer_lm(**settings: Any) -> RecentLM:
     """Return the embedded writer of instructions as a `dspy.LM`, a new one each time: it counts what it told."""
     engine = ProposerEngine()
     given = {"cache": False, "num_retries": 0, "temperature": 1.0, **settings}
-    return RecentLM(PROPOSER, engine=engine, async_engine=_AsyncProposer(engine), **given)
+    return RecentLM(PROPOSER, engine=engine, async_engine=InThread(engine), **given)

@@ -89,8 +89,8 @@ def serve_command(
     from ..serving import guard_of, limits_of, serve
 
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
-    limits = limits_of(models.models().chosen_lm, at_once, queue, seconds)
     shelf = _shelf(models, indexes, programs)
+    limits = limits_of(shelf.lm.model, at_once, queue, seconds)
     serve(shelf, guard, limits, host=host, port=port, runs=runs, say=say)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from polyqa.evaluation.recording import Call
 from polyqa.metrics.text import sentences
 
 from ..asking import Result
@@ -11,7 +12,7 @@ from ..showing.places import all_places, places
 from ..showing.words import cautions, numbers_of
 
 
-def answered(result: Result, log: Sequence[Mapping[str, Any]], confidence: Sequence[float | None]) -> dict[str, Any]:
+def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, Any]:
     """Return the JSON of a result.
 
     It is that of `Result.to_dict`, and beside it ``pieces`` (the answer cut at its marks), ``evidence`` (each passage
@@ -23,7 +24,18 @@ def answered(result: Result, log: Sequence[Mapping[str, Any]], confidence: Seque
         "evidence": list(_evidence(result)),
         "confidence": list(confidence),
         "cautions": cautions(result),
-        "log": list(log),
+        "log": [_logged(call) for call in result.calls],
+    }
+
+
+def _logged(call: Call) -> dict[str, Any]:
+    return {
+        "name": call.predictor,
+        "messages": call.messages,
+        "reply": call.reply,
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "seconds": None if call.seconds is None else round(call.seconds, 3),
     }
 
 

@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -215,9 +215,9 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _with(send: Send, more: Iterable[tuple[str, str]] | dict[str, str]) -> Send:
+def _with(send: Send, more: Mapping[str, str]) -> Send:
     """Return what sends answers with the headers of all answers, unless one has its own."""
-    headers = {**HEADERS, **dict(more)}
+    headers = {**HEADERS, **more}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -133,56 +132,37 @@ class Service:
                 await asyncio.gather(work, return_exceptions=True)
 
     async def _work(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> None:
-        began = time.perf_counter()
-        told: dict[str, Any] = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
-        status = 499  # the client has gone
+        names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
-                queue.put_nowait(Event("started", {"question": asked.question, **told}))
+                queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(self.limits.seconds):
-                    result, log = await self._ask(asked, queue)
+                    result = await self._ask(asked, queue)
                     sure = await asyncio.to_thread(confidence, result.interpretations, result.passages, self._reader)
-            for sentence in told_sentences(result):
-                queue.put_nowait(Event("sentence", sentence))
-            queue.put_nowait(Event("result", answered(result, log, sure)))
-            status = 200
-            told |= {
-                "calls": len(result.calls),
-                "input_tokens": result.input_tokens,
-                "output_tokens": result.output_tokens,
-            }
         except TimeoutError:
-            status = 504
             raise WebError(
                 Kind.TOO_SLOW, f"The answer took longer than {self.limits.seconds:.0f} s, and was given up."
             ) from None
-        except WebError as error:
-            status = error.status_code
+        except WebError:
             raise
         except Exception as error:
-            status = 503
             LOG.exception("request %s: %s failed", asked.request_id, asked.program, exc_info=error)
             raise WebError(
                 Kind.FAILED,
                 f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
                 f"why, at request {asked.request_id}.",
             ) from None
-        finally:
-            self._log(asked, {"status": status, "seconds": round(time.perf_counter() - began, 3), **told})
+        for sentence in told_sentences(result):
+            queue.put_nowait(Event("sentence", sentence))
+        queue.put_nowait(Event("result", answered(result, sure)))
 
-    @staticmethod
-    def _log(asked: Asked, told: Mapping[str, Any]) -> None:
-        LOG.info("ask", extra={"told": {"request_id": asked.request_id, "question": asked.question, **told}})
-
-    async def _ask(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> tuple[Result, list[dict[str, Any]]]:
+    async def _ask(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> Result:
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index)
         loop = asyncio.get_running_loop()
 
         def emit(name: str, data: Mapping[str, Any]) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
-        watch = Watch(program, emit)
-        callbacks = [*(dspy.settings.callbacks or ()), watch]
-        with dspy.context(callbacks=callbacks, usage_tracker=watch):
+        with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), Watch(program, emit)]):
             result = await aask(asked.question, program=program, lm=self.shelf.lm)
-        return replace(result, program=asked.program), watch.log
+        return replace(result, program=asked.program)

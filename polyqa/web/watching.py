@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import dspy
-from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
+from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
-from polyqa.evaluation.recording import as_messages, as_text
 from polyqa.programs.spans import Rerank, Retrieve
 from polyqa.signatures import Passage
-from polyqa.signatures.needed import NotNeededError
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 """Is told the name of an event and its data; may be called in any thread."""
@@ -56,9 +54,7 @@ class _Open:
 
 
 class Watch(BaseCallback):
-    """Tells the steps of one question as they end, and keeps a log of what the language model was asked.
-
-    It is a callback and DSPy's usage tracker for one question; both are set with `dspy.context`.
+    """Tells the steps of one question as they end; a callback of DSPy's, for one question.
 
     Parameters
     ----------
@@ -66,23 +62,15 @@ class Watch(BaseCallback):
         Whose predictors have names.
     emit
         Is told an event ``step`` for each step.
-
-    Attributes
-    ----------
-    log
-        One entry per call of a language model, in the order in which they ended: ``name``, ``messages``, ``reply``,
-        ``input_tokens``, ``output_tokens``, ``seconds``.
     """
 
     def __init__(self, program: dspy.Module, emit: Emit) -> None:
         self._emit = emit
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
         self._open: dict[str, _Open] = {}
-        self._calls: dict[str, dict[str, Any]] = {}
         self._began = time.perf_counter()
         self._number = 0
         self._lock = threading.Lock()
-        self.log: list[dict[str, Any]] = []
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Keep when a step began."""
@@ -119,39 +107,6 @@ class Watch(BaseCallback):
             if exception is not None:
                 step["failed"] = "The reply could not be had or read; it is asked for again."
             self._emit("step", step)
-
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep what is sent, and which predictor sends it."""
-        with self._lock:
-            asking = self._open.get(ACTIVE_CALL_ID.get() or "")
-            self._calls[call_id] = {
-                "name": asking.name if asking else "",
-                "messages": as_messages(inputs),
-                "reply": "",
-                "input_tokens": None,
-                "output_tokens": None,
-                "seconds": time.perf_counter(),
-            }
-
-    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Add the call to the log."""
-        with self._lock:
-            if (call := self._calls.pop(call_id, None)) is None:
-                return
-            call["seconds"] = round(time.perf_counter() - call["seconds"], 3)
-            call["reply"] = "" if outputs is None else as_text(outputs)
-            if not isinstance(exception, NotNeededError):
-                self.log.append(call)
-
-    def add_usage(self, lm: str, usage_entry: Mapping[str, Any]) -> None:
-        """Take the tokens of the call that is under way here."""
-        with self._lock:
-            if (call := self._calls.get(ACTIVE_CALL_ID.get() or "")) is not None:
-                call["input_tokens"] = usage_entry.get("prompt_tokens")
-                call["output_tokens"] = usage_entry.get("completion_tokens")
-
-    def __deepcopy__(self, memo: Any) -> "Watch":
-        return self
 
 
 def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:

@@ -203,3 +203,23 @@ def test_the_async_way_is_recorded_alike() -> None:
     assert server.most_at_once > 1
     assert 0.05 <= three.seconds < 10
     assert {call.reply for call in three.calls} == {answer("")}
+
+
+def test_a_call_tells_who_asked_and_what_it_took() -> None:
+    class Two(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = dspy.Predict("question -> answer"), dspy.Predict("question -> answer")
+
+        def forward(self, question: str) -> dspy.Prediction:
+            self.first(question=question)
+            return self.second(question=question)
+
+    program = Two()
+    with scripted(lambda message: fields(answer="yes")) as (lm, _), recording(lm, program) as recorder:
+        program(question="One?")
+        dspy.Predict("question -> answer")(question="Whose?")
+    assert [call.predictor for call in recorder.calls] == ["first", "second", ""]
+    assert sum(call.input_tokens or 0 for call in recorder.calls) == recorder.input_tokens > 0
+    assert sum(call.output_tokens or 0 for call in recorder.calls) == recorder.output_tokens > 0
+    assert all(call.seconds is not None and 0 <= call.seconds <= recorder.seconds for call in recorder.calls)
