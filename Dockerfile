@@ -26,11 +26,12 @@ COPY programs programs
 COPY question_db question_db
 COPY signatures signatures
 COPY training training
+ARG EXTRAS=serve
 ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 XDG_CACHE_HOME=/opt/cache
 # torch is named first and pinned to an exact version: so pip takes the CPU build.
 RUN mkdir -p "$XDG_CACHE_HOME" \
     && python -m venv /opt/venv \
-    && pip install --disable-pip-version-check torch==2.13.0 -e ".[serve]" -c constraints.txt \
+    && pip install --disable-pip-version-check torch==2.13.0 -e ".[${EXTRAS}]" -c constraints.txt \
     && polyqa setup
 
 FROM python:3.11-slim-bookworm
@@ -42,6 +43,7 @@ RUN apt-get update \
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build --chown=polyqa /opt/polyqa /opt/polyqa
 COPY --from=build --chown=polyqa /opt/cache /opt/cache
+RUN mkdir -p /data/runs && chown -R polyqa /data
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 XDG_CACHE_HOME=/opt/cache
 USER 10001
 WORKDIR /home/polyqa

@@ -6,17 +6,9 @@ from typing import Any
 
 import dspy
 
-_SECRET = re.compile(r"key|secret|credential|password|auth|header|token_provider|(^|_)token$", re.I)
+from polyqa.signatures.keys import is_secret
+
 _PLACE = re.compile(r"base|url", re.I)
-
-
-def is_secret(name: str) -> bool:
-    """Return whether a setting of this name may hold a key.
-
-    >>> [name for name in ("api_key", "extra_headers", "aws_session_token", "max_tokens") if is_secret(name)]
-    ['api_key', 'extra_headers', 'aws_session_token']
-    """
-    return bool(_SECRET.search(name))
 
 
 def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:

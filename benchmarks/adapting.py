@@ -26,7 +26,7 @@ from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.signatures import Passage
 
-from .results import Part, today
+from .results import Part, keep, today
 
 _LONGEST = 1_500  # characters of a section
 _ARTICLES = 10
@@ -175,8 +175,7 @@ def main(
         rows=rows,
     )
     typer.echo(measured.table())
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from polyqa.engines.extractive.answer_kinds import years
 from polyqa.evaluating import evaluate
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import Run, write_atomically
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import markdown_table, p_text
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
@@ -37,7 +37,7 @@ from polyqa.optimizers.compiler import compile_program
 from polyqa.questions import Sets
 from polyqa.signatures import Passage
 
-from .results import Part, today
+from .results import Part, keep, today
 
 
 @dataclass(frozen=True)
@@ -253,8 +253,7 @@ def main(
     )
     for name in only.split(","):
         done.sets[name] = measure(name, program, sets, work, (train, dev, test), recipes.split(","), seed)
-        if json_file is not None:
-            write_atomically(json_file, done.model_dump_json(indent=1) + "\n")
+        keep(done, json_file)
     typer.echo(f"{done.table()}\n\n{done.clauses_table()}")
 
 

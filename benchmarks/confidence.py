@@ -20,7 +20,6 @@ from sklearn.linear_model import LogisticRegression
 
 from polyqa.asking import ask
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import load
 from polyqa.metrics.gold import Question
@@ -29,7 +28,7 @@ from polyqa.models import shared_reader
 from polyqa.signatures import Interpretation
 from polyqa.web.confidence import margins
 
-from .results import Part, today
+from .results import Part, keep, today
 
 _FIFTHS = 5
 _PROGRAMS = ("rac", "verdict")
@@ -116,8 +115,7 @@ def main(
         ],
     )
     typer.echo(f"slope {made.slope}, offset {made.offset}\n\n{made.table()}")
-    if json_file is not None:
-        write_atomically(json_file, made.model_dump_json(indent=1) + "\n")
+    keep(made, json_file)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
 from .adapting import Adaptations
+from .building import Building
 from .compiling import Compilations
 from .confidence import Confidence
 from .faults.damage import Damage
@@ -34,6 +35,7 @@ from .faults.updates import Reads
 from .latency import Latency
 from .results import HOME, Summary, read_results
 from .retrieval import Retrieval
+from .scale import Batches, Searching
 from .serving import Serving
 from .tokens import Tokens
 
@@ -286,6 +288,36 @@ def confidence() -> str:
     return _measured(f"{made}; here {one.dev}; {one.date}.", one.command, one.table())
 
 
+def scale_search() -> str:
+    """Return how long a search takes in small and large indexes, with the command."""
+    one = Searching.model_validate_json((HOME / "scale-search.json").read_bytes())
+    made = (
+        f"{one.questions}; index {one.index}, and larger ones generated from it; {one.cores} cores, of which a search "
+        f"takes one. Encoding a question takes {one.encoding:.0f} ms before the search; {one.date}."
+    )
+    return _measured(made, one.command, one.table())
+
+
+def scale_answer() -> str:
+    """Return how long a batch of questions takes, with the command."""
+    one = Batches.model_validate_json((HOME / "scale-answer.json").read_bytes())
+    made = (
+        f"{one.count:,} questions, `{one.program}` over {one.index}, a language model of 1 s a call, for which a "
+        f"question waits {one.waits:.1f} s; {one.cores} cores for everything; {one.date}."
+    )
+    return _measured(made, one.command, one.table())
+
+
+def building() -> str:
+    """Return what builds of an index take, with the command."""
+    one = Building.model_validate_json((HOME / "building.json").read_bytes())
+    made = (
+        f"The first {one.passages:,} passages of {one.corpus}; embedded checkpoint and encoder; {one.cores} cores "
+        f"({one.processor}), of which the workers of Ray take one each; {one.date}."
+    )
+    return _measured(made, one.command, one.table())
+
+
 def serving() -> str:
     """Return what a server answers under load, with the command."""
     one = Serving.model_validate_json((HOME / "serving.json").read_bytes())
@@ -306,6 +338,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
         "adapting": adapting,
         "answers": answers,
+        "building": building,
         "clauses-alone": clauses_alone,
         "clauses-library": clauses_library,
         "clauses-obeyed": clauses_obeyed,
@@ -327,6 +360,8 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "python": python,
         "recipes": recipes,
         "retrieval": retrieval,
+        "scale-answer": scale_answer,
+        "scale-search": scale_search,
         "serving": serving,
         "tokens": tokens,
         "updates": updates,

@@ -24,7 +24,6 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.embedded_models import Encoder
 from polyqa.evaluation.dry_run import DryRun, Rehearsal
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import load, open_index
 from polyqa.models import embedded_engine, language_model
@@ -32,7 +31,7 @@ from polyqa.programs.registry import REGISTRY
 from polyqa.signatures import PolyqaError
 
 from .latency_server import prompt_key, serving
-from .results import Part, today, without_folders
+from .results import Part, keep, today, without_folders
 
 
 class Timing(Part):
@@ -185,8 +184,7 @@ def main(
     )
     typer.echo(f"{measured.questions}, index {measured.index}, {latency:g} s a call\n")
     typer.echo(measured.table())
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)
 
 
 if __name__ == "__main__":

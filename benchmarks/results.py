@@ -24,6 +24,12 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+def keep(measured: BaseModel, json_file: Path | None) -> None:
+    """Write what was measured to a file, if one is given."""
+    if json_file is not None:
+        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+
+
 class Change(Part):
     """A paired difference to the baseline, see `polyqa.evaluation.statistics.Difference`."""
 

@@ -25,7 +25,6 @@ from polyqa.colbert_index import (
 from polyqa.embedded_models import Encoder, Reader
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.statistics import Estimate, estimate
 from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
@@ -34,7 +33,7 @@ from polyqa.metrics.gold import Question
 from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
 from polyqa.signatures import Passage, PolyqaError
 
-from .results import Part, rounded, today, without_folders
+from .results import Part, keep, rounded, today, without_folders
 
 Ranking = Sequence[Sequence[Passage]]
 
@@ -204,8 +203,7 @@ def main(
     )
     typer.echo(f"{measured.questions}, index {measured.index}, match {match}, 95% bootstrap intervals\n")
     typer.echo(measured.table(times=True))
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)
 
 
 if __name__ == "__main__":

@@ -26,13 +26,12 @@ from rich.console import Console
 
 from polyqa.evaluation.dry_run import Rehearsal
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import load, open_index
 from polyqa.models import embedded_engine
 
 from .latency_server import prompt_key, serving
-from .results import Part, today
+from .results import Part, keep, today
 
 _LATENCIES = (1.0, 4.0)
 _CLIENTS = (1, 64)
@@ -198,7 +197,7 @@ def load_of(
     )
 
 
-def _prepared(program: str, index: str, questions: Sequence[str]) -> tuple[Mapping[str, str], float]:
+def prepared_replies(program: str, index: str, questions: Sequence[str]) -> tuple[Mapping[str, str], float]:
     """Return the engine's replies to what a program asks, and how many round trips a question takes on average."""
     rehearsal = Rehearsal(load(program, index=index), embedded_engine())
     runs = [rehearsal.run(question) for question in questions]
@@ -224,7 +223,7 @@ def main(
         for clients in _CLIENTS:
             loads.append(load_of("polyqa/extractive", base, pid, asked, clients, seconds, None))
     with console.status("preparing replies"):
-        replies, depth = _prepared(program, index, asked)
+        replies, depth = prepared_replies(program, index, asked)
     for latency in _LATENCIES:
         with (
             console.status(f"a language model of {latency:g} s a call"),
@@ -244,8 +243,7 @@ def main(
         loads=loads,
     )
     typer.echo(measured.table())
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)
 
 
 if __name__ == "__main__":

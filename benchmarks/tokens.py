@@ -20,7 +20,6 @@ import polyqa
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.prompt_parts import PARTS
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import open_index
 from polyqa.metrics.gold import Question
@@ -30,7 +29,7 @@ from polyqa.programs import set_knn_demos
 from polyqa.programs.base import Preset
 from polyqa.programs.registry import REGISTRY
 
-from .results import Part, today, without_folders
+from .results import Part, keep, today, without_folders
 
 _TOKENIZER = "o200k_base"
 _PRESETS: tuple[Preset, ...] = ("paper", "lean")
@@ -162,8 +161,7 @@ def main(
     )
     typer.echo(f"{measured.questions}, index {measured.index}, demos: {measured.demos}\n")
     typer.echo(measured.table())
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,11 @@ def check_index(index: str | Path) -> ColBERTIndex:
     """
     handle = ColBERTIndex(index)
     where = f"The index at {handle.path} is corrupt:"
-    if fingerprint(handle.positions, handle.manifest.checkpoint_hash, handle.settings) != handle.fingerprint:
+    manifest = handle.manifest
+    if fingerprint(handle.positions, manifest.checkpoint_hash, handle.settings, manifest.shards) != handle.fingerprint:
         raise IndexFaultError(f"{where} its passages do not match its fingerprint. Build it again.")
     trusted_checkpoint(handle.manifest, handle.path)
-    handle.searcher  # noqa: B018  checks its files before it loads them
+    handle.token_vectors  # noqa: B018  checks its files before it loads them
     if handle.manifest.encoder is not None:
         _check_sentence_vectors(handle)
     probes = _probes(handle)
@@ -71,6 +72,6 @@ def _check_sentence_vectors(handle: ColBERTIndex) -> None:
     fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
     if stored is None or stored.shape[1] != fresh.shape[1]:
         raise IndexFaultError(f"{handle.folder / VECTORS} is not of the encoder {name}. Build the index again.")
-    cosines = (np.asarray(stored[rows], dtype=np.float32) * fresh).sum(axis=1)
+    cosines = (stored[rows].astype(np.float32) * fresh).sum(axis=1)
     if not np.all(cosines > _SAME_VECTOR):
         raise IndexFaultError(f"{handle.folder / VECTORS} does not match its passages. Build the index again.")

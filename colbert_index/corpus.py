@@ -1,8 +1,9 @@
-"""Reads a corpus: JSONL or TSV files, or passages made in Python."""
+"""Reads a corpus: JSONL, TSV or Parquet files, or passages made in Python."""
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 _ID_KEYS = ("pid", "id", "_id", "docid", "passage_id")
 _TEXT_KEYS = ("text", "passage", "contents", "content", "body")
 _LONGEST_FIELD = 1 << 30
+_NAMED = ".jsonl, .tsv or .parquet"
 _HEADER = {*_ID_KEYS, *_TEXT_KEYS, "title"}
 
 
@@ -22,10 +24,12 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
     Parameters
     ----------
     source
-        A path, or an iterable of passages, mappings or plain texts. A ``.jsonl`` file holds one
+        A path of a file or of a folder of files, or an iterable of passages, mappings or plain texts, such as a data
+        set of `datasets` that streams. A ``.jsonl`` file holds one
         object a line with ``id`` (or ``pid``, ``_id``), ``title`` (optional) and ``text``; a ``.tsv``
         file holds ``id<TAB>text`` or ``id<TAB>text<TAB>title`` (the order of DPR's and ColBERT's
-        collections), or names its columns in a header line. Passages without an id are numbered.
+        collections), or names its columns in a header line; a ``.parquet`` file has such columns.
+        Passages without an id are numbered.
 
     Raises
     ------
@@ -33,36 +37,59 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
         If the file is missing, empty or of another format, a line is broken (its number is given),
         a passage has no text, or two passages share an id.
     """
-    if isinstance(source, (str, Path)):
-        path = Path(source).expanduser()
-        if not path.is_file():
-            raise PolyqaError(f"{path} is not a file; give a corpus in .jsonl or .tsv format.")
-        records: Iterable[tuple[str, Any]] = _records(path)
-        origin = str(path)
-    else:
-        records = ((f"passage {number}", record) for number, record in enumerate(source, 1))
-        origin = "the list of passages"
     passages: list[Passage] = []
     seen: dict[str, str] = {}
-    for number, (where, record) in enumerate(records):
-        passage = _passage(where, record, number)
+    for where, passage in iter_corpus(source):
         if passage.pid in seen:
             raise PolyqaError(
                 f"{where}: the id {passage.pid!r} already stands at {seen[passage.pid]}; ids must be unique."
             )
         seen[passage.pid] = where
         passages.append(passage)
-    if not passages:
-        raise PolyqaError(f"{origin} holds no passage; there is nothing to index.")
     return passages
+
+
+def iter_corpus(source: CorpusSource) -> Iterator[tuple[str, Passage]]:
+    """Yield where each passage of a corpus stands, and the passage, while it is read.
+
+    Raises
+    ------
+    PolyqaError
+        See `read_corpus`; but ids may stand twice.
+    """
+    if isinstance(source, (str, Path)):
+        path = Path(source).expanduser()
+        records: Iterable[tuple[str, Any]] = chain.from_iterable(map(_records, _files(path)))
+        origin = str(path)
+    else:
+        records = ((f"passage {number}", record) for number, record in enumerate(source, 1))
+        origin = "the list of passages"
+    number = -1
+    for number, (where, record) in enumerate(records):
+        yield where, _passage(where, record, number)
+    if number < 0:
+        raise PolyqaError(f"{origin} holds no passage; there is nothing to index.")
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of a corpus: one, or those of a folder that have a corpus's format, by name."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise PolyqaError(f"{path} is not a file; give a corpus in {_NAMED} format, or a folder of such files.")
+    files = (one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _FORMATS)
+    found = sorted(one for one in files if not any(name.startswith(".") for name in one.relative_to(path).parts))
+    if not found:
+        raise PolyqaError(f"{path} holds no file in {_NAMED} format.")
+    return found
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
     kind = path.suffix.lower()
-    if kind not in (".jsonl", ".ndjson", ".tsv"):
-        raise PolyqaError(f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use .jsonl or .tsv.")
+    if kind not in _FORMATS:
+        raise PolyqaError(f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use {_NAMED}.")
     try:
-        yield from (_tsv(path) if kind == ".tsv" else _jsonl(path))
+        yield from _FORMATS[kind](path)
     except UnicodeDecodeError as error:
         raise PolyqaError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from error
 
@@ -96,6 +123,30 @@ def _tsv(path: Path) -> Iterator[tuple[str, Any]]:
                     f"{path}:{number}: {len(row)} columns, expected {' <TAB> '.join(columns)}: {row[0][:60]!r}"
                 )
             yield f"{path}:{number}", dict(zip(columns, row, strict=False))
+
+
+def _parquet(path: Path) -> Iterator[tuple[str, Any]]:
+    import pyarrow.parquet
+    from pyarrow import ArrowException
+
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            own = [name for name in file.schema_arrow.names if name in _HEADER]
+            for batch in file.iter_batches(columns=own):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield f"{path}:{number}", record
+    except (ArrowException, OSError) as error:
+        raise PolyqaError(f"{path} is not a Parquet file ({' '.join(str(error).split())[:120]}).") from error
+
+
+_FORMATS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".tsv": _tsv,
+    ".parquet": _parquet,
+}
 
 
 def _passage(where: str, record: Any, number: int) -> Passage:

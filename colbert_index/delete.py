@@ -5,6 +5,7 @@ from pathlib import Path
 from polyqa.signatures import PolyqaError
 
 from .files import BM25, no_index, own_files
+from .shards import forget_shards
 from .store import index_path
 from .versions import CURRENT, QUESTIONS, VERSIONS, is_half_made, is_held, is_index
 from .writing import one_writer
@@ -27,6 +28,7 @@ def delete_index(index: str | Path) -> None:
     target = deletable(index)
     with one_writer(target) as work:
         deletable(index)  # as it may have been deleted meanwhile
+        forget_shards(target)
         # Out of the way at once; a kill from here on leaves what the next writer in this folder removes.
         target.rename(work / "deleted")
 

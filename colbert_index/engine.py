@@ -4,8 +4,7 @@
   (https://github.com/stanford-futuredata/ColBERT/pull/412).
 - Its mixed precision asks for CUDA; here it is bfloat16 where the CPU has it.
 - It prints; here its output is kept and only shown with an error.
-- `Searcher.search` fixes its settings by the first call's `k`; here they are per call.
-- Its scorer unpacks the vectors of all candidates at once, 50 MB and again as much; here it takes a few at a time.
+- Its model compiles an extension when it is made; here only its own `Searcher` has them compiled (see `extensions`).
 """
 
 import contextlib
@@ -20,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 from polyqa.embedded_models.forks import own_threads
 from polyqa.embedded_models.loading import Precision, resolve_precision
 
-from .extensions import install_extensions
+from .extensions import keep_from_compiling
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
     import torch
     from colbert.infra import ColBERTConfig
-_AT_ONCE = 64  # passages: their unpacked vectors, about 3 MB, stay in the CPU's cache
 _QUIET = threading.RLock()  # redirecting a stream is for the whole process: one thread at a time
 
 
@@ -41,7 +39,7 @@ def quiet() -> Iterator[io.StringIO]:
 
 @cache
 def prepare_colbert() -> None:
-    """Import colbert-ai, mend it, and give it its compiled extensions. Safe to call again."""
+    """Import colbert-ai and mend it. Safe to call again."""
     with quiet():
         from colbert.modeling import base_colbert, hf_colbert
 
@@ -58,7 +56,7 @@ def prepare_colbert() -> None:
         return HF_ColBERT
 
     base_colbert.class_factory = class_factory
-    install_extensions()
+    keep_from_compiling()
 
 
 class _Autocast:
@@ -109,42 +107,6 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
         model = Checkpoint(str(checkpoint), colbert_config=colbert_config(checkpoint, settings), verbose=0)
     model.amp_manager = _Autocast(precision)
     return model
-
-
-def open_scorer(path: Path) -> Any:
-    """Return colbert-ai's `IndexScorer` of an index, on the CPU; its scores are the same, in half the time."""
-    import torch
-    from colbert.modeling.colbert import colbert_score_packed
-    from colbert.search.index_storage import IndexScorer
-
-    class Scorer(IndexScorer):
-        def score_pids(self, config: Any, Q: Any, pids: Any, centroid_scores: Any) -> tuple[Any, Any]:
-            if centroid_scores is not None:
-                near = centroid_scores.max(-1).values >= config.centroid_score_threshold
-                pids = IndexScorer.filter_pids(
-                    pids, centroid_scores, self.embeddings.codes, self.doclens, self.offsets, near, config.ndocs
-                )
-            return torch.cat([self._score(config, Q, part) for part in pids.split(_AT_ONCE)]), pids
-
-        def _score(self, config: Any, Q: Any, pids: Any) -> Any:
-            codec, embeddings = self.codec, self.embeddings
-            vectors = IndexScorer.decompress_residuals(
-                pids,
-                self.doclens,
-                self.offsets,
-                codec.bucket_weights,
-                codec.reversed_bit_map,
-                codec.decompression_lookup_table,
-                embeddings.residuals,
-                embeddings.codes,
-                codec.centroids,
-                codec.dim,
-                codec.nbits,
-            ).to(torch.float32)
-            vectors.div_(vectors.norm(2, -1, keepdim=True).clamp_min_(1e-12))
-            return colbert_score_packed(Q, vectors, self.doclens[pids.long()], config)
-
-    return Scorer(str(path), use_gpu=False)
 
 
 def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> tuple["torch.Tensor", list[int]]:

@@ -1,9 +1,9 @@
-"""colbert-ai's four C++ extensions: compiled once in set-up, only imported afterwards.
+"""colbert-ai's four C++ extensions, which its own `Searcher` wants: compiled when one is first asked for.
 
-colbert-ai compiles them whenever a process first needs them, which wants a compiler, ninja and half
-a second in every process, and hangs for ever on the lock that a killed compile leaves behind. Here
-they are compiled under a lock of our own into a folder of this Python environment; a process that
-finds them there imports the four shared libraries and never looks for a compiler.
+polyqa searches without them (see `kernel`). colbert-ai compiles them whenever a process first makes a model, which
+wants a compiler, ninja and half a second in every process, and hangs for ever on the lock that a killed compile leaves
+behind. Here they are compiled under a lock of our own into a folder of this Python environment; a process that finds
+them there imports the four shared libraries and never looks for a compiler.
 """
 
 import hashlib
@@ -18,12 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from polyqa.signatures import PolyqaError
 from polyqa.signatures.counts import counted
 
-from .store import extension_home, shared_extension_home
+from .libraries import compile_missing, compiler, library_folder, missing_in
 
 _SOURCES = {
     "segmented_maxsim_cpp": "modeling/segmented_maxsim.cpp",
@@ -31,6 +29,7 @@ _SOURCES = {
     "filter_pids_cpp": "search/filter_pids.cpp",
     "decompress_residuals_cpp": "search/decompress_residuals.cpp",
 }
+_LIBRARIES = [f"{name}.so" for name in _SOURCES]
 _FLAGS = ("-O3",)
 
 
@@ -50,23 +49,12 @@ def _folder() -> Path:
         digest.update(str(part).encode())
     for name in _SOURCES:
         digest.update(_source(name).read_bytes())
-    name = digest.hexdigest()[:16]
-    # What somebody compiled for this environment, an image's builder say, serves those who may not write there.
-    shared = shared_extension_home() / name
-    return shared if not _missing_in(shared) else extension_home() / name
-
-
-def _missing() -> list[str]:
-    return _missing_in(_folder())
-
-
-def _missing_in(folder: Path) -> list[str]:
-    return [name for name in _SOURCES if not (folder / f"{name}.so").is_file()]
+    return library_folder(digest.hexdigest()[:16], _LIBRARIES)
 
 
 def extensions_ready() -> bool:
     """Return whether all four extensions are compiled for this environment."""
-    return not _missing()
+    return not missing_in(_folder(), _LIBRARIES)
 
 
 def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
@@ -75,30 +63,23 @@ def compile_extensions(report: Callable[[str], None] = lambda _: None) -> None:
     Parameters
     ----------
     report
-        Called with a line for each extension that is compiled.
+        Called with a line if there is something to compile.
 
     Raises
     ------
     PolyqaError
         If there is no C++ compiler, or it fails.
     """
-    if extensions_ready():
-        return
-    folder = _folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "polyqa.lock"):
-        if missing := _missing():
-            report(f"compiling {counted(len(missing), 'extension')} of colbert-ai (once, a minute or two) …")
-            _compile_all(missing, folder)
+
+    def make(missing: list[str], folder: Path) -> None:
+        report(f"compiling {counted(len(missing), 'extension')} of colbert-ai (once, a minute or two) …")
+        _compile_all([Path(name).stem for name in missing], folder)
+
+    compile_missing(_folder(), _LIBRARIES, make)
 
 
 def _compile_all(names: Sequence[str], folder: Path) -> None:
-    compiler = os.environ.get("CXX", "c++")
-    if not (shutil.which(compiler) or shutil.which("g++")):
-        raise PolyqaError(
-            "No C++ compiler found: ColBERT's search needs four small extensions. Install one "
-            "(Debian, Ubuntu: apt-get install g++ python3-dev; macOS: xcode-select --install), then run again."
-        )
+    compiler()  # raises if there is none
     path = os.environ.get("PATH", "")
     # The ninja of a virtual environment is not on PATH when its python is called by its full name.
     os.environ["PATH"] = os.pathsep.join((sysconfig.get_path("scripts"), path))
@@ -137,13 +118,20 @@ def _import(name: str, library: Path) -> Any:
 
     spec = importlib.util.spec_from_file_location(name, library)
     if spec is None or spec.loader is None:
-        raise PolyqaError(f"{library} cannot be imported; delete its folder and run `polyqa setup`.")
+        raise PolyqaError(f"{library} cannot be imported; delete its folder and search again.")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def install_extensions() -> None:
+def keep_from_compiling() -> None:
+    """Have colbert-ai's model made without its extension, which only its own scoring uses."""
+    from colbert.modeling.colbert import ColBERT
+
+    ColBERT.loaded_extensions = True
+
+
+def install_extensions(report: Callable[[str], None] = lambda _: None) -> None:
     """Give the compiled functions to colbert-ai's classes, so that they never compile themselves."""
     from colbert.modeling.colbert import ColBERT
     from colbert.search.index_storage import IndexScorer
@@ -151,7 +139,7 @@ def install_extensions() -> None:
 
     if "loaded_extensions" in vars(IndexScorer):
         return
-    compile_extensions()
+    compile_extensions(report)
     folder = _folder()
     functions = {name: getattr(_import(name, folder / f"{name}.so"), name) for name in _SOURCES}
     for name, owner in zip(_SOURCES, (ColBERT, StridedTensor, IndexScorer, IndexScorer), strict=True):

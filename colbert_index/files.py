@@ -20,6 +20,7 @@ CHECKSUMS = "checksums.json"
 PASSAGES = "passages.jsonl"
 VECTORS = "vectors.npy"
 BM25 = "bm25"
+SHARDS = "shards"
 _METADATA = "metadata.json"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
 _CHUNK_FILE = re.compile(r"\d+\.(codes\.pt|residuals\.pt|metadata\.json)|doclens\.\d+\.json")
@@ -82,10 +83,25 @@ def read_part(path: Path) -> Any:
         return torch.load(path, weights_only=True)
 
 
-def write_own_files(folder: Path, passages: Sequence[Passage | None], manifest: Manifest) -> None:
-    """Write passages, BM25's term statistics and manifest; ``None`` stands for a removed passage."""
-    write_passages(folder / PASSAGES, passages)
-    BM25Retriever([passage for passage in passages if passage is not None]).save(folder / BM25)
+def parts_of(folder: Path, shards: int) -> list[Path]:
+    """Return the folders that hold the passages and vectors: that of the index itself, or those of its shards."""
+    return [folder] if shards == 1 else [folder / SHARDS / f"{number:04}" for number in range(shards)]
+
+
+def folders_of(folder: Path) -> list[Path]:
+    """Return the folders in which files of an index lie, its own first."""
+    parts = [folder, *sorted((folder / SHARDS).glob("*/"))]
+    return [*parts, *(part / BM25 for part in parts if (part / BM25).is_dir())]
+
+
+def write_texts(part: Path, passages: Sequence[Passage | None]) -> None:
+    """Write the passages of a part and BM25's statistics of their terms; ``None`` stands for a removed passage."""
+    write_passages(part / PASSAGES, passages)
+    BM25Retriever([passage for passage in passages if passage is not None]).save(part / BM25)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write ``polyqa.json``."""
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
@@ -106,13 +122,15 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
-def missing_files(folder: Path) -> list[str]:
+def missing_files(folder: Path, shards: int = 1) -> list[str]:
     """Return the names of the files that a complete index has and this folder lacks."""
-    metadata = folder / _METADATA
-    if not metadata.is_file():
-        return [metadata.name]
-    names = [*colbert_files(folder), PASSAGES, *BM25_FILES]
-    return [name for name in names if not (folder / name).is_file()]
+    missing: list[str] = []
+    for part in parts_of(folder, shards):
+        metadata = part / _METADATA
+        names = [*colbert_files(part), PASSAGES, *BM25_FILES] if metadata.is_file() else [_METADATA]
+        lacking = [name for name in names if not (part / name).is_file()]
+        missing += [(part / name).relative_to(folder).as_posix() for name in lacking]
+    return missing
 
 
 def own_files(folder: Path) -> list[Path]:
@@ -144,9 +162,13 @@ def colbert_files(folder: Path) -> list[str]:
 def write_passages(path: Path, passages: Sequence[Passage | None]) -> None:
     """Write the passages in the order of their positions; ``null`` marks a removed one."""
     with path.open("w", encoding="utf-8") as stream:
-        for passage in passages:
-            record = passage.model_dump(exclude={"score"}) if passage else None
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        stream.writelines(map(passage_line, passages))
+
+
+def passage_line(passage: Passage | None) -> str:
+    """Return the line of one."""
+    record = passage.model_dump(exclude={"score"}) if passage else None
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def read_passages(path: Path) -> list[Passage | None]:

@@ -1,9 +1,12 @@
 """The handle of an index: open, search, look inside."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,11 @@ from numpy.typing import NDArray
 from polyqa.embedded_models.forks import own_threads
 from polyqa.embedded_models.loading import LOADING
 from polyqa.embedded_models.memory import Memory, Shared
-from polyqa.signatures import Passage
+from polyqa.signatures import Passage, PolyqaError
 from polyqa.signatures.markup import html_block, html_facts, markdown_facts, tag
 
 from .bm25 import BM25Retriever
+from .compressed import CompressedVectors
 from .files import (
     BM25,
     BM25_FILES,
@@ -26,12 +30,14 @@ from .files import (
     IndexFaultError,
     colbert_files,
     missing_files,
+    parts_of,
     read_manifest,
     read_passages,
     reading,
 )
 from .intact import require_terms, require_vectors, require_written
-from .retriever import Retriever, require_positive
+from .retriever import MergedRetriever, Retriever, require_positive
+from .rows import Rows
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
@@ -39,7 +45,8 @@ from .versions import hold, version_in_force, versions
 
 _QUERIES = 1_000
 """How many queries' token vectors are kept: 16 kB each."""
-_SCORING = threading.BoundedSemaphore(os.cpu_count() or 1)
+_CORES = os.cpu_count() or 1
+_SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
 
@@ -79,7 +86,7 @@ class ColBERTIndex(Shared, Retriever):
         self.manifest: Manifest = read_manifest(self.folder)
         if self.version is not None and not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := missing_files(self.folder):
+        if missing := missing_files(self.folder, self.manifest.shards):
             raise IndexFaultError(
                 f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it again."
             )
@@ -90,7 +97,7 @@ class ColBERTIndex(Shared, Retriever):
             )
         self._lock = threading.RLock()
         self._warm = False
-        self._queries: Memory[Any] = Memory(_QUERIES)
+        self._queries: Memory[NDArray[np.float32]] = Memory(_QUERIES)
 
     @property
     def name(self) -> str:
@@ -101,6 +108,11 @@ class ColBERTIndex(Shared, Retriever):
     def folder(self) -> Path:
         """Where the files of the version lie that this handle holds; they stay as long as the handle does."""
         return self._held.folder
+
+    @property
+    def parts(self) -> list[Path]:
+        """The folders that hold passages and vectors: `folder`, or those of the shards."""
+        return parts_of(self.folder, self.manifest.shards)
 
     @property
     def version(self) -> str | None:
@@ -132,10 +144,11 @@ class ColBERTIndex(Shared, Retriever):
         return read_manifest(self.folder).fingerprint == self.fingerprint
 
     def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
-        """Check files, named by a function of the folder, before they are loaded."""
+        """Check files of each part, named by a function of its folder, before they are loaded."""
         if self.version is None:
             self.require_unchanged()
-        require_written(self.folder, names(self.folder))
+        inside = ((part, name) for part in self.parts for name in names(part))
+        require_written(self.folder, [(part / name).relative_to(self.folder).as_posix() for part, name in inside])
 
     def __len__(self) -> int:
         return self.manifest.passages
@@ -144,17 +157,23 @@ class ColBERTIndex(Shared, Retriever):
         return f"ColBERTIndex({str(self.path)!r}, passages={len(self)}, fingerprint={self.fingerprint!r})"
 
     @cached_property
-    def positions(self) -> list[Passage | None]:
-        """The passages in the order of their positions; ``None`` where one was removed."""
+    def positions_of_parts(self) -> list[list[Passage | None]]:
+        """The passages of each part, in the order of their positions; ``None`` where one was removed."""
         with self._lock:
             self._require_files(lambda _: [PASSAGES])
-            passages = read_passages(self.folder / PASSAGES)
-        if sum(passage is not None for passage in passages) != self.manifest.passages:
+            parts = [read_passages(part / PASSAGES) for part in self.parts]
+        if sum(passage is not None for part in parts for passage in part) != self.manifest.passages:
+            where = self.folder if len(parts) > 1 else self.folder / PASSAGES
             raise IndexFaultError(
-                f"{self.folder / PASSAGES} does not hold the {self.manifest.passages} passages that the "
-                "manifest names. Build the index again."
+                f"{where} does not hold the {self.manifest.passages} passages that the manifest names. Build the index "
+                "again."
             )
-        return passages
+        return parts
+
+    @cached_property
+    def positions(self) -> list[Passage | None]:
+        """The passages in the order of their positions, one shard after the other; ``None`` where one was removed."""
+        return [*chain.from_iterable(self.positions_of_parts)]
 
     @property
     def passages(self) -> list[Passage]:
@@ -171,18 +190,20 @@ class ColBERTIndex(Shared, Retriever):
         assert passage is not None
         return passage
 
-    def vectors(self, encoder_name: str) -> NDArray[np.float16] | None:
+    def vectors(self, encoder_name: str) -> Rows | None:
         """Return the stored sentence vectors, shape (positions, dimensions), if they are of this encoder."""
         return self._stored_vectors if self.manifest.encoder == encoder_name else None
 
     @cached_property
-    def _stored_vectors(self) -> NDArray[np.float16]:
+    def _stored_vectors(self) -> Rows:
         self._require_files(lambda _: [VECTORS])
-        with reading(self.folder / VECTORS):
-            loaded: NDArray[np.float16] = np.load(self.folder / VECTORS, mmap_mode="r")
-        if loaded.ndim != 2 or len(loaded) != len(self.positions):
-            raise IndexFaultError(f"{self.folder / VECTORS} does not match its passages. Build the index again.")
-        return loaded
+        loaded: list[NDArray[np.float16]] = []
+        for part, positions in zip(self.parts, self.positions_of_parts, strict=True):
+            with reading(part / VECTORS):
+                loaded.append(np.load(part / VECTORS, mmap_mode="r"))
+            if loaded[-1].ndim != 2 or len(loaded[-1]) != len(positions) or loaded[-1].shape[1:] != loaded[0].shape[1:]:
+                raise IndexFaultError(f"{part / VECTORS} does not match its passages. Build the index again.")
+        return Rows(loaded)
 
     def position(self, passage: Passage) -> int | None:
         """Return the position of a passage, or ``None`` if this index holds no such id and text."""
@@ -193,35 +214,54 @@ class ColBERTIndex(Shared, Retriever):
         return position if own is not None and (own.title, own.text) == (passage.title, passage.text) else None
 
     @cached_property
-    def bm25(self) -> BM25Retriever:
-        """BM25 over the same passages."""
+    def bm25(self) -> Retriever:
+        """BM25 over the same passages; how rare a term is, is counted in each shard."""
         self._require_files(lambda _: BM25_FILES)
-        with reading(self.folder / BM25):
-            loaded = BM25Retriever.load(self.folder / BM25, self.passages)
-        require_terms(self.folder, *loaded.terms, len(self.passages))
-        return loaded
+        loaded: list[BM25Retriever] = []
+        for part, positions in zip(self.parts, self.positions_of_parts, strict=True):
+            held = [passage for passage in positions if passage is not None]
+            with reading(part / BM25):
+                loaded.append(BM25Retriever.load(part / BM25, held))
+            require_terms(part, *loaded[-1].terms, len(held))
+        return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
+
+    @cached_property
+    def checkpoint(self) -> Any:
+        """The ColBERT checkpoint that the index was built with, as colbert-ai's ``Checkpoint``."""
+        with self._lock:
+            if "checkpoint" in self.__dict__:
+                return self.__dict__["checkpoint"]
+            with LOADING:
+                from .engine import load_checkpoint
+
+                return load_checkpoint(trusted_checkpoint(self.manifest, self.path), self.settings)
+
+    @cached_property
+    def token_vectors(self) -> CompressedVectors:
+        """The compressed token vectors, read into memory."""
+        with self._lock:
+            if "token_vectors" in self.__dict__:
+                return self.__dict__["token_vectors"]
+            self._require_vectors()
+            with reading(self.folder):
+                return CompressedVectors(self.parts)
+
+    def _require_vectors(self) -> None:
+        self._require_files(colbert_files)
+        require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], self.manifest.tokens)
 
     @cached_property
     def searcher(self) -> Any:
-        """colbert-ai's ``Searcher``, for what this class does not offer."""
+        """colbert-ai's own ``Searcher``, for what this class does not offer; its extensions are compiled if need be.
+
+        It knows no shards: `PolyqaError` if there are several.
+        """
+        if self.manifest.shards > 1:
+            raise PolyqaError(f"The index {self.name} has {self.manifest.shards} shards, colbert-ai's Searcher one.")
         with self._lock:
             if "searcher" in self.__dict__:
                 return self.__dict__["searcher"]
-            with LOADING:
-                return _open_searcher(self)
-
-    def _rank_config(self, k: int) -> Any:
-        from colbert.infra import ColBERTConfig
-
-        chosen = self.search_settings
-        return ColBERTConfig.from_existing(
-            self.searcher.config,
-            ColBERTConfig(
-                ncells=min(chosen.ncells, len(self.searcher.ranker.codec.centroids)),
-                centroid_score_threshold=chosen.centroid_score_threshold,
-                ndocs=max(chosen.ndocs, 4 * k),
-            ),
-        )
+            return _colbert_searcher(self)
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
@@ -249,20 +289,24 @@ class ColBERTIndex(Shared, Retriever):
         encoded = self._queries.get(
             [text.encode(errors="surrogatepass") for text in texts], texts, self._encode_queries
         )
-        config = self._rank_config(k)
-        for vectors, index in zip(encoded, asked, strict=True):
-            with _SCORING:
-                positions, scores = self.searcher.ranker.rank(config, vectors)
-            results[index] = [
-                passage.with_score(score)
-                for position, score in zip(positions[:k], scores[:k], strict=True)
-                if (passage := self.positions[position]) is not None
-            ]
+        best = partial(self._best, k)
+        if len(asked) == 1:
+            results[asked[0]] = best(encoded[0])
+            return results
+        with ThreadPoolExecutor(min(len(asked), _CORES)) as pool:
+            for index, found in zip(asked, pool.map(best, encoded), strict=True):
+                results[index] = found
         return results
 
-    def _encode_queries(self, queries: list[str]) -> Any:
-        """Return the token vectors of each query, each of shape (1, query_maxlen, dimensions)."""
-        return self.searcher.checkpoint.queryFromText(queries, bsize=128, to_cpu=True).float().split(1)
+    def _best(self, k: int, query: NDArray[np.float32]) -> list[Passage]:
+        with _SCORING:
+            found = self.token_vectors.search(query, k, self.search_settings)
+        passages = ((self.positions[position], score) for position, score in found)
+        return [passage.with_score(score) for passage, score in passages if passage is not None]
+
+    def _encode_queries(self, queries: list[str]) -> list[NDArray[np.float32]]:
+        """Return the token vectors of each query, each of shape (query_maxlen, dimensions)."""
+        return list(self.checkpoint.queryFromText(queries, bsize=128, to_cpu=True).float().numpy())
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""
@@ -298,6 +342,7 @@ class ColBERTIndex(Shared, Retriever):
             "passages, questions cut at": f"{made.doc_maxlen}, {made.query_maxlen} tokens",
             "sentence encoder": self.manifest.encoder or "none",
             "size": f"{told['bytes'] / 1e6:,.1f} MB",
+            **({"shards": str(self.manifest.shards)} if self.manifest.shards > 1 else {}),
             "fingerprint": self.fingerprint,
             "path": str(self.path),
         }
@@ -317,22 +362,23 @@ class ColBERTIndex(Shared, Retriever):
         )
 
 
-def _open_searcher(index: ColBERTIndex) -> Any:
-    from .engine import colbert_config, load_checkpoint, open_scorer, quiet
+def _colbert_searcher(index: ColBERTIndex) -> Any:
+    from .engine import colbert_config, quiet
+    from .extensions import install_extensions
 
-    folder = index.folder
-    index._require_files(colbert_files)
-    require_vectors(folder, len(index.positions), index.manifest.tokens)
+    model = index.checkpoint
     location = trusted_checkpoint(index.manifest, index.path)
-    model = load_checkpoint(location, index.settings)
-    with reading(folder), quiet():
+    index._require_vectors()
+    install_extensions(lambda line: print(line, file=sys.stderr))
+    with reading(index.folder), quiet():
+        from colbert.search.index_storage import IndexScorer
         from colbert.searcher import Searcher
 
         # Searcher's own constructor would load the checkpoint again and look for a collection file.
         searcher = object.__new__(Searcher)
         searcher.verbose = 0
-        searcher.index = str(folder)
+        searcher.index = str(index.folder)
         searcher.config = colbert_config(location, index.settings)
         searcher.checkpoint = model
-        searcher.ranker = open_scorer(folder)
+        searcher.ranker = IndexScorer(str(index.folder), use_gpu=False)
     return searcher

@@ -7,19 +7,19 @@ point nowhere, and a count in a JSON file may ask for more memory than there is.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .files import BM25, CHECKSUMS, IndexFaultError, read_part, reading
+from .files import BM25, CHECKSUMS, IndexFaultError, folders_of, read_part, reading
 
 _BLOCK = 1 << 20
 
 
 def checksums(folder: Path) -> dict[str, str]:
     """Return the hash of every file of an index but the list of hashes, by name; what others keep beside has none."""
-    found = [path for path in (*folder.iterdir(), *(folder / BM25).iterdir()) if path.is_file()]
+    found = [path for own in folders_of(folder) for path in own.iterdir() if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in found if not path.name.startswith("."))
     return {name: _hash(folder / name) for name in names if name != CHECKSUMS}
 
@@ -57,20 +57,45 @@ def require_written(folder: Path, names: Iterable[str]) -> None:
         raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
 
 
-def require_vectors(folder: Path, positions: int, tokens: int) -> None:
+def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int) -> None:
     """Check that the files of token vectors agree with each other, with the manifest and with the passages.
+
+    Parameters
+    ----------
+    folder
+        Of the index.
+    parts
+        The folders that hold its token vectors, which must have the same centroids.
+    positions
+        How many passages each part holds.
+    tokens
+        How many token vectors the index holds.
 
     Raises
     ------
     IndexFaultError
         If they do not.
     """
+    held = [_require_part(part, own) for part, own in zip(parts, positions, strict=True)]
+    if sum(held) != tokens:
+        raise IndexFaultError(
+            f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
+        )
+    for name in ("centroids.pt", "buckets.pt"):
+        if len({_hash(part / name) for part in parts}) > 1:
+            raise IndexFaultError(
+                f"The shards of the index at {folder} are of different builds: {name}. Build it again."
+            )
+
+
+def _require_part(folder: Path, positions: int) -> int:
+    """Check one part; return how many token vectors it holds."""
     import torch
 
     where = f"The index at {folder} is corrupt:"
     lengths: list[int] = []
     with reading(folder):
-        metadata, _ = read_part(folder / "metadata.json"), read_part(folder / "plan.json")
+        metadata, *_ = (read_part(folder / name) for name in ("metadata.json", "plan.json", "avg_residual.pt"))
         centroids, (cutoffs, weights) = read_part(folder / "centroids.pt"), read_part(folder / "buckets.pt")
         passages, cells = read_part(folder / "ivf.pid.pt")
         nbits, dim = metadata["config"]["nbits"], centroids.shape[1]
@@ -91,8 +116,9 @@ def require_vectors(folder: Path, positions: int, tokens: int) -> None:
         if len(passages) and not 0 <= int(passages.min()) <= int(passages.max()) < positions:
             raise IndexFaultError(f"{where} its inverted file names passages that it does not hold. Build it again.")
         total = metadata["num_embeddings"]
-    if len(lengths) != positions or not sum(lengths) == total == tokens:
+    if len(lengths) != positions or sum(lengths) != total:
         raise IndexFaultError(f"{where} its vectors do not match its passages. Build it again.")
+    return int(total)
 
 
 def require_terms(folder: Path, scores: Mapping[str, Any], terms: Iterable[int], passages: int) -> None:

@@ -48,7 +48,7 @@ class BiEncoderReranker:
         positions = [self.index.position(passage) for passage in passages]
         known = [at for at in positions if at is not None]
         rows = np.empty((len(passages), stored.shape[1]), dtype=np.float32)
-        rows[[at is not None for at in positions]] = np.asarray(stored)[known]
+        rows[[at is not None for at in positions]] = stored[known]
         if len(known) < len(passages):
             unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
             rows[[at is None for at in positions]] = self.encoder.encode(unknown)

@@ -56,6 +56,22 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     return [passages[index].with_score(scores[index]) for index in order]
 
 
+class MergedRetriever(Retriever):
+    """Several retrievers over parts of one corpus, whose scores can be compared: the best of all, by score.
+
+    Passages of equal score keep the order of the retrievers.
+    """
+
+    def __init__(self, retrievers: Sequence[Retriever]) -> None:
+        self.retrievers = tuple(retrievers)
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        """Return per query at most ``k`` passages, best first."""
+        found = [retriever.search_many(queries, k) for retriever in self.retrievers]
+        every = [[passage for own in found for passage in own[number]] for number in range(len(queries))]
+        return [sorted(one, key=lambda passage: -passage.score)[:k] for one in every]
+
+
 class FusedRetriever(Retriever):
     """Several retrievers as one, by reciprocal rank fusion.
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.signatures import Passage
 
+MOST_SHARDS = 10_000
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
 
 
@@ -51,24 +52,41 @@ class IndexSettings:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How thoroughly an index is searched (PLAID's three knobs).
+    """How thoroughly an index is searched.
 
-    colbert-ai's defaults trade recall for speed on millions of passages (1 cell, threshold 0.5 for
-    k ≤ 10). On the corpora that one machine holds the thorough setting costs milliseconds.
+    A search has three passes. All passages that stand in one of the probed cells are scored by their cells alone; the
+    best of these by the centroids of all their tokens (PLAID's centroid interaction); the best of those exactly. Each
+    pass is dearer per passage than the one before, and takes fewer.
 
     Attributes
     ----------
     ncells
-        Centroids that each query token probes.
-    centroid_score_threshold
-        Passage tokens whose centroid scores less are skipped in the first pass, in [-1, 1].
+        Centroids whose cells each query token probes, at least 1. More find passages that fewer never meet.
     ndocs
-        Candidates that reach the second pass; at least 4 × k are taken.
+        Passages that reach the third pass, in which their token vectors are read; at least ``k``. If not given, four
+        times ``k``, and 128 at least.
+    candidates
+        Passages that reach the second pass; at least as many as reach the third. If not given, eight times as many.
+
+    What they cost and find is measured in ``docs/reference/scale.md``.
     """
 
     ncells: int = 8
-    centroid_score_threshold: float = 0.3
-    ndocs: int = 4096
+    ndocs: int | None = None
+    candidates: int | None = None
+
+    def __post_init__(self) -> None:
+        if any(value is not None and value < 1 for value in (self.ncells, self.ndocs, self.candidates)):
+            raise ValueError("ncells, ndocs and candidates must be at least 1")
+
+    def passes(self, k: int) -> tuple[int, int]:
+        """Return how many passages reach the second and the third pass when ``k`` are asked for.
+
+        >>> SearchSettings().passes(5), SearchSettings().passes(100)
+        ((1024, 128), (3200, 400))
+        """
+        exact = max(k, max(128, 4 * k) if self.ndocs is None else self.ndocs)
+        return max(exact, 8 * exact if self.candidates is None else self.candidates), exact
 
 
 class Manifest(BaseModel):
@@ -88,6 +106,8 @@ class Manifest(BaseModel):
         Hash of the passages in order, the checkpoint's hash and the settings.
     encoder
         Name of the sentence encoder whose passage vectors lie beside, or ``None``.
+    shards
+        How many parts of the corpus lie in folders of their own, with the same centroids; 1 if there are none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -101,16 +121,23 @@ class Manifest(BaseModel):
     fingerprint: str
     encoder: str | None = None
     colbert_ai: str
+    shards: int = Field(1, ge=1, le=MOST_SHARDS)
 
 
-def fingerprint(passages: Iterable[Passage | None], checkpoint_hash: str, settings: IndexSettings) -> str:
+def fingerprint(
+    passages: Iterable[Passage | None], checkpoint_hash: str, settings: IndexSettings, shards: int = 1
+) -> str:
     """Return the hash that names the content of an index: 16 hexadecimal digits.
+
+    The passages of an index in shards come one shard after the other.
 
     ``None`` stands for a removed passage: removing and adding is not the same index as building again,
     because the centroids differ.
     """
     digest = hashlib.sha256(f"{_TEXT} {checkpoint_hash}".encode())
     digest.update(json.dumps(asdict(settings), sort_keys=True).encode())
+    if shards > 1:
+        digest.update(f"{shards} shards".encode())
     for passage in passages:
         fields = [passage.pid, passage.title, passage.text] if passage else None
         digest.update(json.dumps(fields, ensure_ascii=False).encode() + b"\n")

@@ -23,6 +23,19 @@ class Stages:
 
     def __init__(self, bars: Any = None, say: Callable[[str], object] | None = None) -> None:
         self._bars, self._say = bars, say
+        self._before = ""
+
+    @contextmanager
+    def within(self, name: str) -> Iterator[None]:
+        """Put a name before those of the stages of the block; their bars go with it."""
+        before, self._before = self._before, f"{self._before}{name}"
+        own = {*self._bars.task_ids} if self._bars is not None else set()
+        try:
+            yield
+        finally:
+            self._before = before
+            for task in [task for task in self._bars.task_ids if task not in own] if self._bars is not None else []:
+                self._bars.remove_task(task)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, thing: str = "") -> Iterator[Advance]:
@@ -37,6 +50,7 @@ class Stages:
         thing
             What one of them is.
         """
+        name = f"{self._before}{name}"
         if self._say is not None:
             self._say(f"{name}: {counted(total, thing)} …" if total is not None else f"{name} …")
         if self._bars is None:

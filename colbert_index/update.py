@@ -3,13 +3,17 @@
 The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
 position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
 `IndexUpdater` writes wrong totals, so that its second update fails.) All of it happens in a new
-version, see `versions`.
+version, see `versions`. Of an index in shards only those change that gain or lose a passage; the others
+are taken over as they are.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +22,22 @@ import numpy as np
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
 
-from .build import make_indexer
+from .compressing import make_indexer
 from .corpus import CorpusSource, read_corpus
 from .engine import encode_documents, load_checkpoint, quiet
-from .files import CHECKSUMS, MANIFEST, PASSAGES, VECTORS, own_files, read_part, scrub_metadata, write_own_files
+from .files import (
+    BM25,
+    CHECKSUMS,
+    MANIFEST,
+    PASSAGES,
+    VECTORS,
+    own_files,
+    parts_of,
+    read_part,
+    scrub_metadata,
+    write_manifest,
+    write_texts,
+)
 from .index import ColBERTIndex
 from .intact import write_checksums
 from .settings import fingerprint
@@ -31,8 +47,16 @@ from .versions import new_version
 _INVERTED_FILE = "ivf.pid.pt"
 
 
+@dataclass(frozen=True)
+class _Change:
+    """What becomes of a part: its passages, and what writes their vectors into its new folder."""
+
+    positions: list[Passage | None]
+    write: Callable[[Path], None]
+
+
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
-    """Add the passages of a corpus to an index.
+    """Add the passages of a corpus to an index; to its smallest shard, if it has several.
 
     Parameters
     ----------
@@ -58,25 +82,30 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     location = trusted_checkpoint(index.manifest, index.path)
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
-    positions = [*index.positions, *new]
+    parts = index.positions_of_parts
+    number = min(range(len(parts)), key=lambda one: len(parts[one]))
+    before, old = parts[number], index.parts[number]
+    positions = [*before, *new]
 
     def change(work: Path) -> None:
         chunks = read_part(work / "metadata.json")["num_chunks"]
         with quiet():
             indexer = _indexer(index, work, location, positions, chunks + 1)
             with indexer.saver.thread():
-                indexer.saver.save_chunk(chunks, len(index.positions), vectors, lengths)
+                indexer.saver.save_chunk(chunks, len(before), vectors, lengths)
             indexer.finalize()
-        if (stored := index.vectors(index.manifest.encoder or "")) is not None:
+        if index.manifest.encoder is not None:
             own = Encoder(trusted_encoder(index.manifest, index.path)).encode([passage.indexed_text for passage in new])
             (work / VECTORS).unlink()  # it may be the old version's, too
-            np.save(work / VECTORS, np.concatenate([stored, own.astype(np.float16)]))
+            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), own.astype(np.float16)]))
 
-    return _rewrite(index, positions, change)
+    return _rewrite(index, {number: _Change(positions, change)})
 
 
 def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
-    """Remove passages by their ids; see `add_passages` for handles opened before.
+    """Remove passages by their ids; a shard that is left without any goes.
+
+    A handle opened before goes on serving the old content.
 
     Raises
     ------
@@ -89,17 +118,21 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
     if len(gone) == len(index):
         raise PolyqaError(f"That would remove every passage of the index {index.name}; delete it instead.")
     location = trusted_checkpoint(index.manifest, index.path)
-    positions = [None if passage is None or passage.pid in gone else passage for passage in index.positions]
+    changes = {}
+    for number, before in enumerate(index.positions_of_parts):
+        positions = [None if passage is None or passage.pid in gone else passage for passage in before]
+        if positions != before:
+            changes[number] = _Change(positions, partial(_remove, index, location, positions))
+    return _rewrite(index, changes)
 
-    def change(work: Path) -> None:
-        chunks = read_part(work / "metadata.json")["num_chunks"]
-        offset = 0
-        for chunk in range(chunks):
-            offset += _empty_positions(work, chunk, offset, positions)
-        with quiet():
-            _indexer(index, work, location, positions, chunks).finalize()
 
-    return _rewrite(index, positions, change)
+def _remove(index: ColBERTIndex, location: str, positions: list[Passage | None], work: Path) -> None:
+    chunks = read_part(work / "metadata.json")["num_chunks"]
+    offset = 0
+    for chunk in range(chunks):
+        offset += _empty_positions(work, chunk, offset, positions)
+    with quiet():
+        _indexer(index, work, location, positions, chunks).finalize()
 
 
 def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passage | None]) -> int:
@@ -122,40 +155,62 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
 
 def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int) -> Any:
     average = index.manifest.tokens / max(1, len(index.positions))
-    indexer = make_indexer(work, location, index.settings, positions, chunks, average)
+    indexer = make_indexer(work, location, index.settings, len(positions), chunks, average)
     indexer.num_partitions = len(read_part(work / "centroids.pt"))
     return indexer
 
 
-def _copy(old: Path, new: Path) -> None:
-    """Take over what is not written again: as links where files are as large as the corpus, and never written to."""
+def _copy(old: Path, new: Path, *, whole: bool) -> None:
+    """Take over a part: as links where files are as large as the corpus, and never written to.
+
+    Unless the ``whole`` part stays as it is, its passages and their terms are left out, which are written anew.
+    """
+    new.mkdir(parents=True, exist_ok=True)
     for path in own_files(old):
-        if path.name in (MANIFEST, CHECKSUMS, PASSAGES):
+        if path.name in (MANIFEST, CHECKSUMS) or (path.name == PASSAGES and not whole):
             continue
-        if path.suffix in (".pt", ".npy") and path.name != _INVERTED_FILE:
-            try:
-                os.link(path, new / path.name)
-                continue
-            except OSError:  # a file system without links
-                pass
-        shutil.copyfile(path, new / path.name)
+        linked = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
+        _take(path, new / path.name, linked=linked)
+    if whole:
+        (new / BM25).mkdir()
+        for path in (old / BM25).iterdir():
+            _take(path, new / BM25 / path.name, linked=True)
 
 
-def _rewrite(index: ColBERTIndex, positions: list[Passage | None], change: Callable[[Path], None]) -> ColBERTIndex:
+def _take(old: Path, new: Path, *, linked: bool) -> None:
+    if linked:
+        try:
+            os.link(old, new)
+            return
+        except OSError:  # a file system without links
+            pass
+    shutil.copyfile(old, new)
+
+
+def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTIndex:
+    changed = {number: change.positions for number, change in changes.items()}
+    every = {number: changed.get(number, own) for number, own in enumerate(index.positions_of_parts)}
+    left = {number: own for number, own in every.items() if any(passage is not None for passage in own)}
     with new_version(index.path) as work:
         index.require_unchanged()
-        _copy(index.folder, work)
-        change(work)
-        scrub_metadata(work)
-        tokens = read_part(work / "metadata.json")["num_embeddings"]
+        parts = parts_of(work, len(left))
+        for number, part in zip(left, parts, strict=True):
+            change = changes.get(number)
+            _copy(index.parts[number], part, whole=change is None)
+            if change is not None:
+                change.write(part)
+                scrub_metadata(part)
+                write_texts(part, change.positions)
+        positions = [*chain.from_iterable(left.values())]
         manifest = index.manifest.model_copy(
             update={
                 "passages": sum(passage is not None for passage in positions),
-                "tokens": tokens,
-                "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings),
+                "tokens": sum(read_part(part / "metadata.json")["num_embeddings"] for part in parts),
+                "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings, len(parts)),
+                "shards": len(parts),
             }
         )
-        write_own_files(work, positions, manifest)
+        write_manifest(work, manifest)
         write_checksums(work)
     return ColBERTIndex(index.path, search_settings=index.search_settings)
 

@@ -4,6 +4,7 @@
 
     NAME/current                          the name of the version in force, replaced at once
     NAME/versions/000007-<fingerprint>/   everything that is searched
+    NAME/versions/…/shards/0003/          a part of it, if it was built in shards
     NAME/versions/…/.readers              who searches holds a shared lock on it
     NAME/questions/                       what is made from the index lies beside
 
@@ -29,7 +30,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from .durable import sync, sync_folder, write_whole
-from .files import BM25, MANIFEST, IndexFaultError, no_index, own_files, read_manifest
+from .files import BM25, MANIFEST, IndexFaultError, folders_of, no_index, own_files, read_manifest
 from .writing import one_writer
 
 try:
@@ -195,7 +196,7 @@ def new_version(index: Path) -> Iterator[Path]:
         yield work
         (work / _READERS).touch()
         name = f"{_next_number(index):06}-{read_manifest(work).fingerprint}"
-        for path in (*work.iterdir(), *(work / BM25).iterdir()):
+        for path in (path for own in folders_of(work) for path in own.iterdir()):
             if path.is_file():
                 _to_disk(path)
         (index / VERSIONS).mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,16 @@
 """How weights are loaded: without noise, in the floating-point type that runs best on this machine."""
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
+
+from polyqa.signatures import PolyqaError
 
 Precision = Literal["auto", "float32", "bfloat16"]
+PRECISION = "POLYQA_PRECISION"
 LOADING = threading.RLock()
 """Held while weights are loaded: transformers cannot be imported by two threads at once."""
 
@@ -15,7 +19,8 @@ LOADING = threading.RLock()
 def cpu_has_bfloat16() -> bool:
     """Return whether the CPU multiplies bfloat16 faster than float32: with AMX 2 to 3 × as fast.
 
-    AVX512-BF16 alone is not enough: there PyTorch's float32 is 1.4 × as fast as its bfloat16.
+    AVX512-BF16 alone does not tell: on one such processor PyTorch's float32 was 1.4 × as fast as its bfloat16, on
+    another half as fast. Who has the latter sets `PRECISION`.
     """
     import torch
 
@@ -23,10 +28,25 @@ def cpu_has_bfloat16() -> bool:
 
 
 def resolve_precision(precision: Precision) -> Literal["float32", "bfloat16"]:
-    """Turn ``auto`` into bfloat16 where the CPU has it, else float32."""
+    """Turn ``auto`` into what ``$POLYQA_PRECISION`` says, else bfloat16 where the CPU has it, else float32.
+
+    Raises
+    ------
+    PolyqaError
+        If the variable says something else.
+    """
+    if precision == "auto":
+        precision = _named()
     if precision == "auto":
         return "bfloat16" if cpu_has_bfloat16() else "float32"
     return precision
+
+
+def _named() -> Precision:
+    named = os.environ.get(PRECISION) or "auto"
+    if named not in get_args(Precision):
+        raise PolyqaError(f"{PRECISION} is {', '.join(get_args(Precision))}, not {named!r}.")
+    return named  # type: ignore[return-value]
 
 
 @contextlib.contextmanager

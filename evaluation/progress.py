@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
-from .records import Record
+from .prices import Price
+from .records import Record, Took
 
 
 class Display:
@@ -21,6 +22,10 @@ class Display:
     def questions(self, total: int) -> AbstractContextManager[Callable[[Record], None]]:
         """Show a run over questions; the context gives what takes each record as it comes."""
         return nullcontext(lambda record: None)
+
+    def answers(self, total: int, price: Price | None = None) -> AbstractContextManager[Callable[[Took], None]]:
+        """Show a batch of questions, and its cost if a price is known; the context gives what takes each answer."""
+        return nullcontext(lambda took: None)
 
     def passages(self, total: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a pass over passages; the context gives what counts one."""

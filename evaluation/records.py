@@ -1,6 +1,7 @@
 """One line of predictions.jsonl: what a program gave for one question, what it scored and took."""
 
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.metrics.gold import Question
 from polyqa.signatures import Interpretation, Passage
+from polyqa.signatures.keys import error_line
 
 from .scoring import Output
 
@@ -25,10 +27,25 @@ class Failure(BaseModel):
     @classmethod
     def of(cls, error: Exception, last_reply: str = "") -> "Failure":
         """Return what is kept of an error; a reply that it or its cause carries is kept, else the last one."""
-        message = " ".join(str(error).split())[:2_000]
+        message = error_line(error, 2_000)
         replies = [getattr(one, "lm_response", None) for one in (error, error.__cause__)]
         reply = next((str(one) for one in replies if one is not None), last_reply)
         return cls(kind=type(error).__name__, message=message, reply=reply)
+
+
+@dataclass(frozen=True)
+class Took:
+    """What answers took: how many they are and failed, calls of language models, tokens, seconds of all together."""
+
+    answers: int = 0
+    failed: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Took") -> "Took":
+        return Took(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Record(BaseModel):

@@ -82,12 +82,33 @@ def run_program(
         If two questions share an id; if the folder holds another run, or another process runs it; if
         questions fail one after the other, see `polyqa.question_db.outage` (they stay recorded).
     """
+    answer = partial(answer_one, program, lm=lm, scorer=scorer)
+    return run_answers(answer, questions, folder=folder, settings=settings, threads=threads, retry_failed=retry_failed)
+
+
+def run_answers(
+    answer: Callable[[Question], Record],
+    questions: Sequence[Question],
+    *,
+    folder: str | Path,
+    settings: RunSettings,
+    threads: int = 8,
+    retry_failed: bool = True,
+) -> Run:
+    """Have every question answered and scored, here or on a cluster; see `run_program`.
+
+    Parameters
+    ----------
+    answer
+        Answers and scores a question, as `answer_one` does; called from several threads at once.
+    questions, folder, settings, threads, retry_failed
+        See `run_program`.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):
             done = _earlier_records(folder, [question.id for question in questions], settings, retry_failed)
-            answer = partial(answer_one, program, lm=lm, scorer=scorer)
             open_questions = [question for question in questions if question.id not in done]
             if open_questions:
                 with display().questions(len(questions)) as show:

@@ -19,6 +19,7 @@ from polyqa.question_db.journal import appending, read_journal
 from polyqa.question_db.outage import Outage
 from polyqa.question_db.working import work_through
 from polyqa.signatures import PolyqaError
+from polyqa.signatures.keys import error_line
 
 from .leave_one_out import leave_one_out
 
@@ -89,7 +90,7 @@ def bootstrap_pool(
             value = metric(question.to_example(), prediction)
             score = float(value)
         except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
-            failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            failed = f"{type(error).__name__}: {error_line(error)}"
         # After a reply that something stands in for, the later calls of the run were given what nobody said.
         if not failed and score >= metric.threshold and not prediction.get("faults"):
             demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]

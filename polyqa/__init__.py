@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .asking import Result as Result
     from .asking import aask as aask
     from .asking import ask as ask
+    from .batch import Answered as Answered
+    from .batch import Batch as Batch
+    from .batch import answer_many as answer_many
+    from .cluster import Ray as Ray
     from .compiling import Budget as Budget
     from .compiling import compile as compile
     from .costing import Cost as Cost
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from .question_building import build_questions as build_questions
     from .questions import Questions as Questions
     from .questions import Sets as Sets
+    from .tracing import traced as traced
 
 __version__ = "0.1.0"
 
@@ -48,6 +53,8 @@ _HOMES = {
     for module, names in {
         "polyqa.adapting": "adapt",
         "polyqa.asking": "Result aask ask",
+        "polyqa.batch": "Answered Batch answer_many",
+        "polyqa.cluster": "Ray",
         "polyqa.colbert_index": "ColBERTIndex build_index",
         "polyqa.compiling": "Budget compile",
         "polyqa.costing": "Cost cost",
@@ -58,6 +65,7 @@ _HOMES = {
         "polyqa.models": "LMSettings Models language_model",
         "polyqa.question_building": "build_questions",
         "polyqa.questions": "Questions Sets",
+        "polyqa.tracing": "traced",
         "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
     }.items()
     for name in names.split()

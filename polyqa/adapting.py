@@ -38,6 +38,7 @@ from .evaluating import evaluate
 from .loading import load
 from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .questions import Given, Questions, Sets, as_questions
+from .tracing import job
 
 QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"
 JOURNAL = "generated.jsonl"
@@ -153,13 +154,31 @@ def adapt(
         If something given is missing or does not fit, the corpus gives too few questions, or the limit of calls is
         reached.
     """
+    with job("adapt", Path(out).name, trace=False) as report:
+        done = _adapt(corpus, program, Path(out), questions, recipe, models, limit_passages, measure, budget)
+        if done is not None:
+            told = {"corpus": Path(corpus).name, "index": done.index.fingerprint, "program": program}
+            report.add(parameters=told, figures={f"{done.measure}.difference": done.difference.difference})
+        return done
+
+
+def _adapt(
+    corpus: str | Path,
+    program: str,
+    out: Path,
+    questions: Given | None,
+    recipe: str | Recipe,
+    models: Models,
+    limit_passages: int | None,
+    measure: Measure | None,
+    budget: Budget,
+) -> Adapted | None:
     passages = read_corpus(corpus)
     if questions is None and len(passages) < _PARTS:
         raise PolyqaError(
             f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, and "
             "some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
         )
-    out = Path(out)
     lm = models.answering()
     check_program(program)
     writer = models.writing(lm)

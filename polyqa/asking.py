@@ -180,7 +180,7 @@ def ask(
     warm_up(ready, model)
     with recording(model, ready) as recorder:
         prediction = ready(question=question)
-    return _result(question, prediction, program, ready, model, recorder)
+    return result_of(question, prediction, program, ready, model, recorder)
 
 
 async def aask(
@@ -196,7 +196,7 @@ async def aask(
     await asyncio.to_thread(warm_up, ready, model)
     with recording(model, ready) as recorder:
         prediction = await ready.acall(question=question)
-    return _result(question, prediction, program, ready, model, recorder)
+    return result_of(question, prediction, program, ready, model, recorder)
 
 
 def _ready(
@@ -216,7 +216,7 @@ def _ready(
     return question, ready, Models(lm).answering()
 
 
-def _result(
+def result_of(
     question: str,
     prediction: dspy.Prediction,
     program: str | Path | dspy.Module,
@@ -224,6 +224,21 @@ def _result(
     model: dspy.LM,
     recorder: Recorder,
 ) -> Result:
+    """Return what a program gave for a question, and what that took.
+
+    Parameters
+    ----------
+    question, prediction
+        What was asked, and what came of it.
+    program
+        Its name, if it has one.
+    ready
+        The program.
+    model
+        The language model that it was run with.
+    recorder
+        Of the calls.
+    """
     fields = dict(prediction.items())
     coverage = fields.pop("coverage", None)
     faults, not_needed = tuple(fields.pop("faults", ())), fields.pop("not_needed", 0)

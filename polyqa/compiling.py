@@ -37,6 +37,7 @@ from .compilation_report import compilation_report
 from .evaluating import evaluate
 from .models import Models, default_threads, ready_reader, shared_reader
 from .questions import Questions, Sets
+from .tracing import job
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,42 @@ def compile(
     PolyqaError
         If something given is missing or does not fit, or the limit of calls is reached.
     """
+    with job("compile", Path(out).name, trace=False) as report:
+        made = _compile(program, Path(out), recipe, sets, models, measure, budget, settings)
+        if made is not None:
+            kept = made.card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
+            report.add(parameters=kept, figures=_figures(made.card), files=made.path)
+        return made
+
+
+def _figures(card: Card) -> dict[str, float]:
+    """Return what compiling brought and took, by name."""
+    found = {f"spent.{name}": float(value) for name, value in card.spent.model_dump().items()}
+    for name, gain in (("dev", card.dev_gain), ("test", card.test_gain)):
+        if gain is not None:
+            told = {
+                "before": gain.before.value,
+                "after": gain.after.value,
+                "difference": gain.difference,
+                "low": gain.low,
+                "high": gain.high,
+                "p": gain.p,
+                "n": float(gain.before.n),
+            }
+            found |= {f"{name}.{gain.metric}.{one}": value for one, value in told.items() if value is not None}
+    return found
+
+
+def _compile(
+    program: str,
+    out: Path,
+    recipe: str | Recipe,
+    sets: Sets,
+    models: Models,
+    measure: Measure,
+    budget: Budget,
+    settings: dict[str, Any],
+) -> Made | None:
     check_program(program)
     parts, own = loading.split_settings(settings)
     if strange := sorted({"demos", "strict"} & parts.keys()):
@@ -133,7 +170,6 @@ def compile(
     check_recipe(plan.recipe, student, len(plan.trainset))
     loading.warm_up(student, plan.lm)
     ready_reader(models.reader)
-    out = Path(out)
     work = out / ".work"
     with kept_calls(work, budget.max_calls) as counter:
         # A question that takes many tokens, and many calls where the program does not tell how many at most.

@@ -250,7 +250,7 @@ def cost(
     program: str | Path | dspy.Module = DEFAULT_PROGRAM,
     questions: Given = SAMPLE,
     *,
-    question: str | None = None,
+    question: str | Sequence[str] | None = None,
     lm: str | None = None,
     helper_lm: str | dspy.LM | None = None,
     tokenizer_name: str | None = None,
@@ -270,7 +270,7 @@ def cost(
     questions
         Of what kind; by default five of the shipped ones. Take such as are asked of your index.
     question
-        One question, in place of those.
+        One question, or several, in place of those.
     lm
         Whose price counts, such as ``openai/gpt-4o-mini``. A predictor that has a language model of its own is priced
         by that.
@@ -290,7 +290,8 @@ def cost(
     """
     counting = tokenizer(tokenizer_name or tokenizer_of(lm))
     asked = as_questions(questions)
-    texts = [check_question(question)] if question is not None else [one.question for one in asked.asked]
+    given = [question] if isinstance(question, str) else question
+    texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
     ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
     if helper_lm is not None:
         ready = _helped(ready, helper_lm)

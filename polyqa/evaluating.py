@@ -1,7 +1,10 @@
 """Evaluates programs by name: puts program, index, reader and judge together and runs them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +15,24 @@ from polyqa.artifacts.lms import describe_lms, names_of, own_lms, sampling, with
 from polyqa.embedded_models import EMBEDDED_READER, SpanReader
 from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.loading import questions_fingerprint
-from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.records import Record
+from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run, RunSettings
 from polyqa.evaluation.scoring import Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
+from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.signatures import PolyqaError, adapter_name
 from polyqa.signatures.counts import counted
 
+from .cluster import Ray, on_ray
 from .helper_lm import give_helper
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
 from .models import LMSettings, Models, default_threads, judge_model, shared_encoder, shared_reader
+from .on_workers import for_workers
 from .questions import Given, as_questions
+from .tracing import job
 
 DEFAULT_RUNS = "runs"
 
@@ -77,6 +85,7 @@ def evaluate(
     threads: int | None = None,
     retry_failed: bool = True,
     alce: bool = False,
+    ray: Ray | None = None,
     **settings: Any,
 ) -> Run:
     """Run a program over questions and score it; a run that was stopped goes on.
@@ -98,6 +107,8 @@ def evaluate(
         See `polyqa.evaluation.runner.run_program`.
     alce
         Score what ALCE scores: the first line of an answer, without citations.
+    ray
+        Answer and score on a cluster, ``threads`` questions at once in each worker; in this process if not given.
 
     Raises
     ------
@@ -143,18 +154,59 @@ def evaluate(
         n=len(asked),
         versions={package: version(package) for package in ("polyqa", "dspy")},
     )
-    return run_program(
-        ready,
-        asked,
-        lm=model,
-        scorer=scorer,
-        folder=folder
-        or Path(DEFAULT_RUNS)
-        / run_name(label, given, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready))),
-        settings=made,
-        threads=threads or default_threads(model),
-        retry_failed=retry_failed,
+    each = threads or default_threads(model)
+    name = run_name(label, given, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
+    place = Path(folder or Path(DEFAULT_RUNS) / name)
+    with job("evaluate", place.name) as report, _answering(program, settings, models, ray, each, alce) as answer:
+        report.add(parameters=made.model_dump())
+        run = run_answers(
+            answer or partial(answer_one, ready, lm=model, scorer=scorer),
+            asked,
+            folder=place,
+            settings=made,
+            threads=each * (ray.workers if ray else 1),
+            retry_failed=retry_failed,
+        )
+        report.add(figures=figures_of(run), files=run.path)
+    return run
+
+
+def figures_of(run: Run) -> dict[str, float]:
+    """Return a run's figures by name, each with the ends of its interval, and how many questions failed."""
+    found = {"failed": float(run.failed)}
+    for name, value in run.summarized().items():
+        ends = {"": value.value, ".low": value.low, ".high": value.high, ".n": float(value.n)}
+        found |= {f"{name}{end}": figure for end, figure in ends.items() if not isnan(figure)}
+    return found
+
+
+@contextmanager
+def _answering(
+    program: str | Path | dspy.Module,
+    settings: Mapping[str, Any],
+    models: Models,
+    ray: Ray | None,
+    each: int,
+    alce: bool,
+) -> Iterator[Callable[[Question], Record] | None]:
+    """Give what answers and scores a question on a cluster; ``None`` if there is none."""
+    if ray is None:
+        yield None
+        return
+    make = partial(make_answer, *for_workers(program, settings, models), alce)
+    with on_ray(make, ray, at_once=each) as workers:
+        yield workers.wait
+
+
+def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce: bool) -> Callable[[Question], Record]:
+    """Return what answers and scores a question; called in every worker of a cluster."""
+    model = models.answering().copy(cache=False)
+    ready = with_cache(load(program, **{"helper_lm": models.helping(), **settings}), False)
+    scorer = make_scorer(
+        models.reader, models.judge, alce=alce, api_base=models.judge_api_base, settings=models.settings
     )
+    warm_up(ready, model)
+    return partial(answer_one, ready, lm=model, scorer=scorer)
 
 
 def _refuse(given: Mapping[str, Any]) -> None:

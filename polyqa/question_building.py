@@ -1,7 +1,7 @@
 """Databases of generated questions by names: index, language model, reader."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,16 +15,9 @@ from polyqa.question_db import QuestionDatabase, QuestionSettings, locally, ques
 from polyqa.question_db import build_questions as build_database
 from polyqa.question_db.build import chosen_passages, free_place
 
+from .cluster import Ray
 from .loading import open_index
 from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
-
-
-@dataclass(frozen=True)
-class Ray:
-    """A cluster that makes questions: so many workers at an address; one is started here if none is given."""
-
-    workers: int = 2
-    address: str | None = None
 
 
 def build_questions(

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 
 from dspy.utils import exceptions as dspy_errors
 
+from polyqa.signatures.keys import error_line
+
 REFUSED = "a refusal instead of an answer"
 _LONGEST = 300  # characters of a reply
 # The same request fails again: the key, the model, the request or the set-up is wrong.
@@ -113,4 +115,4 @@ def in_a_line(error: Exception) -> str:
         if str(error).partition("\n")[0].endswith(REFUSED):
             return f"the reply was {REFUSED}"
         return "the reply could not be read" if reply_of(error) else "the reply was empty"
-    return f"the language model failed ({' '.join(str(error).split())[:160]})"
+    return f"the language model failed ({error_line(error, 160)})"

@@ -8,6 +8,7 @@ or locally. Ray is an extra: ``pip install polyqa[ray]``.
 import json
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from .steps import read_passage
 from .types import Generation, QuestionSettings
 
 _BLOCK = 32  # passages: what is lost at most, per worker, when a build is killed
+_KNOCKING = 10.0  # seconds
 Models = Callable[[], tuple[dspy.LM, SpanReader]]
 
 
@@ -91,10 +93,10 @@ def _generate(
     lm, reader = models()
     with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
         if gathered.left:
-            with _cluster(workers, address) as data:
+            with cluster(workers, address) as ray:
                 rows = [{"passage": passage.model_dump_json()} for passage in gathered.left]
                 block = min(_BLOCK, -(-len(rows) // workers))
-                lines = data.from_items(rows, override_num_blocks=-(-len(rows) // block)).map_batches(
+                lines = ray.data.from_items(rows, override_num_blocks=-(-len(rows) // block)).map_batches(
                     _Worker,
                     fn_constructor_args=(models, settings, threads),
                     concurrency=workers,
@@ -108,28 +110,56 @@ def _generate(
 
 
 @contextmanager
-def _cluster(workers: int, address: str | None) -> Iterator[Any]:
-    """Give `ray.data` while Ray runs; a cluster that was running before is left running."""
+def cluster(workers: int, address: str | None) -> Iterator[Any]:
+    """Give `ray`, with `ray.data`, while it runs; a cluster that was running before is left running.
+
+    Parameters
+    ----------
+    workers
+        For how many a cluster on this machine has CPUs, if one is started.
+    address
+        Of a cluster (``auto``, ``ray://…``); one is started here, and stopped, if not given.
+
+    Raises
+    ------
+    PolyqaError
+        If Ray is not installed, or there is no cluster at the address.
+    """
     try:
         import ray
         import ray.data
     except ImportError as error:
-        raise PolyqaError("Generation on Ray needs Ray: pip install 'polyqa[ray]'.") from error
+        raise PolyqaError("Work on a cluster needs Ray: pip install 'polyqa[ray]'.") from error
     started = not ray.is_initialized()
     if started:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers over the network
         # One CPU beside the workers: Ray Data's own tasks wait for ever where actors hold all of them.
         own = {"num_cpus": workers + 1, "include_dashboard": False} if address is None else {"address": address}
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+        try:
+            _knock(address)
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+        except (OSError, RuntimeError, ValueError) as error:
+            where = f" at {address}" if address else ""
+            raise PolyqaError(
+                f"There is no Ray cluster{where} ({' '.join(str(error).split())[:200]}). Start one with `ray start "
+                "--head`, or leave out --address to work on this machine."
+            ) from error
     context = ray.data.DataContext.get_current()
     shown, context.enable_progress_bars = context.enable_progress_bars, False
     logger = logging.getLogger("ray.data")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        yield ray.data
+        yield ray
     finally:
         context.enable_progress_bars = shown
         logger.setLevel(level)
         if started:
             ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Raise an `OSError` if nobody listens at an address: Ray would try for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_KNOCKING).close()

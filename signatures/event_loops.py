@@ -1,12 +1,14 @@
-"""Threads that still find the event loop of whoever started them.
+"""Threads that still find the event loop of whoever started them, and coroutines that run to their end.
 
 `dspy.streamify` sends its status messages with ``anyio.from_thread.run``, which works only in threads that anyio
 started itself. A program's calls and searches run in threads of its own, so what those must know is carried along.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -34,6 +36,16 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
                 threadlocals.current_token = before
 
     return run
+
+
+def run_to_end(job: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(job)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, asyncio.run, job).result()
 
 
 def _token_of_this_loop() -> object | None:

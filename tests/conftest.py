@@ -72,6 +72,12 @@ def copy_folder(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
     return copy
 
 
+@pytest.fixture(autouse=True)
+def _no_replies_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DSPy's cache knows no addresses: the reply of one test's server would answer another's."""
+    monkeypatch.setattr(dspy, "cache", Cache(enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=""))
+
+
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
     """A cache of DSPy's, in memory and on disk, that nothing else uses."""

@@ -1,8 +1,11 @@
 """The container's files agree with the project: what they copy, what they install, who runs it."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 import polyqa
@@ -37,7 +40,41 @@ def test_nobody_runs_it_as_root_and_its_health_is_looked_at() -> None:
 
 
 def test_compose_wants_a_token_and_listens_on_this_machine_only() -> None:
-    (service,) = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"].values()
-    assert service["environment"]["POLYQA_TOKEN"].startswith("${POLYQA_TOKEN:?")
-    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-    assert service["command"][:4] == ["polyqa", "serve", "--host", "0.0.0.0"]
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    services = compose["services"]
+    own = services["polyqa"]
+    assert own["environment"]["POLYQA_TOKEN"].startswith("${POLYQA_TOKEN:?")
+    assert all(port.startswith("127.0.0.1:") for one in services.values() for port in one.get("ports", ()))
+    assert "exec polyqa serve --host 0.0.0.0" in own["command"][-1]
+    assert own["read_only"] is True
+    assert "/health" in str(own["healthcheck"])
+
+
+def test_compose_starts_others_only_if_asked_and_keeps_what_they_store() -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    others = {name: one for name, one in compose["services"].items() if name != "polyqa"}
+    assert {name: one["profiles"] for name, one in others.items()} == {"ollama": ["ollama"], "mlflow": ["mlflow"]}
+    assert all(not one["image"].endswith((":latest", "mlflow", "ollama")) for one in others.values())
+    used = {volume.split(":")[0] for one in compose["services"].values() for volume in one["volumes"]}
+    assert used == {*compose["volumes"]}
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"POLYQA_API_BASE": "http://ollama:11434", "POLYQA_MLFLOW": "http://mlflow:5000"}]
+)
+def test_the_command_of_compose_is_one_of_polyqa(given: dict[str, str], tmp_path: Path) -> None:
+    """The shell's part of it is run, with an `echo` in the place of the command."""
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    shell, flag, script = compose["services"]["polyqa"]["command"]
+    script = script.replace("$$", "$").replace("exec polyqa", "echo polyqa")
+    done = subprocess.run(
+        [shell, flag, script],
+        env={**os.environ, "POLYQA_LM": "a/b", **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = done.stdout.split()
+    assert told[: told.index("--lm") + 2][-2:] == ["--lm", "a/b"]
+    options = {"POLYQA_API_BASE": "--api-base", "POLYQA_MLFLOW": "--mlflow"}
+    assert told[told.index("a/b") + 1 :] == [word for name, value in given.items() for word in (options[name], value)]

@@ -9,8 +9,9 @@ import pytest
 import polyqa
 
 _WITH_EXAMPLES = {
-    "polyqa.artifacts.lms",
     "polyqa.cli.ask",
+    "polyqa.colbert_index.compressed",
+    "polyqa.colbert_index.settings",
     "polyqa.cli.disk",
     "polyqa.cli.terminal",
     "polyqa.compilation_report.drawing",
@@ -46,6 +47,8 @@ _WITH_EXAMPLES = {
     "polyqa.signatures.counts",
     "polyqa.showing.citing",
     "polyqa.showing.places",
+    "polyqa.signatures.keys",
+    "polyqa.tracing.runs",
     "polyqa.web.sse",
     "polyqa.signatures.harmless",
     "polyqa.signatures.lean_fields",

@@ -31,10 +31,9 @@ from rich.console import Console
 from rich.progress import track
 
 from polyqa.cli.app import explain
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 
-from ..results import Part, today
+from ..results import Part, keep, today
 from .mutations import MUTATIONS, damaged_by
 
 Outcome = Literal["refused", "harmless", "found by the check", "silent", "crashed", "too long"]
@@ -222,5 +221,4 @@ def command(
     typer.echo(f"{measured.count} damaged folders, {measured.seconds:.0f} s\n\n{measured.table()}")
     for one in measured.worst:
         print(*one, sep=" | ", file=sys.stderr)
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)

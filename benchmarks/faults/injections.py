@@ -25,7 +25,6 @@ from polyqa.asking import Result, ask
 from polyqa.colbert_index import build_index
 from polyqa.embedded_models import Encoder
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import load, open_index
 from polyqa.metrics import exact_presence
@@ -34,7 +33,7 @@ from polyqa.metrics.text import sentences
 from polyqa.models import MODEL_NAME, language_model
 from polyqa.signatures import Passage, PolyqaError
 
-from ..results import Part, today
+from ..results import Part, keep, today
 
 LIE = "a plain lie"
 KINDS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -235,5 +234,4 @@ def command(
         rows=rows,
     )
     typer.echo(f"{program}, {questions}, {measured.passages} passages tampered with\n\n{measured.table()}")
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)

@@ -20,14 +20,13 @@ from rich.progress import track
 from polyqa.asking import ask
 from polyqa.cli.app import explain
 from polyqa.evaluation.dry_run import Rehearsal
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import load
 from polyqa.models import embedded_engine, language_model
 from polyqa.programs.registry import REGISTRY
 
 from ..latency_server import prompt_key
-from ..results import Part, today
+from ..results import Part, keep, today
 from .lm_server import FAILURES, FaultyServer, faulty_server
 
 
@@ -176,5 +175,4 @@ def command(
         steps=steps,
     )
     typer.echo(f"{question}\n\n{measured.told()}\n\n{measured.answered()}\n\n{measured.kept()}")
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import torch
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
@@ -128,7 +129,7 @@ def _searched(path: Path) -> list[Any]:
     vectors = index.vectors(index.manifest.encoder or "")
     return [
         [_as_data(passage) for one in found for passage in one],
-        None if vectors is None else round(float(abs(vectors.astype("float32")).sum()), 1),
+        None if vectors is None else round(float(abs(np.asarray(vectors, dtype="float32")).sum()), 1),
     ]
 
 

@@ -27,11 +27,10 @@ from rich.progress import Progress
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove_passages
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.embedded_models import Encoder
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 from polyqa.signatures import Passage, PolyqaError
 
-from ..results import Part, today
+from ..results import Part, keep, today
 from .forks import started
 
 Outcome = Literal["whole", "refused", "wrong", "crashed"]
@@ -249,5 +248,4 @@ def command(
     typer.echo(f"{measured.updates} updates, {measured.seconds:.0f} s\n\n{measured.table()}")
     for one in measured.worst:
         typer.echo(" | ".join(one), err=True)
-    if json_file is not None:
-        write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+    keep(measured, json_file)

@@ -41,6 +41,7 @@ def adapt_command(
     seed: options.Seed = 0,
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
+    mlflow: options.Mlflow = None,
     yes: options.Yes = False,
 ) -> None:
     """Adapt a program to another corpus: index it, make questions from it, compile, report on held-out ones.
@@ -56,6 +57,7 @@ def adapt_command(
     from ..adaptation_report import examples
     from ..adapting import REPORT, adapt
     from ..compiling import Budget
+    from ..tracing import traced
     from .display import Bars, confirming, console
 
     if registered(program).needs != {"index"}:
@@ -63,7 +65,7 @@ def adapt_command(
         raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
     if measure not in (None, *MEASURES):
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    with showing(Bars()):
+    with showing(Bars()), traced(mlflow):
         done = adapt(
             corpus,
             program,

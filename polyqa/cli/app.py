@@ -12,6 +12,7 @@ import typer
 from polyqa import __version__
 
 from .adapt import adapt_command
+from .answer import answer_command
 from .ask import ask_command
 from .compile import compile_command, curve_command, recipes_command
 from .cost import cost_command
@@ -38,6 +39,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command("ask")(ask_command)
+app.command("answer")(answer_command)
 app.command("programs")(programs_command)
 app.command("cost")(cost_command)
 app.command("setup")(setup_command)

@@ -22,12 +22,14 @@ def ask_command(
     passages: options.Passages = None,
     sets: options.Settings = None,
     preset: options.Preset = None,
+    mlflow: options.Mlflow = None,
     as_json: options.Json = False,
     show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from ..asking import ask, check_question
     from ..loading import load
+    from ..tracing import traced
     from .display import show_json
 
     question = check_question(question)
@@ -35,11 +37,12 @@ def ask_command(
     model, helper = asked.answering(), asked.helping()
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
-    result = ask(question, program=ready, lm=model)
-    if as_json:
-        show_json(result.to_dict())
-        return
-    _show(result, show_prompts)
+    with traced(mlflow):
+        result = ask(question, program=ready, lm=model)
+        if as_json:
+            show_json(result.to_dict())
+        else:
+            _show(result, show_prompts)
 
 
 def _show(result: "Result", with_prompts: bool) -> None:

@@ -44,6 +44,7 @@ def compile_command(
     plot: Annotated[
         Path | None, typer.Option(help="Draw every candidate's score against calls to a .png, .svg or .pdf file.")
     ] = None,
+    mlflow: options.Mlflow = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
 ) -> None:
     """Compile a program: pick demos or write instructions that raise its score, and save it.
@@ -60,6 +61,7 @@ def compile_command(
 
     from ..compiling import Budget, compile
     from ..questions import Sets
+    from ..tracing import traced
     from .display import Bars, confirming, show_json, show_markdown
 
     if measure not in MEASURES:
@@ -67,7 +69,7 @@ def compile_command(
     if plot is not None:
         check_format(plot)
     named = predictors.split(",") if predictors else ()
-    with showing(Bars()):
+    with showing(Bars()), traced(mlflow):
         made = compile(
             program,
             out=out,

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from polyqa.evaluation.prices import Price
     from polyqa.evaluation.recording import Call
-    from polyqa.evaluation.records import Record
+    from polyqa.evaluation.records import Record, Took
 
 _LONGEST_HEAD = 12
 _RUNNING = ("disambig_f1", "rouge_l", "str_em", "f1_answer")
@@ -48,6 +49,22 @@ class Bars(Display):
                         counts[name] = counts.get(name, 0) + 1
                 shown = [f"{COLUMNS[name].label} {100 * total / counts[name]:.1f}" for name, total in sums.items()]
                 move("  ".join(shown + ([f"[red]{failed} failed[/]"] if failed else [])))
+
+            yield add
+
+    @contextmanager
+    def answers(self, total: int, price: "Price | None" = None) -> Iterator[Callable[["Took"], None]]:
+        """Show a bar with the calls, the tokens, the money and the number of failures so far."""
+        with _bar(total) as move:
+            sums = None
+
+            def add(took: "Took") -> None:
+                nonlocal sums
+                sums = took if sums is None else sums + took
+                shown = [f"{sums.calls:,} calls", f"{sums.input_tokens + sums.output_tokens:,} tokens"]
+                if price is not None and (dollars := price.of(sums.input_tokens, sums.output_tokens)):
+                    shown.append(f"${dollars:,.2f}")
+                move("  ".join(shown + ([f"[red]{sums.failed} failed[/]"] if sums.failed else [])))
 
             yield add
 

@@ -37,9 +37,13 @@ def evaluate_command(
     judge_api_base: options.JudgeApiBase = None,
     alce: options.Alce = False,
     threads: options.Threads = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = 2,
+    address: options.Address = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in an earlier run.")
     ] = True,
+    mlflow: options.Mlflow = None,
     as_json: options.Json = False,
 ) -> None:
     """Run a program over questions and score it.
@@ -51,11 +55,13 @@ def evaluate_command(
 
     from ..evaluating import evaluate, run_name
     from ..questions import Questions
+    from ..tracing import traced
     from .display import Bars
 
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
-    with showing(Bars()):
+    cluster = options.cluster(engine, workers, address)
+    with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,
             asked,
@@ -64,6 +70,7 @@ def evaluate_command(
             threads=threads,
             retry_failed=retry_failed,
             alce=alce,
+            ray=cluster,
             index=index,
             demos=demos,
             reranker=reranker,

@@ -19,32 +19,54 @@ _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocom
 
 @index_app.command("build")
 def build_command(
-    corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file: id, title, text.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="A .jsonl, .tsv or .parquet file, or a folder of them: id, title, text.")
+    ],
     name: Annotated[str | None, typer.Option(help="Name or path; by default the file's name.")] = None,
     checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Longest passage in tokens.")] = 180,
+    shards: Annotated[
+        int, typer.Option(min=1, help="Parts that are built by themselves: for corpora that memory does not hold.")
+    ] = 1,
+    engine: options.Engine = "local",
+    workers: options.Workers = 2,
+    address: options.Address = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an index of that name; its database of questions stays.")
     ] = False,
 ) -> None:
-    """Build an index of a corpus."""
+    """Build an index of a corpus.
+
+    With --shards a build that was stopped goes on where it was, and Ray builds several at once: every machine of the
+    cluster needs the index's folder under the same path.
+    """
+    from contextlib import nullcontext
+
     from polyqa.colbert_index import IndexSettings, build_index
     from polyqa.embedded_models import Encoder
     from polyqa.signatures import PolyqaError
     from polyqa.signatures.counts import counted
 
+    from ..cluster import tasks
+
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
+    cluster = options.cluster(engine, workers, address)
+    if cluster is not None and shards == 1:
+        raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
-    index = build_index(
-        corpus,
-        name or corpus.stem,
-        checkpoint=checkpoint,
-        settings=settings,
-        encoder=Encoder(),
-        overwrite=overwrite,
-    )
+    with nullcontext() if cluster is None else tasks(cluster) as run:
+        index = build_index(
+            corpus,
+            name or corpus.stem,
+            checkpoint=checkpoint,
+            settings=settings,
+            encoder=Encoder(),
+            shards=shards,
+            run=run,
+            overwrite=overwrite,
+        )
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
 
 
@@ -211,16 +233,16 @@ def check_command(name: _Name) -> None:
 
 
 def setup_command() -> None:
-    """Compile ColBERT's extensions, make the embedded checkpoint, index the shipped corpus. Run once."""
+    """Compile ColBERT's search, make the embedded checkpoint, index the shipped corpus. Run once."""
     from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, read_corpus
     from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
-    from polyqa.colbert_index.extensions import compile_extensions
+    from polyqa.colbert_index.kernel import compile_kernel
     from polyqa.colbert_index.settings import IndexSettings, fingerprint
     from polyqa.colbert_index.store import SHIPPED
     from polyqa.embedded_models import Encoder
     from polyqa.evaluation.homonyms import corpus_path
 
-    compile_extensions(lambda line: say(line, err=True))
+    compile_kernel(lambda line: say(line, err=True))
     hashed = checkpoint_hash(str(embedded_checkpoint()))
     expected = fingerprint(read_corpus(corpus_path()), hashed, IndexSettings())
     try:

@@ -12,6 +12,7 @@ import typer
 from . import completion
 
 if TYPE_CHECKING:
+    from ..cluster import Ray
     from ..models import LMSettings, Models
 
 _questions = completion.one_of(*completion.QUESTION_SETS)
@@ -119,6 +120,20 @@ MaxCalls = Annotated[
         min=0,
         help="Do not start a step that may take more calls, and stop when so many were made in all steps, those of "
         "earlier, stopped runs included; with a larger number it goes on.",
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(help="local, or ray (pip install 'polyqa[ray]').", autocompletion=completion.one_of("local", "ray")),
+]
+Workers = Annotated[int, typer.Option(min=1, help="Ray: how many workers, one CPU each.")]
+Address = Annotated[str | None, typer.Option(help="Ray: the cluster's address; one is started here if not given.")]
+Mlflow = Annotated[
+    str | None,
+    typer.Option(
+        "--mlflow",
+        help="Address of an MLflow server that gets traces and runs, questions and passages in them; otel for "
+        "OpenTelemetry's collector only.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
@@ -339,3 +354,22 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
+    """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such engine, or an address and no cluster.
+    """
+    from polyqa.signatures import PolyqaError
+
+    from ..cluster import Ray
+
+    if engine not in ("local", "ray"):
+        raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
+    if engine == "local" and address is not None:
+        raise PolyqaError("--address is that of a Ray cluster: add --engine ray.")
+    return Ray(workers, address) if engine == "ray" else None

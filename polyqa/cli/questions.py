@@ -34,11 +34,9 @@ def build_command(
     ] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'polyqa[ray]').")] = "local",
-    workers: Annotated[int, typer.Option(min=1, help="Ray: how many workers, one CPU each.")] = 2,
-    address: Annotated[
-        str | None, typer.Option(help="Ray: the cluster's address; one is started here if not given.")
-    ] = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = 2,
+    address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a database that is there.")] = False,
 ) -> None:
     """Make questions from the passages of an index: detect answers, ask, verify, revise.
@@ -47,14 +45,12 @@ def build_command(
     """
     from polyqa.evaluation.progress import showing
     from polyqa.question_db import QuestionSettings
-    from polyqa.signatures import PolyqaError
     from polyqa.signatures.counts import counted
 
-    from ..question_building import Ray, build_questions
+    from ..question_building import build_questions
     from .display import Bars
 
-    if engine not in ("local", "ray"):
-        raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
+    cluster = options.cluster(engine, workers, address)
     with showing(Bars()):
         database = build_questions(
             index,
@@ -64,7 +60,7 @@ def build_command(
             threads=threads,
             limit=limit,
             seed=seed,
-            ray=Ray(workers, address) if engine == "ray" else None,
+            ray=cluster,
             overwrite=overwrite,
         )
     say(f"{database.manifest.counts}: {database.path}")

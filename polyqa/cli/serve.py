@@ -1,5 +1,6 @@
 """`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
 
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from . import completion, options
 from .terminal import say
+from .waiting import ready
 
 if TYPE_CHECKING:
     from ..web.shelf import Shelf
@@ -28,6 +30,7 @@ _Programs = Annotated[
         autocompletion=completion.programs,
     ),
 ]
+LOG = logging.getLogger("polyqa.serve")
 _GUARD = "Who may ask"
 _LIMITS = "Limits"
 
@@ -80,18 +83,40 @@ def serve_command(
     seconds: Annotated[
         float, typer.Option(min=1, help="How long a question may take.", rich_help_panel=_LIMITS)
     ] = 120.0,
+    mlflow: options.Mlflow = None,
+    json_log: Annotated[
+        bool,
+        typer.Option("--log-json", help="Log to standard error, one JSON object for each request, question and fault."),
+    ] = False,
+    log_questions: Annotated[
+        bool, typer.Option("--log-questions", help="With --log-json: the texts of questions, too.")
+    ] = False,
 ) -> None:
     """Serve a page, an HTTP API, OpenAI's chat completions and ColBERTv2's search: http://127.0.0.1:8000.
 
     Only this machine can ask, unless --host says otherwise; that needs --token. Ctrl-C finishes what runs.
     """
     _require("fastapi", "serve")
-    from ..serving import guard_of, limits_of, serve
+    from polyqa.signatures import PolyqaError
 
+    from ..serving import guard_of, limits_of, serve
+    from ..tracing import traced
+    from ..web.logs import log_json
+
+    if log_questions and not json_log:
+        raise PolyqaError("--log-questions says what --log-json writes; give both.")
+    if json_log:
+        log_json(questions=log_questions)
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
     shelf = _shelf(models, indexes, programs)
     limits = limits_of(shelf.lm.model, at_once, queue, seconds)
-    serve(shelf, guard, limits, host=host, port=port, runs=runs, say=say)
+
+    def announce(line: str) -> None:
+        ready()
+        LOG.info(line) if json_log else say(line)
+
+    with traced(mlflow):
+        serve(shelf, guard, limits, host=host, port=port, runs=runs, say=announce)
 
 
 @options.takes_language_models("prompt_lm")
@@ -99,12 +124,17 @@ def mcp_command(
     indexes: _Indexes = None,
     programs: _Programs = None,
     models: options.LanguageModels = options.EMBEDDED,
+    mlflow: options.Mlflow = None,
 ) -> None:
     """Serve the tools `ask` and `search` by the Model Context Protocol, on standard input and output."""
     _require("mcp", "mcp")
+    from ..tracing import traced
     from ..web.mcp import run_mcp
 
-    run_mcp(_shelf(models, indexes, programs))
+    shelf = _shelf(models, indexes, programs)
+    ready()
+    with traced(mlflow):
+        run_mcp(shelf)
 
 
 def _require(package: str, extra: str) -> None:

@@ -4,8 +4,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 AFTER = 0.3
@@ -15,6 +16,7 @@ AFTER_ELSEWHERE = 60.0
 _SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY = 0.1
 _CLEAR = "\r\x1b[K"
+_END: ContextVar[Callable[[], None] | None] = ContextVar("polyqa_end_of_waiting", default=None)
 
 
 @contextmanager
@@ -32,24 +34,34 @@ def waiting() -> Iterator[None]:
         timer = threading.Timer(AFTER_ELSEWHERE, _say, (error,))
         timer.daemon = True
         timer.start()
+        token = _END.set(timer.cancel)
         try:
             yield
         finally:
             timer.cancel()
+            _END.reset(token)
         return
     line = _Line(error)
     out = sys.stdout
     own_out, own_error = _Watched(out, line, once=True), _Watched(error, line, once=False)
     sys.stdout, sys.stderr = own_out, own_error
     line.start()
+    token = _END.set(line.end)
     try:
         yield
     finally:
         line.end()
+        _END.reset(token)
         if sys.stdout is own_out:
             sys.stdout = out
         if sys.stderr is own_error:
             sys.stderr = error
+
+
+def ready() -> None:
+    """Say that what the command does from now on is no waiting: a server is at work as long as it is wanted."""
+    if (end := _END.get()) is not None:
+        end()
 
 
 def _say(error: TextIO) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import hmac
 import json
+import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -20,6 +22,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LOG = logging.getLogger("polyqa.web.requests")
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -77,6 +80,10 @@ class Guarded:
             await self._app(scope, receive, send)
             return
         scope["request_id"] = uuid.uuid4().hex[:12]
+        with _logged(scope, send) as noting:
+            await self._answer(scope, receive, noting)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         more = {"x-request-id": scope["request_id"]}
         try:
             headers = _headers(scope)
@@ -213,6 +220,24 @@ def _headers(scope: Scope) -> dict[str, str]:
     if "content-length" in found and "transfer-encoding" in found:
         raise WebError(Kind.BAD_REQUEST, "A request has a length or comes in chunks, not both.")
     return found
+
+
+@contextmanager
+def _logged(scope: Scope, send: Send) -> Iterator[Send]:
+    """Log a request when it ends, with the status that was sent; its query, which may hold a question, is left out."""
+    began = time.perf_counter()
+    told: dict[str, Any] = {"request": scope["request_id"], "method": scope["method"], "path": scope["path"]}
+    told["status"] = None  # where the client went before there was an answer
+
+    async def noting(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            told["status"] = message["status"]
+        await send(message)
+
+    try:
+        yield noting
+    finally:
+        LOG.info("request", extra={"told": {**told, "seconds": round(time.perf_counter() - began, 3)}})
 
 
 def _with(send: Send, more: Mapping[str, str]) -> Send:

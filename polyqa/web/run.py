@@ -1,6 +1,8 @@
 """Runs the application with uvicorn: slow headers are not waited for, a stop finishes what runs."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -43,9 +45,22 @@ class Impatient(H11Protocol):
         self._giving_up = self.loop.call_later(HEADER_SECONDS, self.transport.close)
 
 
+class _Server(uvicorn.Server):
+    """Ends like any other work after Ctrl-C or SIGTERM.
+
+    By itself uvicorn sends itself the signal again when what ran is finished: then nobody could send the last traces.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
 def server(app: App, host: str, port: int) -> uvicorn.Server:
     """Return a server that is not running yet."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             host=host,

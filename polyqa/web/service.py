@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -133,6 +134,25 @@ class Service:
 
     async def _work(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> None:
         names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
+        began = time.perf_counter()
+        told: dict[str, Any] = {
+            "request": asked.request_id,
+            "question": asked.question,
+            **names,
+            "outcome": "cancelled",
+        }
+        try:
+            await self._answer(asked, queue, names, told)
+        except WebError as error:
+            told["outcome"] = error.kind.name.lower()
+            raise
+        finally:
+            LOG.info("question", extra={"told": {**told, "seconds": round(time.perf_counter() - began, 3)}})
+
+    async def _answer(
+        self, asked: Asked, queue: asyncio.Queue[Event | None], names: Mapping[str, str], told: dict[str, Any]
+    ) -> None:
+        """Answer a question, and note in ``told`` what the log says of it."""
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
@@ -152,6 +172,13 @@ class Service:
                 f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
                 f"why, at request {asked.request_id}.",
             ) from None
+        told |= {
+            "outcome": "answered",
+            "readings": len(result.interpretations),
+            "calls": len(result.calls),
+            "input_tokens": result.input_tokens,
+            "output_tokens": result.output_tokens,
+        }
         for sentence in told_sentences(result):
             queue.put_nowait(Event("sentence", sentence))
         queue.put_nowait(Event("result", answered(result, sure)))

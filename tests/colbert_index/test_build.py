@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build, build_index, check_index
+from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build_index, check_index, compressing
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from polyqa.colbert_index.compressing import sampled
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.embedded_models import Encoder
@@ -74,7 +75,7 @@ def test_tiny_corpora(passages: list[Passage], tmp_path: Path, count: int) -> No
 
 
 def test_a_corpus_of_several_chunks(passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "_CHUNK", 15)  # the usual 25,000 passages would take minutes
+    monkeypatch.setattr(compressing, "_CHUNK", 15)  # the usual 25,000 passages would take minutes
     built = build_index(passages, tmp_path / "chunks", progress=False)
     assert (built.folder / "2.codes.pt").is_file()
     assert not (built.folder / "3.codes.pt").exists()
@@ -279,3 +280,22 @@ def test_a_build_connects_to_nothing_prints_nothing_and_does_not_tell_who_made_i
     for name, content in contents(folder / "traced").items():
         for secret in secrets:
             assert secret not in content, name
+
+
+@pytest.mark.parametrize(
+    ("passages", "characters", "drawn"),
+    [
+        (40, 40 * 100, 40),
+        (20_000, 20_000 * 500, 10_381),
+        (100_000, 100_000 * 500, 20_762),  # 32,768 centroids of 64 vectors, 111 in each passage
+        (100_000, 100_000 * 9_000, 25_632),  # longer ones are cut at 180 tokens: 65,536 centroids
+        (100_000, 10, 55_426),
+    ],
+)
+def test_no_more_passages_are_drawn_than_the_centroids_need(passages: int, characters: int, drawn: int) -> None:
+    numbers = sampled(passages, characters, IndexSettings())
+    assert len(numbers) == pytest.approx(drawn, rel=0.01)
+    assert len({*numbers}) == len(numbers)
+    assert all(0 <= number < passages for number in numbers)
+    assert numbers == sampled(passages, characters, IndexSettings())
+    assert numbers != sampled(passages, characters, IndexSettings(seed=1))

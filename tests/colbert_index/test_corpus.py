@@ -1,6 +1,7 @@
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyqa.colbert_index import read_corpus
+from polyqa.colbert_index.corpus import iter_corpus
 from polyqa.colbert_index.files import read_passages, write_passages
 from polyqa.signatures import Passage, PolyqaError
 
@@ -129,7 +131,7 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
         ("c.tsv", "id\ttext\n1\ta\tb\n", r"c\.tsv:2: 3 columns, expected id <TAB> text:"),
         ("c.tsv", "1\ta\n2\t \n", r"c\.tsv:2: passage '2' has an empty text"),
         ("c.tsv", "id\ttext\n", r"c\.tsv holds no passage"),
-        ("c.csv", "1,a\n", r"unknown corpus format '\.csv'; use \.jsonl or \.tsv"),
+        ("c.csv", "1,a\n", r"unknown corpus format '\.csv'; use \.jsonl, \.tsv or \.parquet"),
         ("corpus", "1\ta\n", r"unknown corpus format 'without a suffix'"),
     ],
 )
@@ -141,10 +143,57 @@ def test_faults_are_told_with_their_place_on_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["missing.jsonl", "."], ids=["missing", "folder"])
-def test_what_is_no_file_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(PolyqaError, match=r"is not a file; give a corpus"):
+@pytest.mark.parametrize(
+    ("path", "message"), [("missing.jsonl", "is not a file; give a corpus"), (".", "holds no file in .jsonl, ")]
+)
+def test_what_holds_no_corpus_is_refused(tmp_path: Path, path: str, message: str) -> None:
+    with pytest.raises(PolyqaError, match=message):
         read_corpus(tmp_path / path)
+
+
+def test_a_folder_is_read_file_after_file_by_name(write: Write, tmp_path: Path) -> None:
+    write("b.jsonl", '{"id": "2", "text": "second"}\n')
+    write("a.tsv", "1\tfirst\n")
+    write("notes.txt", "no corpus")
+    write(".hidden.tsv", "9\tnobody sees this\n")
+    (tmp_path / "c").mkdir()
+    write("c/d.jsonl", '{"id": "3", "text": "third"}\n')
+    assert [(one.pid, one.text) for one in read_corpus(tmp_path)] == [("1", "first"), ("2", "second"), ("3", "third")]
+    write("c/e.jsonl", '{"id": "1", "text": "again"}\n')
+    with pytest.raises(PolyqaError, match=r"e\.jsonl:1: the id '1' already stands at .*a\.tsv:1"):
+        read_corpus(tmp_path)
+
+
+def test_parquet_is_read_by_its_columns(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"id": ["1", "2"], "title": ["T", None], "text": ["first", "second"], "more": [[0.5], [0.1]]}
+    pq.write_table(pa.table(columns), tmp_path / "c.parquet")
+    assert read_corpus(tmp_path / "c.parquet") == [
+        Passage(pid="1", title="T", text="first"),
+        Passage(pid="2", text="second"),
+    ]
+    pq.write_table(pa.table({"more": [1]}), tmp_path / "none.parquet")
+    with pytest.raises(PolyqaError, match=r"none\.parquet:1: no text"):
+        read_corpus(tmp_path / "none.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(PolyqaError, match=r"broken\.parquet is not a Parquet file") as caught:
+        read_corpus(tmp_path / "broken.parquet")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_corpus_is_read_no_further_than_it_is_wanted() -> None:
+    taken: list[int] = []
+
+    def endless() -> Iterator[str]:
+        for number in count():
+            taken.append(number)
+            yield f"passage {number}"
+
+    corpus = iter_corpus(endless())
+    assert [next(corpus)[1].text for _ in range(3)] == ["passage 0", "passage 1", "passage 2"]
+    assert taken == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_a_checkpoint_that_nobody_named_is_not_loaded(
 
 
 @pytest.mark.parametrize("use", ["add", "check"])
-def test_nor_is_an_encoder(use: str, copy_folder: Callable[[], Path]) -> None:
+def test_nor_is_an_encoder(use: str, copy_folder: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the hub's client would try for a minute
     index = ColBERTIndex(naming(copy_folder(), encoder="somebody/encoder"))
     with pytest.raises(PolyqaError, match=r"'somebody/encoder', which is not polyqa's own"):
         USES[use](index)

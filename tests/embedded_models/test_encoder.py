@@ -8,6 +8,7 @@ import pytest
 from polyqa.embedded_models import Encoder
 from polyqa.embedded_models.loading import cpu_has_bfloat16, resolve_precision
 from polyqa.embedded_models.minilm import minilm_path
+from polyqa.signatures import PolyqaError
 
 TEXTS = ["A kite climbs.", "Green tea is steamed.", "", "Old ice is blue.", "Grünes Eis 🧊"]
 
@@ -80,10 +81,19 @@ def test_bfloat16_is_near_float32() -> None:
     assert (exact != fast).any()
 
 
-def test_auto_takes_what_the_machine_has() -> None:
-    assert resolve_precision("auto") == ("bfloat16" if cpu_has_bfloat16() else "float32")
+@pytest.mark.parametrize("named", ["", "auto", "float32", "bfloat16"])
+def test_auto_takes_what_the_environment_says_or_the_machine_has(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYQA_PRECISION", named)
+    own = "bfloat16" if cpu_has_bfloat16() else "float32"
+    assert resolve_precision("auto") == (own if named in ("", "auto") else named)
     assert resolve_precision("float32") == "float32"
     assert resolve_precision("bfloat16") == "bfloat16"
+
+
+def test_a_precision_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYQA_PRECISION", "int8")
+    with pytest.raises(PolyqaError, match="POLYQA_PRECISION is auto, float32, bfloat16, not 'int8'"):
+        resolve_precision("auto")
 
 
 def test_the_embedded_encoder_is_that_of_sentence_transformers() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,17 +25,17 @@ SLOW = 1.0
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[ColBERTIndex]:
-    """Collect the indexes whose vectors are loaded, which takes a second."""
-    loaded: list[ColBERTIndex] = []
-    load = index_module._open_searcher
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Collect the folders of the indexes whose vectors are loaded, which takes a second."""
+    loaded: list[Path] = []
+    load = index_module.CompressedVectors
 
-    def slowly(index: ColBERTIndex) -> Any:
+    def slowly(parts: list[Path]) -> Any:
         time.sleep(SLOW)
-        loaded.append(index)
-        return load(index)
+        loaded.extend(parts)
+        return load(parts)
 
-    monkeypatch.setattr(index_module, "_open_searcher", slowly)
+    monkeypatch.setattr(index_module, "CompressedVectors", slowly)
     return loaded
 
 
@@ -44,7 +45,7 @@ def awaited(*words: Any, **more: Any) -> polyqa.Result:
 
 @pytest.mark.parametrize("ask", [polyqa.ask, awaited])
 @pytest.mark.parametrize("made", [True, False], ids=["program", "name"])
-def test_loading_is_not_counted(ask: Callable[..., polyqa.Result], made: bool, opened: list[ColBERTIndex]) -> None:
+def test_loading_is_not_counted(ask: Callable[..., polyqa.Result], made: bool, opened: list[Path]) -> None:
     started = time.perf_counter()
     result = ask(QUESTION, program=polyqa.load("rac") if made else "rac")
     taken = time.perf_counter() - started
@@ -53,7 +54,7 @@ def test_loading_is_not_counted(ask: Callable[..., polyqa.Result], made: bool, o
     assert result.answer
 
 
-def test_what_is_loaded_is_not_loaded_again(opened: list[ColBERTIndex], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_loaded_is_not_loaded_again(opened: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     program = polyqa.load("rac")
     polyqa.ask(QUESTION, program=program)
     monkeypatch.setattr(ColBERTIndex, "search_many", lambda *_: pytest.fail("searched"))
@@ -61,7 +62,7 @@ def test_what_is_loaded_is_not_loaded_again(opened: list[ColBERTIndex], monkeypa
     assert len(opened) == 1
 
 
-def test_a_question_that_searches_nothing_loads_no_index_and_no_engine(opened: list[ColBERTIndex]) -> None:
+def test_a_question_that_searches_nothing_loads_no_index_and_no_engine(opened: list[Path]) -> None:
     embedded_engine.cache_clear()
     with serve(ScriptedEngine(lambda prompt: {"answer": "In 1997."})) as server:
         lm = polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=server.base)
@@ -82,7 +83,7 @@ def test_loading_calls_no_language_model() -> None:
 
 
 def test_a_program_that_searches_questions_alone_loads_them_and_no_index(
-    opened: list[ColBERTIndex], monkeypatch: pytest.MonkeyPatch
+    opened: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warmed: list[QuestionDatabase] = []
     monkeypatch.setattr(QuestionDatabase, "warm_up", lambda database: warmed.append(database))
@@ -93,4 +94,4 @@ def test_a_program_that_searches_questions_alone_loads_them_and_no_index(
     warm_up(polyqa.programs.SIXPAQ(*parts, asked, by="max"), polyqa.language_model())
     assert (warmed, opened) == ([database], [])
     warm_up(polyqa.programs.SIXPAQ(*parts, asked), polyqa.language_model())
-    assert opened == [index]
+    assert opened == [index.folder]

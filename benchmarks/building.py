@@ -1,0 +1,212 @@
+"""What building an index takes: in one part, in shards, on a cluster of this machine, and with PyLate beside it.
+
+python -m polyqa.benchmarks.building corpus.jsonl [--limit 3000] [--shards 4] [--pylate PYTHON] [--json FILE]
+
+Every build is a process of its own, one after the other, and the most memory is that of the process and those that it
+started, one by one. PyLate needs an environment of its own, as it wants other versions of packages:
+
+python -m venv pylate && pylate/bin/pip install torch pylate, then --pylate pylate/bin/python
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from polyqa.colbert_index import read_corpus
+from polyqa.colbert_index.checkpoint import embedded_checkpoint
+from polyqa.colbert_index.files import write_passages
+from polyqa.embedded_models.loading import PRECISION
+from polyqa.evaluation.tables import markdown_table
+from polyqa.signatures import PolyqaError
+
+from .results import Part, keep, today, without_folders
+
+app = typer.Typer(no_args_is_help=True)
+_WORKERS = 2
+_QUERIES = 50
+_POLYQA = """
+import json, resource, sys, time
+from contextlib import nullcontext
+given = json.loads(sys.argv[1])
+if __name__ == "__main__":
+    from polyqa.cluster import Ray, tasks
+    from polyqa.colbert_index import ColBERTIndex, build_index
+    from polyqa.embedded_models import Encoder
+    encoder = Encoder() if given["encoder"] else None
+    began = time.perf_counter()
+    with tasks(Ray(given["workers"])) if given["workers"] else nullcontext() as run:
+        built = build_index(given["corpus"], given["place"], encoder=encoder, shards=given["shards"], run=run)
+    seconds = time.perf_counter() - began
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if given["workers"]:
+        most = max(most, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+    opened = ColBERTIndex(built.path)
+    opened.search("warm up")
+    began = time.perf_counter()
+    found = [opened.search(query, 10)[0].pid for query in given["queries"]]
+    asked = 1_000 * (time.perf_counter() - began) / len(found)
+    print(json.dumps([seconds, most // 1_000, asked, found]))
+"""
+_PYLATE = """
+import json, resource, sys, time
+from pylate import indexes, models, retrieve
+given = json.loads(sys.argv[1])
+passages = [json.loads(line) for line in open(given["corpus"], encoding="utf-8")]
+model = models.ColBERT(model_name_or_path=given["checkpoint"], device="cpu", document_length=180, query_length=32)
+def build(passages, folder):
+    texts = [" ".join(f"{one['title']} {one['text']}".split()) for one in passages]
+    vectors = model.encode(texts, batch_size=32, is_query=False, show_progress_bar=False)
+    index = indexes.PLAID(index_folder=folder, index_name="index", override=True, nbits=2)
+    index.add_documents(documents_ids=[one["pid"] for one in passages], documents_embeddings=vectors)
+    return index
+build(passages[:50], given["place"] + "-small")  # compiles what it needs
+began = time.perf_counter()
+index = build(passages, given["place"])
+seconds, most = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+retriever = retrieve.ColBERT(index=index)
+def ask(query):
+    vector = model.encode([query], is_query=True, show_progress_bar=False)
+    return retriever.retrieve(queries_embeddings=vector, k=10)[0][0]["id"]
+ask("warm up")
+began = time.perf_counter()
+found = [ask(query) for query in given["queries"]]
+asked = 1_000 * (time.perf_counter() - began) / len(found)
+print(json.dumps([seconds, most // 1_000, asked, found]))
+"""
+
+
+class Built(Part):
+    """One way of building.
+
+    Attributes
+    ----------
+    how
+        What builds.
+    seconds
+        From the file to the finished index, without loading Python's packages.
+    megabytes, disk
+        The most memory that a process took, and the sizes of the index's files; those that shards share are counted
+        with each of them.
+    milliseconds
+        Of a search afterwards, with encoding the question, on average.
+    itself
+        Share of passages that are found first by their own beginning.
+    """
+
+    how: str
+    seconds: float
+    megabytes: int
+    disk: float
+    milliseconds: float
+    itself: float
+
+
+class Building(Part):
+    """A measurement of building, with the command that repeats it."""
+
+    command: str
+    date: str
+    corpus: str
+    passages: int
+    cores: int
+    processor: str
+    built: list[Built]
+
+    def table(self) -> str:
+        """Return the rows as a table in Markdown."""
+        heads = ["build", "seconds", "passages/s", "memory MB", "disk MB", "search ms", "finds itself"]
+        rows = [
+            [
+                one.how,
+                f"{one.seconds:.0f}",
+                f"{self.passages / one.seconds:.1f}",
+                f"{one.megabytes:,}",
+                f"{one.disk:.1f}",
+                f"{one.milliseconds:.1f}",
+                f"{100 * one.itself:.0f}%",
+            ]
+            for one in self.built
+        ]
+        return markdown_table(heads, rows)
+
+
+def _run(how: str, python: str, script: str, given: Mapping[str, Any], wanted: Sequence[str]) -> Built:
+    environment = {**os.environ, "OMP_NUM_THREADS": str(_cores()), PRECISION: str(given.get("precision", "auto"))}
+    done = subprocess.run(
+        [python, "-c", script, json.dumps(given)], capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        raise PolyqaError(f"{how} failed: {done.stderr.strip().splitlines()[-1][:300]}")
+    seconds, megabytes, milliseconds, found = json.loads(done.stdout.strip().splitlines()[-1])
+    files = [path for path in Path(given["place"]).rglob("*") if path.is_file()]
+    return Built(
+        how=how,
+        seconds=round(seconds, 1),
+        megabytes=megabytes,
+        disk=round(sum(path.stat().st_size for path in files) / 1e6, 1),
+        milliseconds=round(milliseconds, 1),
+        itself=round(sum(map(str.__eq__, found, wanted)) / len(wanted), 3),
+    )
+
+
+@app.command()
+def build(
+    corpus: Annotated[Path, typer.Argument(help="As for polyqa index build.")],
+    limit: Annotated[int, typer.Option(min=100, help="Only the first passages.")] = 3_000,
+    shards: Annotated[int, typer.Option(min=2, help="How many shards.")] = 4,
+    pylate: Annotated[Path | None, typer.Option(help="Python of an environment with PyLate.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+) -> None:
+    """Time builds of one corpus."""
+    passages = read_corpus(corpus)[:limit]
+    probes = passages[:: max(1, len(passages) // _QUERIES)][:_QUERIES]
+    queries = [" ".join(probe.indexed_text.split()[:15]) for probe in probes]
+    wanted = [probe.pid for probe in probes]
+    ways: list[tuple[str, dict[str, Any]]] = [
+        ("polyqa, one part", {"encoder": True, "shards": 1, "workers": 0}),
+        ("polyqa, one part, without vectors for reranking", {"encoder": False, "shards": 1, "workers": 0}),
+        ("polyqa, one part, bfloat16", {"encoder": True, "shards": 1, "workers": 0, "precision": "bfloat16"}),
+        (f"polyqa, {shards} shards", {"encoder": True, "shards": shards, "workers": 0}),
+        (f"polyqa, {shards} shards, Ray, {_WORKERS} workers", {"encoder": True, "shards": shards, "workers": _WORKERS}),
+    ]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("building") as status:
+        given = {"corpus": f"{folder}/corpus.jsonl", "queries": queries, "checkpoint": str(embedded_checkpoint())}
+        write_passages(Path(given["corpus"]), passages)  # type: ignore[arg-type]
+        for number, (how, more) in enumerate(ways):
+            status.update(how)
+            place = {"place": f"{folder}/{number}/index"}
+            rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, wanted))
+        if pylate is not None:
+            status.update("PyLate")
+            rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, wanted))
+    source = without_folders(str(corpus))
+    measured = Building(
+        command=f"python -m polyqa.benchmarks.building {source} --limit {limit} --shards {shards}"
+        f"{' --pylate pylate/bin/python' if pylate else ''}",
+        date=today(),
+        corpus=source,
+        passages=len(passages),
+        cores=_cores(),
+        processor=platform.processor() or platform.machine(),
+        built=rows,
+    )
+    typer.echo(measured.table())
+    keep(measured, json_file)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,241 @@
+"""Encodes passages, trains centroids and compresses: what colbert-ai's `CollectionIndexer.run` does, and its files.
+
+There are three differences: a corpus of one chunk is encoded once and not twice, the centroids never outnumber the
+vectors, and every random choice is seeded.
+"""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .engine import colbert_config, encode_documents, load_checkpoint, quiet
+from .files import read_part, scrub_metadata
+from .settings import IndexSettings
+from .stages import Advance, Stages
+
+_CHUNK = 25_000  # passages per chunk, as in colbert-ai: 600 MB of vectors
+_POINTS_PER_CENTROID = 64  # more vectors move the centroids little and cost minutes of k-means
+_CHARACTERS = 4.5  # of a token, about, in English
+_MARGIN = 1.1  # as that is not known exactly
+_CODEC = ("centroids.pt", "buckets.pt", "avg_residual.pt")
+
+
+def train_codec(
+    texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, shown: Stages
+) -> None:
+    """Write the centroids and residual buckets for an index of so many passages, trained on the texts of some.
+
+    Parameters
+    ----------
+    texts
+        See `sampled`.
+    passages
+        How many the index will hold, in all of its shards.
+    folder
+        Is made; `write_vectors` takes the codec from there.
+    location
+        The checkpoint's folder.
+    settings
+        The seed, the bits, the rounds of k-means.
+    shown
+        Gets a bar for every stage.
+    """
+    import torch
+
+    folder.mkdir(parents=True)
+    with shown.stage("loading the checkpoint"):
+        model = load_checkpoint(location, settings)
+    with shown.stage("encoding a sample", len(texts), "passage") as advance:
+        vectors, lengths = encode_documents(model, texts, advance)
+    with quiet(), torch.inference_mode():
+        indexer = make_indexer(folder, location, settings, passages, 1, len(vectors) / len(lengths))
+        _save_codec(indexer, vectors, settings, shown)
+
+
+def write_vectors(
+    texts: Sequence[str],
+    work: Path,
+    location: str,
+    settings: IndexSettings,
+    shown: Stages,
+    *,
+    codec: Path | None = None,
+) -> int:
+    """Write colbert-ai's files for the texts of passages into ``work``; return the number of token vectors.
+
+    Parameters
+    ----------
+    codec
+        The folder of `train_codec`; if not given, centroids are trained on these texts.
+    """
+    import torch
+
+    with shown.stage("loading the checkpoint"):
+        model = load_checkpoint(location, settings)
+    chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
+    # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
+    once = len(chunks) == 1
+    sample = texts if once else _drawn(texts, settings) if codec is None else []
+    first: Any = None
+    first_lengths: list[int] = []
+    average = 1.0
+    if sample:
+        with shown.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
+            first, first_lengths = encode_documents(model, sample, advance)
+        average = len(first) / len(first_lengths)
+    with quiet(), torch.inference_mode():
+        indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
+        if codec is not None:
+            indexer.num_partitions = _take_codec(codec, work)
+        indexer._save_plan()
+        if codec is None:
+            _save_codec(indexer, first, settings, shown)
+        with ExitStack() as running:
+            encoded = None if once else running.enter_context(shown.stage("encoding", len(texts), "passage"))
+            compressed = running.enter_context(shown.stage("compressing", len(texts), "passage"))
+            if not once:
+                first = None
+            running.enter_context(indexer.saver.thread())
+            for number, chunk in enumerate(chunks):
+                vectors, lengths = (first, first_lengths) if once else encode_documents(model, chunk, encoded)
+                with _counting_vectors(indexer.saver.codec, len(chunk) / max(1, len(vectors)), compressed):
+                    indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
+        with shown.stage("writing the inverted file"):
+            indexer.finalize()
+    scrub_metadata(work)
+    return int(indexer.num_embeddings)
+
+
+def _drawn(texts: Sequence[str], settings: IndexSettings) -> list[str]:
+    return [texts[number] for number in sampled(len(texts), sum(map(len, texts)), settings)]
+
+
+def _take_codec(codec: Path, work: Path) -> int:
+    """Link or copy a codec into ``work``; return how many centroids it has."""
+    for name in _CODEC:
+        try:
+            os.link(codec / name, work / name)
+        except OSError:  # a file system without links
+            shutil.copyfile(codec / name, work / name)
+    return len(read_part(work / "centroids.pt"))
+
+
+@contextmanager
+def _counting_vectors(codec: Any, worth: float, advance: Advance) -> Iterator[None]:
+    """Have colbert-ai's codec tell of every batch of vectors that it compresses; each is ``worth`` so much."""
+
+    def binarize(residuals: Any) -> Any:
+        packed = type(codec).binarize(codec, residuals)
+        advance(worth * len(residuals))
+        return packed
+
+    codec.binarize = binarize
+    try:
+        yield
+    finally:
+        del codec.binarize
+
+
+def sampled(passages: int, characters: int, settings: IndexSettings) -> list[int]:
+    """Draw passages for training the centroids; return their numbers.
+
+    They are as many as colbert-ai draws, 16 · √(120 · n), or as hold the token vectors that k-means takes: of a large
+    corpus these are fewer.
+
+    Parameters
+    ----------
+    passages, characters
+        How many the corpus has; the latter of all indexed texts together.
+    settings
+        The seed, and the longest passage in tokens.
+    """
+    tokens = max(1.0, min(settings.doc_maxlen, characters / passages / _CHARACTERS))  # of a passage
+    enough = int(_MARGIN * _POINTS_PER_CENTROID * _centroids_for(tokens * passages) / tokens)
+    count = min(passages, 1 + int(16 * (120 * passages) ** 0.5), 1 + enough)
+    return random.Random(settings.seed).sample(range(passages), count)
+
+
+def _centroids_for(vectors: float) -> int:
+    """Return how many centroids colbert-ai has for so many token vectors: a power of 2 near to 16 · √n."""
+    wanted = 2 ** int(np.log2(16 * np.sqrt(vectors)))
+    # faiss refuses more centroids than vectors, which colbert-ai asks for below 270 vectors.
+    return int(max(1, min(wanted, int(vectors) // 2)))
+
+
+def make_indexer(
+    work: Path,
+    checkpoint: str,
+    settings: IndexSettings,
+    passages: int,
+    chunks: int,
+    average_length: float,
+) -> Any:
+    """Return colbert-ai's `CollectionIndexer` for saving chunks into ``work`` and finalizing, without its start-up."""
+    from colbert.indexing.collection_indexer import CollectionIndexer
+    from colbert.indexing.index_saver import IndexSaver
+
+    # Not its constructor, which would load the checkpoint again; `setup` and `train` are ours.
+    indexer = object.__new__(CollectionIndexer)
+    indexer.verbose = 0
+    indexer.config = config = colbert_config(
+        checkpoint, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
+    )
+    indexer.collection = range(passages)  # of which it wants nothing but the length
+    indexer.rank, indexer.nranks, indexer.use_gpu = 0, 1, False
+    indexer.saver = IndexSaver(config)
+    indexer.num_chunks = chunks
+    indexer.avg_doclen_est = average_length
+    indexer.num_embeddings_est = average_length * passages
+    indexer.num_partitions = _centroids_for(indexer.num_embeddings_est)
+    return indexer
+
+
+def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, shown: Stages) -> None:
+    """Train the centroids and the residual buckets, seeded, and save them."""
+    import torch
+    from colbert.indexing.codecs.residual import ResidualCodec
+
+    generator = torch.Generator().manual_seed(settings.seed)
+    sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * indexer.num_partitions]]
+    held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
+    with shown.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
+        centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings, advance)
+    with shown.stage("measuring residuals"):
+        cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
+    indexer.saver.save_codec(
+        ResidualCodec(
+            config=indexer.config,
+            centroids=centroids,
+            avg_residual=average,
+            bucket_cutoffs=cutoffs,
+            bucket_weights=weights,
+        )
+    )
+
+
+def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advance) -> Any:
+    """Return the centroids of k-means; one round after the other gives the same as all at once."""
+    import faiss
+    import torch
+
+    found: Any = None
+    for _ in range(settings.kmeans_iterations):
+        kmeans = faiss.Kmeans(
+            sample.shape[1],
+            count,
+            niter=1,
+            seed=settings.seed + 1,
+            verbose=False,
+            min_points_per_centroid=1,
+            max_points_per_centroid=_POINTS_PER_CENTROID,
+        )
+        kmeans.train(sample, init_centroids=found)
+        found = np.array(kmeans.centroids)
+        advance(1)
+    return torch.nn.functional.normalize(torch.from_numpy(found), dim=-1).float()

@@ -1,0 +1,99 @@
+"""MLflow's runs: the settings, figures and files of a long command."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from polyqa.signatures.keys import is_secret
+
+from .losses import Losses
+
+_LONGEST = 500  # characters of a parameter, as MLflow's stores have it
+_UNNAMED = re.compile(r"[^\w\-. /:]")  # what MLflow's names may not have
+
+
+class Report:
+    """Takes what a long command has to tell; this one tells nobody."""
+
+    def add(
+        self,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        figures: Mapping[str, float] | None = None,
+        files: Path | None = None,
+    ) -> None:
+        """Tell settings, figures, and a folder of results."""
+
+
+class Run(Report):
+    """Tells an MLflow run; what it does not take is a loss, as what the command made is in its files.
+
+    Parameters
+    ----------
+    experiment
+        The id of MLflow's experiment.
+    kind, name
+        What the command does, which becomes a tag, and the run's name.
+    parent
+        The id of the run that this one is a part of.
+    losses
+        Where it is told what was not taken.
+    """
+
+    def __init__(self, experiment: str, kind: str, name: str, parent: str | None, losses: Losses) -> None:
+        from mlflow import MlflowClient
+
+        self._losses = losses
+        self._client = MlflowClient()
+        self.id: str | None = None
+        tags = {"polyqa.kind": kind, **({"mlflow.parentRunId": parent} if parent else {})}
+        with losses.forgiven():
+            self.id = self._client.create_run(experiment, tags=tags, run_name=name).info.run_id
+
+    def add(
+        self,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        figures: Mapping[str, float] | None = None,
+        files: Path | None = None,
+    ) -> None:
+        """Log parameters, metrics and artifacts."""
+        if self.id is None:
+            return
+        with self._losses.forgiven():
+            for name, value in _flat(parameters or {}):
+                self._client.log_param(self.id, _named(name), str(value)[:_LONGEST])
+            for name, figure in (figures or {}).items():
+                self._client.log_metric(self.id, _named(name), figure)
+            for path in sorted(files.rglob("*")) if files is not None else ():
+                inside = path.relative_to(files or path)
+                if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+                    folder = inside.parent.as_posix()
+                    self._client.log_artifact(self.id, str(path), None if folder == "." else folder)
+
+    def end(self, status: str) -> None:
+        """Say how it ended: FINISHED, KILLED or FAILED."""
+        if self.id is not None:
+            with self._losses.forgiven():
+                self._client.set_terminated(self.id, status)
+
+
+def _named(name: str) -> str:
+    """Return a name as MLflow takes it.
+
+    >>> _named("mrecall@5.low")
+    'mrecall_at_5.low'
+    """
+    return _UNNAMED.sub("_", name.replace("@", "_at_"))
+
+
+def _flat(data: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested values by dotted names, without secrets and what is not given."""
+    for name, value in data.items():
+        if is_secret(name) or value is None or value in ({}, []):
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value

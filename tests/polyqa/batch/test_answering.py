@@ -1,0 +1,215 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.clients.cache import Cache
+from filelock import FileLock
+from openai_server import Server, Wire, serve
+
+import polyqa
+from polyqa.batch import Answered, Batch, answer_many
+from polyqa.models import embedded_engine
+from polyqa.signatures import PolyqaError
+
+QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
+Answer = Callable[..., Answered]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serve(embedded_engine()) as served:
+        yield served
+
+
+@pytest.fixture
+def answer(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Answers over the wire with the program of one call, into one file; counts the requests anew."""
+    server.requests.clear()
+
+    def run(questions: Any = QUESTIONS, **given: Any) -> Answered:
+        models = given.pop("models", polyqa.Models(lm="openai/m", api_base=server.base))
+        batch = Batch(**{name: given.pop(name) for name in [*given] if name in Batch.__dataclass_fields__})
+        with dspy.context(lm=None):
+            return answer_many(
+                questions, tmp_path / "out" / "a.jsonl", **{"program": "rac", "models": models, "batch": batch, **given}
+            )
+
+    monkeypatch.setattr(dspy, "cache", Cache(False, False, None))  # replies come over the wire
+    return run
+
+
+def texts(answered: Answered) -> dict[str, str]:
+    return {one["id"]: one.get("answer", one.get("error", {}).get("message")) for one in answered}
+
+
+def test_answers_are_those_of_ask_in_the_order_of_the_questions(answer: Answer, server: Server) -> None:
+    answered = answer()
+    lines = list(answered)
+    assert [(one["id"], one["question"]) for one in lines] == [(str(n), q) for n, q in enumerate(QUESTIONS, 1)]
+    alone = polyqa.ask(QUESTIONS[1], program="rac").to_dict()
+    same = ("answer", "cited_answer", "interpretations", "passages", "coverage")
+    assert {name: lines[1][name] for name in same} == {name: alone[name] for name in same}
+    assert answered.failed == {}
+    assert (answered.took.answers, answered.took.calls) == (4, len(server.requests)) == (4, 4)
+    assert answered.dollars is None
+    assert len(answered) == 4
+    before = answered.path.read_bytes()
+    assert texts(answer()) == texts(answered)
+    assert len(server.requests) == 4
+    assert answered.path.read_bytes() == before
+
+
+def test_questions_that_are_added_are_answered_and_reworded_ones_again(answer: Answer, server: Server) -> None:
+    first = texts(answer(QUESTIONS[:2]))
+    more = texts(answer([QUESTIONS[0], QUESTIONS[2], QUESTIONS[1]]))
+    assert len(server.requests) == 4
+    assert more["1"] == first["1"]
+    assert more["2"] != first["2"] == more["3"]
+    assert list(texts(answer(QUESTIONS[:1]))) == ["1"]
+
+
+def test_what_cannot_be_asked_fails_alone_and_is_asked_again(answer: Answer, server: Server) -> None:
+    questions = [{"id": "a", "question": QUESTIONS[0]}, {"id": "b", "question": " "}]
+    answered = answer(questions)
+    assert list(answered.failed) == ["b"]
+    assert "The question is empty" in answered.failed["b"]
+    kept = answer(questions, retry_failed=False)
+    assert kept.failed == answered.failed
+    assert len(server.requests) == 1
+
+
+def test_a_batch_stops_at_its_limit_of_calls_and_goes_on(answer: Answer, server: Server) -> None:
+    with pytest.raises(PolyqaError, match=r"the limit \(--max-calls\) is 2.* kept in .*a\.jsonl") as caught:
+        answer(max_calls=2)
+    assert len(server.requests) <= 2
+    done = len(server.requests)
+    assert "larger --max-calls goes on" in str(caught.value)
+    with pytest.raises(PolyqaError, match="--max-calls"):
+        answer(max_calls=2)
+    assert len(server.requests) == done
+    assert answer(max_calls=100).took.calls == len(server.requests) == 4
+
+
+def test_a_server_that_is_gone_ends_it_and_nothing_is_lost(answer: Answer, tmp_path: Path) -> None:
+    gone = polyqa.Models(
+        lm="openai/m", api_base="http://127.0.0.1:9/v1", settings=polyqa.LMSettings(retries=0, timeout=5)
+    )
+    many = [f"{QUESTIONS[0]} {number}" for number in range(40)]
+    with pytest.raises(PolyqaError, match="Stopped, as questions fail one after the other"):
+        answer(many, models=gone, at_once=4)
+    kept = (tmp_path / "out" / "a.jsonl").read_text().splitlines()
+    assert 8 <= len(kept) < len(many)
+    assert all("error" in json.loads(line) for line in kept)
+
+
+class Refusing:
+    """Answers the first questions, and then refuses."""
+
+    def __init__(self, good: int) -> None:
+        self.left = good
+
+    def complete(self, request: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise Wire('{"error": {"message": "no such model", "type": "invalid"}}', status=404)
+        return embedded_engine().complete(request)
+
+
+def test_failures_of_a_model_are_lines_that_say_why(tmp_path: Path) -> None:
+    with serve(Refusing(2)) as server:
+        models = polyqa.Models(lm="openai/m", api_base=server.base, settings=polyqa.LMSettings(retries=0))
+        answered = answer_many(QUESTIONS, tmp_path / "a.jsonl", program="rac", models=models, batch=Batch(1))
+    assert 1 <= len(answered.failed) <= 3
+    assert all("no such model" in why for why in answered.failed.values())
+    failed = next(one for one in answered if "error" in one)
+    assert set(failed) == {"id", "question", "error", "calls", "input_tokens", "output_tokens", "seconds"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"program": "diva"}, "was begun with something else: program was rac, is diva"),
+        ({"passages": 2}, "was begun with something else: program_state was"),
+        ({"models": polyqa.Models()}, "lm was openai/m, is polyqa/extractive"),
+    ],
+    ids=["program", "setting", "model"],
+)
+def test_a_file_of_something_else_is_refused_and_replaced_if_wanted(
+    given: dict[str, Any], message: str, answer: Answer
+) -> None:
+    answer(QUESTIONS[:1])
+    with pytest.raises(PolyqaError, match=message):
+        answer(QUESTIONS[:1], **given)
+    assert answer(QUESTIONS[:1], overwrite=True, **given).failed == {}
+
+
+def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
+    answer: Answer, server: Server, tmp_path: Path
+) -> None:
+    place = tmp_path / "out" / "a.jsonl"
+    place.parent.mkdir()
+    place.write_text("mine\n")
+    with pytest.raises(PolyqaError, match=r"a\.jsonl is there already, and a\.jsonl\.settings\.json is not"):
+        answer()
+    assert place.read_text() == "mine\n"
+    place.unlink()
+    place.mkdir()
+    with pytest.raises(PolyqaError, match="is a folder; name a file"):
+        answer()
+    place.rmdir()
+    with FileLock(place.with_name(".a.jsonl.lock")), pytest.raises(PolyqaError, match="written by another process"):
+        answer()
+    with pytest.raises(PolyqaError, match="At least 1 question"):
+        answer(at_once=0)
+    made = polyqa.load("rac")
+    with pytest.raises(PolyqaError, match="made already: passages cannot be given"):
+        answer(program=made, passages=2)
+    assert server.requests == []
+    assert answer(program=made).failed == {}
+
+
+def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
+    import asyncio
+
+    async def notebook() -> Answered:
+        return answer(QUESTIONS[:2])
+
+    assert len(asyncio.run(notebook())) == 2
+
+
+_COMMAND = [sys.executable, "-m", "polyqa", "answer", "q.txt", "--out", "a.jsonl", "--program", "rac", "--yes"]
+
+
+def test_a_killed_command_goes_on_and_asks_again_only_what_was_in_flight(tmp_path: Path) -> None:
+    many = [f"{QUESTIONS[n % 3]} ({n})" for n in range(30)]
+    (tmp_path / "q.txt").write_text("\n".join(many))
+    with serve(embedded_engine(), latency=0.2) as server:
+        command = [*_COMMAND, "--lm", "openai/m", "--api-base", server.base, "--at-once", "3"]
+        environment = {**os.environ, "DSPY_CACHEDIR": str(tmp_path / "cache")}
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while len(server.requests) < 12:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept = (tmp_path / "a.jsonl").read_bytes().splitlines()
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "30 answers, " in done.stderr
+    lines = (tmp_path / "a.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [str(n) for n in range(1, 31)]
+    assert 6 <= len(kept) < 30
+    assert set(kept) <= set(lines)
+    asked = Counter(json.dumps(one["messages"]) for one in server.requests)
+    assert len(asked) == 30
+    assert 30 <= len(server.requests) <= 30 + 3

@@ -1,0 +1,155 @@
+"""Workers on a real Ray cluster of this machine."""
+
+import os
+import signal
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polyqa
+from polyqa.batch import answer_many
+from polyqa.cluster import Ray, on_ray, tasks
+from polyqa.colbert_index import build_index
+from polyqa.colbert_index.parts import Built, Part
+from polyqa.colbert_index.shards import build_shard
+from polyqa.embedded_models import Encoder
+from polyqa.signatures import Passage, PolyqaError
+
+pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
+QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", " "]
+
+
+def test_an_address_without_a_cluster_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*ray start"):
+        answer_many(QUESTIONS, tmp_path / "a.jsonl", program="rac", batch=polyqa.Batch(ray=Ray(2, "127.0.0.1:1")))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A cluster that all tests here use; each on its own would start one for five seconds."""
+    from polyqa.question_db.distributed import cluster
+
+    with cluster(2, None):
+        yield
+
+
+def killing_once(folder: Path) -> Any:
+    """Return what is called with every item: the item ``die`` ends the first worker that has it, as a kill does."""
+
+    def work(item: str) -> tuple[str, int]:
+        if item == "die" and not (folder / "died").exists():
+            (folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item, os.getpid()
+
+    return work
+
+
+def failing() -> Any:
+    raise PolyqaError("no index here")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_a_lost_worker_had_is_done_by_another(tmp_path: Path) -> None:
+    import asyncio
+
+    async def all_of_them(workers: Any) -> list[tuple[str, int]]:
+        return await asyncio.gather(*(workers.call(item) for item in ("a", "die", "b", "c")))
+
+    with on_ray(partial(killing_once, tmp_path), Ray(2), at_once=2) as workers:
+        done = asyncio.run(all_of_them(workers))
+        assert workers.wait("d")[0] == "d"
+    assert [item for item, _ in done] == ["a", "die", "b", "c"]
+    assert len({pid for _, pid in done} - {os.getpid()}) >= 2
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_cannot_start_is_told_in_a_line() -> None:
+    with pytest.raises(PolyqaError, match=r"worker of the cluster cannot start: .*no index here") as caught:  # noqa: SIM117
+        with on_ray(failing, Ray(1), at_once=1):
+            pass
+    assert "\n" not in str(caught.value)
+    with pytest.raises(PolyqaError, match="at least 1 worker"):  # noqa: SIM117
+        with on_ray(failing, Ray(0), at_once=1):
+            pass
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_answers_and_evaluates_as_this_process_does(tmp_path: Path) -> None:
+    here = answer_many(QUESTIONS, tmp_path / "here.jsonl", program="rac")
+    there = answer_many(QUESTIONS[:2], tmp_path / "there.jsonl", program="rac", batch=polyqa.Batch(2, ray=Ray(2)))
+    there = answer_many(QUESTIONS, tmp_path / "there.jsonl", program="rac", batch=polyqa.Batch(2, ray=Ray(2)))
+
+    def without_time(lines: Any) -> list[dict[str, Any]]:
+        return [{name: value for name, value in line.items() if name != "seconds"} for line in lines]
+
+    assert without_time(there) == without_time(here)
+    assert list(there.failed) == ["4"]
+    questions = polyqa.Questions("homonyms/dev", limit=4)
+    runs = [
+        polyqa.evaluate("rac", questions, models=polyqa.Models(judge=None), folder=tmp_path / name, **given)
+        for name, given in (("a", {}), ("b", {"ray": Ray(2), "threads": 1}))
+    ]
+    assert runs[0].summarized()["disambig_f1"] == runs[1].summarized()["disambig_f1"]
+    assert [one.answer for one in runs[0].records] == [one.answer for one in runs[1].records]
+
+
+def build_or_die(folder: Path, part: Part) -> Built:
+    """Build a shard; the first worker that gets the second one is killed over it."""
+    if part.folder.name == "0001" and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return build_shard(part)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_builds_the_shards_that_this_process_does(
+    passages: list[Passage], encoder: Encoder, tmp_path: Path
+) -> None:
+    here = build_index(passages, tmp_path / "here", encoder=encoder, shards=3, progress=False)
+    with tasks(Ray(2)) as run:
+        there = build_index(
+            passages,
+            tmp_path / "there",
+            encoder=encoder,
+            shards=3,
+            run=lambda _, parts: run(partial(build_or_die, tmp_path), parts),
+            progress=False,
+        )
+    assert (tmp_path / "died").exists()
+    assert there.manifest == here.manifest
+    for query in QUESTIONS[:3]:
+        found, expected = there.search(query, 5), here.search(query, 5)
+        assert [one.pid for one in found] == [one.pid for one in expected]
+        assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=0.05)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_call_that_fails_is_told_in_a_line_and_ends_the_others() -> None:
+    def work(item: int) -> int:
+        if item == 1:
+            raise OSError(28, "No space left on device")
+        return item
+
+    with tasks(Ray(2)) as run, pytest.raises(PolyqaError, match=r"worker .* failed: .*No space left.* is kept") as told:
+        list(run(work, [0, 1, 2, 3, 4, 5, 6, 7]))
+    assert "\n" not in str(told.value)
+    with tasks(Ray(2)) as run:
+        assert sorted(run(work, [0, 2, 3, 4])) == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda: {"program": polyqa.load("rac")}, "each worker makes the program: hand over its name"),
+        (lambda: {"models": polyqa.Models(lm=polyqa.embedded_lm())}, "give lm by its name"),
+    ],
+    ids=["program", "lm"],
+)
+def test_objects_do_not_travel(given: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=message):
+        answer_many(QUESTIONS, tmp_path / "a.jsonl", batch=polyqa.Batch(ray=Ray(2)), **given())
+    assert not list(tmp_path.iterdir())
