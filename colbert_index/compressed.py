@@ -1,6 +1,7 @@
 """The compressed token vectors of an index, in memory, and their search."""
 
 import ctypes
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,23 @@ class Cells(NamedTuple):
 
     passages: NDArray[np.int32]
     sizes: NDArray[Any]
+
+
+class Candidates(NamedTuple):
+    """Passages of a part of an index that the second pass of a search may take.
+
+    Attributes
+    ----------
+    positions
+        Which, ascending, shape (n,).
+    met, near, exact
+        Their scores in the first, second and third pass, each of shape (n,); of the third NaN where it did not come.
+    """
+
+    positions: NDArray[np.int64]
+    met: NDArray[np.float32]
+    near: NDArray[np.float32]
+    exact: NDArray[np.float32]
 
 
 class CompressedVectors:
@@ -71,6 +89,11 @@ class CompressedVectors:
         """Dimensions of a token vector."""
         return int(self.centroids.shape[1])
 
+    @property
+    def codec(self) -> str:
+        """A hash of what turns token vectors into bytes: all shards of an index have the same."""
+        return hashlib.sha256(self.centroids.tobytes() + self._weights.tobytes()).hexdigest()[:16]
+
     def __len__(self) -> int:
         """Return the number of passages, removed ones counted."""
         return len(self.offsets) - 1
@@ -92,29 +115,67 @@ class CompressedVectors:
         MemoryError
             If there is not enough for the scores of all centroids.
         """
-        if query.ndim != 2 or query.shape[1] != self.dim:
-            raise ValueError(f"expected token vectors of {self.dim} dimensions, got an array of shape {query.shape}")
         wanted = min(k, len(self))
-        candidates, documents = settings.passes(k)
-        query = np.ascontiguousarray(query, dtype=np.float32)
-        asked = Asked(
-            len(query),
-            settings.ncells,
-            candidates,
-            documents,
-            wanted,
-            pointer(query, np.float32),
-        )
         positions, scores = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
-        found = kernel().polyqa_search(
-            ctypes.byref(self._arrays()),
-            ctypes.byref(asked),
+        found = self._run(
+            kernel().polyqa_search,
+            self._asked(query, k, settings),
             pointer(positions, np.int32),
             pointer(scores, np.float32),
         )
+        return list(zip(positions[:found].tolist(), scores[:found].tolist(), strict=True))
+
+    def search_part(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
+        """Return the passages that the second pass takes, if these are a part of an index; see `spread.best_of`.
+
+        The parameters and errors are those of `search`.
+        """
+        most = min(settings.passes(k)[0], len(self))
+        positions = np.empty(most, np.int32)
+        scores = [np.empty(most, np.float32) for _ in range(3)]
+        found = self._run(
+            kernel().polyqa_search_part,
+            self._asked(query, k, settings),
+            pointer(positions, np.int32),
+            *(pointer(one, np.float32) for one in scores),
+        )
+        return Candidates(positions[:found].astype(np.int64), *(one[:found] for one in scores))
+
+    def score(self, query: NDArray[np.float32], positions: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the exact score of each passage, as `search` does.
+
+        Raises
+        ------
+        IndexError
+            If there is no such passage.
+        """
+        wanted = np.ascontiguousarray(positions, dtype=np.int32)
+        if wanted.size and not 0 <= wanted.min() <= wanted.max() < len(self):
+            raise IndexError(f"passages lie in [0, {len(self)}), asked for {wanted.min()} to {wanted.max()}")
+        scores = np.empty(len(wanted), np.float32)
+        self._run(
+            kernel().polyqa_score,
+            self._asked(query, 1, SearchSettings()),
+            pointer(wanted, np.int32),
+            len(wanted),
+            pointer(scores, np.float32),
+        )
+        return scores
+
+    def _asked(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Asked:
+        if query.ndim != 2 or query.shape[1] != self.dim:
+            raise ValueError(f"expected token vectors of {self.dim} dimensions, got an array of shape {query.shape}")
+        candidates, documents = settings.passes(k)
+        query = np.ascontiguousarray(query, dtype=np.float32)
+        asked = Asked(len(query), settings.ncells, candidates, documents, min(k, len(self)), pointer(query, np.float32))
+        asked.keeps = query  # ctypes holds an address only
+        return asked
+
+    def _run(self, function: Any, asked: Asked, *arrays: int) -> int:
+        found: int = function(ctypes.byref(self._arrays()), ctypes.byref(asked), *arrays)
         if found < 0:
             raise MemoryError(f"no memory for the scores of {len(self.centroids):,} centroids")
-        return list(zip(positions[:found].tolist(), scores[:found].tolist(), strict=True))
+        return found
 
     def _arrays(self) -> IndexArrays:
         return IndexArrays(

@@ -5,10 +5,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,20 @@ _QUERIES = 1_000
 _CORES = os.cpu_count() or 1
 _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
+T = TypeVar("T")
+
+
+def each_query(function: Callable[[NDArray[np.float32]], T], queries: Sequence[NDArray[np.float32]]) -> list[T]:
+    """Return what a search returns for each query, several at once in threads."""
+
+    def search(query: NDArray[np.float32]) -> T:
+        with _SCORING:
+            return function(query)
+
+    if len(queries) == 1:
+        return [search(queries[0])]
+    with ThreadPoolExecutor(min(len(queries), _CORES)) as pool:
+        return list(pool.map(search, queries))
 
 
 class ColBERTIndex(Shared, Retriever):
@@ -150,6 +164,11 @@ class ColBERTIndex(Shared, Retriever):
         inside = ((part, name) for part in self.parts for name in names(part))
         require_written(self.folder, [(part / name).relative_to(self.folder).as_posix() for part, name in inside])
 
+    @property
+    def _counts(self) -> tuple[int | None, int | None]:
+        """How many passages and token vectors `parts` must hold; ``None`` if that is not known."""
+        return self.manifest.passages, self.manifest.tokens
+
     def __len__(self) -> int:
         return self.manifest.passages
 
@@ -162,11 +181,11 @@ class ColBERTIndex(Shared, Retriever):
         with self._lock:
             self._require_files(lambda _: [PASSAGES])
             parts = [read_passages(part / PASSAGES) for part in self.parts]
-        if sum(passage is not None for part in parts for passage in part) != self.manifest.passages:
+        expected, _ = self._counts
+        if expected not in (None, sum(passage is not None for part in parts for passage in part)):
             where = self.folder if len(parts) > 1 else self.folder / PASSAGES
             raise IndexFaultError(
-                f"{where} does not hold the {self.manifest.passages} passages that the manifest names. Build the index "
-                "again."
+                f"{where} does not hold the {expected} passages that the manifest names. Build the index again."
             )
         return parts
 
@@ -248,7 +267,8 @@ class ColBERTIndex(Shared, Retriever):
 
     def _require_vectors(self) -> None:
         self._require_files(colbert_files)
-        require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], self.manifest.tokens)
+        _, tokens = self._counts
+        require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], tokens)
 
     @cached_property
     def searcher(self) -> Any:
@@ -289,20 +309,15 @@ class ColBERTIndex(Shared, Retriever):
         encoded = self._queries.get(
             [text.encode(errors="surrogatepass") for text in texts], texts, self._encode_queries
         )
-        best = partial(self._best, k)
-        if len(asked) == 1:
-            results[asked[0]] = best(encoded[0])
-            return results
-        with ThreadPoolExecutor(min(len(asked), _CORES)) as pool:
-            for index, found in zip(asked, pool.map(best, encoded), strict=True):
-                results[index] = found
+        for index, found in zip(asked, self._nearest(encoded, k), strict=True):
+            results[index] = found
         return results
 
-    def _best(self, k: int, query: NDArray[np.float32]) -> list[Passage]:
-        with _SCORING:
-            found = self.token_vectors.search(query, k, self.search_settings)
-        passages = ((self.positions[position], score) for position, score in found)
-        return [passage.with_score(score) for passage, score in passages if passage is not None]
+    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[list[Passage]]:
+        """Return the best passages of each query, which is given by its token vectors."""
+        found = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
+        every = ([(self.positions[position], score) for position, score in one] for one in found)
+        return [[passage.with_score(score) for passage, score in one if passage is not None] for one in every]
 
     def _encode_queries(self, queries: list[str]) -> list[NDArray[np.float32]]:
         """Return the token vectors of each query, each of shape (query_maxlen, dimensions)."""

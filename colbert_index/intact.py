@@ -57,7 +57,7 @@ def require_written(folder: Path, names: Iterable[str]) -> None:
         raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
 
 
-def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int) -> None:
+def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int | None) -> None:
     """Check that the files of token vectors agree with each other, with the manifest and with the passages.
 
     Parameters
@@ -69,7 +69,7 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
     positions
         How many passages each part holds.
     tokens
-        How many token vectors the index holds.
+        How many token vectors they hold together; ``None`` if that is not known.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
         If they do not.
     """
     held = [_require_part(part, own) for part, own in zip(parts, positions, strict=True)]
-    if sum(held) != tokens:
+    if tokens not in (None, sum(held)):
         raise IndexFaultError(
             f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
         )

@@ -104,11 +104,12 @@ def kernel() -> Any:
     """Return the compiled library, loaded; its functions leave Python's lock to other threads."""
     compile_kernel()
     library = ctypes.CDLL(str(_folder() / _LIBRARY))
-    library.polyqa_search.restype = ctypes.c_int64
-    library.polyqa_search.argtypes = [
-        ctypes.POINTER(IndexArrays),
-        ctypes.POINTER(Asked),
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ]
+    arrays, asked, output = ctypes.POINTER(IndexArrays), ctypes.POINTER(Asked), ctypes.c_void_p
+    for function, others in (
+        (library.polyqa_search, [output] * 2),
+        (library.polyqa_search_part, [output] * 4),
+        (library.polyqa_score, [ctypes.c_void_p, ctypes.c_int64, output]),
+    ):
+        function.restype = ctypes.c_int64
+        function.argtypes = [arrays, asked, *others]
     return library

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .question_building import build_questions as build_questions
     from .questions import Questions as Questions
     from .questions import Sets as Sets
+    from .spreading import spread_index as spread_index
     from .tracing import traced as traced
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ _HOMES = {
         "polyqa.models": "LMSettings Models language_model",
         "polyqa.question_building": "build_questions",
         "polyqa.questions": "Questions Sets",
+        "polyqa.spreading": "spread_index",
         "polyqa.tracing": "traced",
         "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
     }.items()

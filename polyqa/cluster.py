@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from polyqa.question_db.distributed import cluster
 from polyqa.signatures import PolyqaError
 
+_CALLS = 8  # at once of an object's methods
 _TRIES = 4  # of an item whose worker was lost
 _PAUSE = 1.0  # seconds, doubled each time: a lost worker is started again meanwhile
 Item = TypeVar("Item")
@@ -111,17 +112,100 @@ def on_ray(
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_concurrency=at_once)(_Worker)
         actors = [actor.remote(make, at_once) for _ in range(ray_settings.workers)]
         try:
-            ray.get([one.ready.remote() for one in actors])
-        except ray.exceptions.RayError as error:
-            raise PolyqaError(
-                f"A worker of the cluster cannot start: {_line(error)} Every machine of the cluster needs the same "
-                "polyqa, and the index under the same path."
-            ) from error
-        try:
+            _wait_for(ray, actors)
             yield Workers(ray, actors)
         finally:
             for one in actors:
                 ray.kill(one)
+
+
+class Placed:
+    """Objects that live on a cluster, one in each worker; their methods are called by the object's number.
+
+    It may be pickled: other workers of the cluster can ask them, too.
+    """
+
+    def __init__(self, actors: Sequence[Any], what: str) -> None:
+        self._actors = tuple(actors)
+        self._what = what
+
+    def __len__(self) -> int:
+        return len(self._actors)
+
+    def ask(self, requests: Mapping[int, tuple[str, tuple[Any, ...]]]) -> dict[int, Any]:
+        """Call a method of each of some objects, all at once; return what each returns.
+
+        A worker that is lost is started again elsewhere, and what it was asked is asked again.
+
+        Raises
+        ------
+        PolyqaError
+            If one fails, or its worker is lost again and again.
+        """
+        import ray
+
+        sent = [self._actors[number].call.remote(name, arguments) for number, (name, arguments) in requests.items()]
+        try:
+            return dict(zip(requests, ray.get(sent), strict=True))
+        except ray.exceptions.RayError as error:
+            raise PolyqaError(f"A worker that {self._what} failed: {_line(error)}") from error
+
+
+class _Holder:
+    """Lives in a Ray actor; ``make`` returns the object whose methods are called."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._held = make()
+
+    def ready(self) -> None:
+        """Return when everything is loaded."""
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        return getattr(self._held, method)(*arguments)
+
+
+@contextmanager
+def placed(
+    makes: Sequence[Callable[[], Any]], what: str, address: str | None = None, *, beside: int = 0
+) -> Iterator[Placed]:
+    """Make objects on a cluster, each in a worker of its own with one CPU, and give what asks them.
+
+    Parameters
+    ----------
+    makes
+        What makes each, importable there.
+    what
+        What the workers do, for messages: ``holds a part of the index wiki``.
+    address
+        Of the cluster; one is started here if not given.
+    beside
+        For how many other workers a cluster that is started here has CPUs.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no Ray, no cluster, or an object cannot be made.
+    """
+    with cluster(len(makes) + beside, address) as ray:
+        holder = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_TRIES, max_concurrency=_CALLS)(_Holder)
+        actors = [holder.remote(make) for make in makes]
+        try:
+            _wait_for(ray, actors)
+            yield Placed(actors, what)
+        finally:
+            for one in actors:
+                ray.kill(one)
+
+
+def _wait_for(ray: Any, actors: Sequence[Any]) -> None:
+    """Wait until all workers have loaded what they work with."""
+    try:
+        ray.get([one.ready.remote() for one in actors])
+    except ray.exceptions.RayError as error:
+        raise PolyqaError(
+            f"A worker of the cluster cannot start: {_line(error)} Every machine of the cluster needs the same polyqa, "
+            "and the index under the same path."
+        ) from error
 
 
 @contextmanager

@@ -169,8 +169,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
 
 def _warm_up_reranker(reranker: object, index: ColBERTIndex) -> None:
     if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-        first = next(passage for passage in index.positions if passage is not None)
-        reranker.score([_ANYTHING], [first])
+        reranker.score([_ANYTHING], index.search(_ANYTHING, 1))
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:

@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.spread import SpreadIndex
 from polyqa.signatures import PolyqaError
 
 from .models import Models
@@ -40,6 +41,6 @@ def _whole(name: str | Path) -> str:
 
 
 def _travelling(value: Any) -> Any:
-    if isinstance(value, ColBERTIndex):
+    if isinstance(value, ColBERTIndex) and not isinstance(value, SpreadIndex):
         return str(value.path)
     return _whole(value) if isinstance(value, Path) else value

@@ -97,13 +97,15 @@ class Faults:
         Raises
         ------
         LMError
-            If the server seems to be down: no call of this step was answered, and none of the step before.
+            If the server seems to be down: no call of this step was answered, and none of the step before; or
+            nothing was heard of it at all.
         """
         missing = [one for one in results if isinstance(one, Instead)]
         lost = [one.lost for one in missing if one.lost is not None]
         if results:
             self.silent = self.silent + 1 if len(lost) == len(results) else 0
-        if lost and self.silent >= _SILENT_STEPS:
+        unheard = not self.answered and all(is_silence(error) for error in lost)
+        if lost and (self.silent >= _SILENT_STEPS or (self.silent and unheard)):
             raise lost[0]
         self.found.extend(one.fault for one in missing)
         return [prediction_of(one) for one in results]
@@ -159,12 +161,13 @@ class Tries:
         if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
             error = _as_unreadable(error, self._signature, exchange.reply)
         self._faults.answered |= has_reply(error)
-        if not may_be_mended(error) or self._seems_down(error):
+        if not may_be_mended(error):
             raise self._named(error)
         first = not self._failed
         cut = exchange.cut and has_reply(error)
         self._failed.append(_Failed(error, cut, self._stand_in(error, cut)))
-        if first and not (cut and self._failed[0].kept):  # which would break off again
+        breaks_off_again = cut and self._failed[0].kept
+        if first and not breaks_off_again and not self._seems_down(error):
             self.inputs = self._again()
             return None
         # Of two replies that one counts of which more could be kept, else the last.
@@ -177,7 +180,7 @@ class Tries:
         return Instead(dspy.Prediction(**instead.fields), fault, lost)
 
     def _seems_down(self, error: Exception) -> bool:
-        return is_silence(error) and not self._faults.answered and (takes_long(error) or bool(self._failed))
+        return takes_long(error) and not self._faults.answered
 
     def _stand_in(self, error: Exception, cut: bool) -> StandIn | None:
         if self._signature is None:

@@ -54,6 +54,13 @@ def index(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.Te
     return build_index(passages, folder, encoder=encoder, progress=False)
 
 
+@pytest.fixture(scope="session")
+def sharded(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    """The forty passages in three shards."""
+    folder = tmp_path_factory.mktemp("indexes") / "three"
+    return build_index(iter(passages), folder, encoder=encoder, shards=3, progress=False)
+
+
 @pytest.fixture
 def copy_index(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
     def copy() -> Path:

@@ -44,6 +44,7 @@ def answer_command(
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
+    index_workers: options.IndexWorkers = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in a stopped command.")
     ] = True,
@@ -65,20 +66,21 @@ def answer_command(
     from ..tracing import traced
     from .display import Bars
 
-    cluster = options.cluster(engine, workers, address)
+    cluster = options.cluster(engine, workers, address, index_workers)
     if cluster is not None and mlflow is not None:
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
     settings = options.program_settings(program, passages, sets, preset)
-    chosen = {"index": index, "demos": demos, "reranker": reranker, **settings}
+    chosen = {"demos": demos, "reranker": reranker, **settings}
     asked = read_asked(questions)
     asking = models.models()
-    if not yes and not _confirmed(asked, program, asking, chosen):
+    if not yes and not _confirmed(asked, program, asking, {"index": index, **chosen}):
         raise typer.Exit(NOTHING_DONE)
-    with showing(Bars()), traced(mlflow):
+    with showing(Bars()), traced(mlflow), options.opened(index, index_workers, address, cluster) as opened:
         answered = answer_many(
             asked,
             out,
             program=program,
+            index=opened,
             models=asking,
             batch=Batch(at_once, max_calls, cluster, retry_failed, overwrite),
             **chosen,

@@ -40,6 +40,7 @@ def evaluate_command(
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
+    index_workers: options.IndexWorkers = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in an earlier run.")
     ] = True,
@@ -60,8 +61,8 @@ def evaluate_command(
 
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
-    cluster = options.cluster(engine, workers, address)
-    with showing(Bars()), traced(mlflow):
+    cluster = options.cluster(engine, workers, address, index_workers)
+    with showing(Bars()), traced(mlflow), options.opened(index, index_workers, address, cluster) as opened:
         run = evaluate(
             program,
             asked,
@@ -71,7 +72,7 @@ def evaluate_command(
             retry_failed=retry_failed,
             alce=alce,
             ray=cluster,
-            index=index,
+            index=opened,
             demos=demos,
             reranker=reranker,
             **settings,

@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -12,6 +13,8 @@ import typer
 from . import completion
 
 if TYPE_CHECKING:
+    from polyqa.colbert_index import ColBERTIndex
+
     from ..cluster import Ray
     from ..models import LMSettings, Models
 
@@ -128,6 +131,13 @@ Engine = Annotated[
 ]
 Workers = Annotated[int, typer.Option(min=1, help="Ray: how many workers, one CPU each.")]
 Address = Annotated[str | None, typer.Option(help="Ray: the cluster's address; one is started here if not given.")]
+IndexWorkers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Spread the shards of the index over so many workers of a Ray cluster; else who answers holds the whole.",
+    ),
+]
 Mlflow = Annotated[
     str | None,
     typer.Option(
@@ -356,7 +366,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
+def cluster(engine: str, workers: int, address: str | None, index_workers: int | None = None) -> "Ray | None":
     """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process.
 
     Raises
@@ -370,6 +380,45 @@ def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
-    if engine == "local" and address is not None:
+    if engine == "local" and address is not None and index_workers is None:
         raise PolyqaError("--address is that of a Ray cluster: add --engine ray.")
     return Ray(workers, address) if engine == "ray" else None
+
+
+@contextmanager
+def opened(
+    index: str | None, index_workers: int | None, address: str | None, beside: "Ray | None" = None
+) -> Iterator["str | ColBERTIndex | None"]:
+    """Give an index as it was named, or spread over workers while the block runs if ``--index-workers`` says so.
+
+    Raises
+    ------
+    PolyqaError
+        If workers are given and no index, or it cannot be spread.
+    """
+    if index_workers is None:
+        yield index
+        return
+    from polyqa.signatures import PolyqaError
+
+    from ..cluster import Ray
+    from ..spreading import spread_index
+
+    if index is None:
+        raise PolyqaError("--index-workers spreads an index that is named: add --index.")
+    with spread_index(index, Ray(index_workers, address), beside=beside.workers if beside else 0) as spread:
+        yield spread
+
+
+@contextmanager
+def all_opened(
+    indexes: Sequence[str], index_workers: int | None, address: str | None
+) -> Iterator[list["str | ColBERTIndex"]]:
+    """Give several indexes, see `opened`; each is spread over workers of its own."""
+    from polyqa.signatures import PolyqaError
+
+    if index_workers is not None and not indexes:
+        raise PolyqaError("--index-workers spreads indexes that are named: add --index.")
+    with ExitStack() as stack:
+        made = [stack.enter_context(opened(index, index_workers, address)) for index in indexes]
+        yield [one for one in made if one is not None]

@@ -12,6 +12,10 @@ from .terminal import say
 from .waiting import ready
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polyqa.colbert_index import ColBERTIndex
+
     from ..web.shelf import Shelf
 
 _Indexes = Annotated[
@@ -83,6 +87,8 @@ def serve_command(
     seconds: Annotated[
         float, typer.Option(min=1, help="How long a question may take.", rich_help_panel=_LIMITS)
     ] = 120.0,
+    index_workers: options.IndexWorkers = None,
+    address: options.Address = None,
     mlflow: options.Mlflow = None,
     json_log: Annotated[
         bool,
@@ -108,14 +114,14 @@ def serve_command(
     if json_log:
         log_json(questions=log_questions)
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
-    shelf = _shelf(models, indexes, programs)
-    limits = limits_of(shelf.lm.model, at_once, queue, seconds)
 
     def announce(line: str) -> None:
         ready()
         LOG.info(line) if json_log else say(line)
 
-    with traced(mlflow):
+    with traced(mlflow), options.all_opened(indexes or [], index_workers, address) as opened:
+        shelf = _shelf(models, opened, programs)
+        limits = limits_of(shelf.lm.model, at_once, queue, seconds)
         serve(shelf, guard, limits, host=host, port=port, runs=runs, say=announce)
 
 
@@ -131,7 +137,7 @@ def mcp_command(
     from ..tracing import traced
     from ..web.mcp import run_mcp
 
-    shelf = _shelf(models, indexes, programs)
+    shelf = _shelf(models, indexes or (), programs)
     ready()
     with traced(mlflow):
         run_mcp(shelf)
@@ -144,13 +150,15 @@ def _require(package: str, extra: str) -> None:
         raise PolyqaError(f"This needs the extra {extra}: pip install 'polyqa[{extra}]'.")
 
 
-def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":
+def _shelf(
+    models: options.LanguageModels, indexes: "Sequence[str | ColBERTIndex]", programs: list[str] | None
+) -> "Shelf":
     from ..web.shelf import Shelf
 
     asked = models.models()
     return Shelf(
         asked.answering(),
         helper_lm=asked.helping(),
-        indexes=indexes or (),
+        indexes=indexes,
         programs=programs or (),
     )

@@ -15,7 +15,7 @@ from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 from polyqa.signatures import PolyqaError
 
-from ..loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, warm_up
+from ..loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, open_index, warm_up
 from .errors import Kind, WebError
 
 
@@ -51,8 +51,8 @@ class Shelf:
     helper_lm
         See `polyqa.load`.
     indexes
-        Names or paths of the indexes that are offered, each under its folder's name; all that are in the home of
-        indexes if none is given. The first is the default, unless there is a ``homonyms``.
+        Names or paths of the indexes that are offered, or opened ones, each under its folder's name; all that are in
+        the home of indexes if none is given. The first is the default, unless there is a ``homonyms``.
     programs
         Names, or folders of compiled programs, that are offered; all programs and the shipped compiled ones if none is
         given. The first is the default, else ``auto``.
@@ -68,12 +68,12 @@ class Shelf:
         lm: dspy.LM,
         *,
         helper_lm: str | dspy.LM | None = None,
-        indexes: Sequence[str | Path] = (),
+        indexes: Sequence[str | Path | ColBERTIndex] = (),
         programs: Sequence[str | Path] = (),
     ) -> None:
         self.lm = lm
         self._helper_lm = helper_lm
-        opened = [ColBERTIndex(index) for index in (indexes or index_names())]
+        opened = [open_index(index) for index in (indexes or index_names())]
         if not opened:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
         self.indexes = _by_name([(index.name, index) for index in opened], "indexes")

@@ -34,12 +34,6 @@ QUERIES = ["what stops the kite from spinning", "why does printing metal hold le
 NEW = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")
 
 
-@pytest.fixture(scope="module")
-def sharded(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
-    place = tmp_path_factory.mktemp("sharded") / "three"
-    return build_index(iter(passages), place, encoder=encoder, shards=3, progress=False)
-
-
 @pytest.fixture
 def copied(sharded: ColBERTIndex, tmp_path: Path) -> ColBERTIndex:
     return ColBERTIndex(shutil.copytree(sharded.path, tmp_path / "copy"))

@@ -12,13 +12,13 @@ import pytest
 import polyqa
 from polyqa.batch import answer_many
 from polyqa.cluster import Ray, on_ray, tasks
-from polyqa.colbert_index import build_index
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever, build_index
 from polyqa.colbert_index.parts import Built, Part
 from polyqa.colbert_index.shards import build_shard
 from polyqa.embedded_models import Encoder
 from polyqa.signatures import Passage, PolyqaError
 
-pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
+ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", " "]
 
 
@@ -139,6 +139,48 @@ def test_a_call_that_fails_is_told_in_a_line_and_ends_the_others() -> None:
     assert "\n" not in str(told.value)
     with tasks(Ray(2)) as run:
         assert sorted(run(work, [0, 2, 3, 4])) == [0, 2, 3, 4]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_spread_index_finds_what_one_machine_finds_though_a_worker_is_killed(sharded: ColBERTIndex) -> None:
+    queries = [*QUESTIONS[:3], "what stops the kite from spinning"]
+    both = FusedRetriever([sharded, sharded.bm25])
+    with polyqa.spread_index(sharded.path, Ray(2)) as index:
+        assert len(index._shares) == 2
+        assert FusedRetriever([index, index.bm25]).search_many(queries, 7) == both.search_many(queries, 7)
+        ray.kill(index._shares._actors[0], no_restart=False)
+        assert index.search("why does printing metal hold lead", 40) == sharded.search(
+            "why does printing metal hold lead", 40
+        )
+        with pytest.raises(PolyqaError, match=r"worker that holds a part of the index three failed: .*no_such"):
+            index._shares.ask({0: ("no_such", ())})
+
+
+@pytest.mark.usefixtures("cluster")
+def test_answers_over_a_spread_index_are_those_of_this_process(sharded: ColBERTIndex, tmp_path: Path) -> None:
+    asked = ["What stops the kite from spinning?", "Why does printing metal hold lead?"]
+
+    def lines(name: str, **given: Any) -> list[dict[str, Any]]:
+        answered = answer_many(asked, tmp_path / name, program="diva", **given)
+        return [{key: value for key, value in line.items() if key != "seconds"} for line in answered]
+
+    here = lines("here.jsonl", index=sharded)
+    with polyqa.spread_index(sharded.path, Ray(1), beside=1) as index:
+        assert lines("spread.jsonl", index=index) == here
+        assert lines("both.jsonl", index=index, batch=polyqa.Batch(2, ray=Ray(1))) == here
+
+
+def test_an_index_that_cannot_be_spread_is_told_before_a_cluster_is_started(
+    index: ColBERTIndex, sharded: ColBERTIndex
+) -> None:
+    for given, workers, message in (
+        (index, 2, "forty is in one part, .* --shards"),
+        (sharded, 0, "at least 1 worker"),
+        ("nowhere", 1, "nowhere"),
+    ):
+        with pytest.raises(PolyqaError, match=message):  # noqa: SIM117
+            with polyqa.spread_index(getattr(given, "path", given), Ray(workers)):
+                pass
 
 
 @pytest.mark.parametrize(
