@@ -1,7 +1,7 @@
 """Encodes passages, trains centroids and compresses: what colbert-ai's `CollectionIndexer.run` does, and its files.
 
-There are three differences: a corpus of one chunk is encoded once and not twice, the centroids never outnumber the
-vectors, and every random choice is seeded.
+There are four differences: a corpus of one chunk is encoded once and not twice, the centroids never outnumber the
+vectors, every random choice is seeded, and faiss finds the nearest centroids (see `nearest_centroids`).
 """
 
 import os
@@ -16,6 +16,7 @@ import numpy as np
 
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
 from .files import read_part, scrub_metadata
+from .nearest_centroids import kmeans_index, quick_codes
 from .settings import IndexSettings
 from .stages import Advance, Stages
 
@@ -53,7 +54,7 @@ def train_codec(
         model = load_checkpoint(location, settings)
     with shown.stage("encoding a sample", len(texts), "passage") as advance:
         vectors, lengths = encode_documents(model, texts, advance)
-    with quiet(), torch.inference_mode():
+    with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(folder, location, settings, passages, 1, len(vectors) / len(lengths))
         _save_codec(indexer, vectors, settings, shown)
 
@@ -89,7 +90,7 @@ def write_vectors(
         with shown.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, first_lengths = encode_documents(model, sample, advance)
         average = len(first) / len(first_lengths)
-    with quiet(), torch.inference_mode():
+    with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
         if codec is not None:
             indexer.num_partitions = _take_codec(codec, work)
@@ -235,6 +236,7 @@ def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advanc
             min_points_per_centroid=1,
             max_points_per_centroid=_POINTS_PER_CENTROID,
         )
+        kmeans.index = kmeans_index(count, sample.shape[1])
         kmeans.train(sample, init_centroids=found)
         found = np.array(kmeans.centroids)
         advance(1)

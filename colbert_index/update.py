@@ -40,6 +40,7 @@ from .files import (
 )
 from .index import ColBERTIndex
 from .intact import write_checksums
+from .nearest_centroids import quick_codes
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version
@@ -89,7 +90,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
 
     def change(work: Path) -> None:
         chunks = read_part(work / "metadata.json")["num_chunks"]
-        with quiet():
+        with quiet(), quick_codes():
             indexer = _indexer(index, work, location, positions, chunks + 1)
             with indexer.saver.thread():
                 indexer.saver.save_chunk(chunks, len(before), vectors, lengths)

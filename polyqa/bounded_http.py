@@ -4,10 +4,8 @@ They hold where the bytes come in, so a connection that nobody waits for any mor
 of a call that was given up reads an endless reply until the memory is full.
 """
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +24,9 @@ from dspy.clients.engines.lm15_engine import AsyncLM15Engine, LM15Engine
 
 from polyqa.signatures.counts import counted
 
+from .pacing import CLOCK, Pace, keep_pace
+
 MEGABYTE = 1_000_000
-DEADLINE: ContextVar[float | None] = ContextVar("polyqa_deadline", default=None)
-"""When nobody waits for the reply of the call that is being made any more, as of `time.monotonic`."""
 
 
 class SilentServerError(lm15.TimeoutError):
@@ -70,8 +68,8 @@ class WireLimits:
                 f"the reply is larger than {self.reply / MEGABYTE:g} MB. Check that the server is one of language "
                 "models, or let it send more (--max-reply, in Python max_reply=)."
             )
-        deadline = DEADLINE.get()
-        if deadline is not None and time.monotonic() > deadline:
+        clock = CLOCK.get()
+        if clock is not None and clock.left < 0:
             raise SilentServerError("the time of the call is over")
 
     def silence(self) -> SilentServerError:
@@ -83,17 +81,20 @@ class WireLimits:
 
 
 class Engines(dict[Any, Any]):
-    """The connections of a language model, as `dspy.LM` keeps them; each new one gets limits.
+    """The connections of a language model, as `dspy.LM` keeps them; each new one gets limits, and keeps pace.
 
     Parameters
     ----------
     limits
         For those of DSPy's own client. LiteLLM, which DSPy takes for providers that this does not know, has its own.
+    pace
+        For all.
     """
 
-    def __init__(self, limits: WireLimits) -> None:
+    def __init__(self, limits: WireLimits, pace: Pace) -> None:
         super().__init__()
         self._limits = limits
+        self._pace = pace
 
     def __setitem__(self, key: Any, engine: Any) -> None:
         """Keep an engine, with limits."""
@@ -101,6 +102,7 @@ class Engines(dict[Any, Any]):
         if kind := transports.get(type(engine)):
             config = replace(engine.config, timeouts=None, transport=kind(self._limits))
             engine.__init__(config, model_type=engine.model_type)
+        keep_pace(engine, self._pace)
         super().__setitem__(key, engine)
 
 

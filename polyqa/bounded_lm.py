@@ -21,7 +21,8 @@ from polyqa.signatures import PolyqaError
 from polyqa.signatures.counts import counted
 from polyqa.signatures.needed import check_needed, not_needed
 
-from .bounded_http import DEADLINE, MEGABYTE, Engines, SilentServerError, WireLimits
+from .bounded_http import MEGABYTE, Engines, SilentServerError, WireLimits
+from .pacing import CLOCK, Clock, Pace
 
 LONGEST_WAIT = 60.0
 """Seconds for which a server may have its caller wait before the next request (``Retry-After``)."""
@@ -46,6 +47,8 @@ class Limits:
         Megabytes of a reply.
     retries
         How often a request that failed, but not by the user's fault, is sent again; at least 0.
+    per_minute
+        Requests that go out in a minute, at even distances; as many as are made if not given.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class Limits:
     total: float = 300.0
     reply: float = 4.0
     retries: int = 3
+    per_minute: float | None = None
 
     def __post_init__(self) -> None:
         for option, value, unit in (
@@ -70,6 +74,8 @@ class Limits:
                 raise PolyqaError(f"{option} is a number of {unit} above 0, not {value}.")
         if self.retries < 0:
             raise PolyqaError(f"--retries is at least 0, not {self.retries}.")
+        if self.per_minute is not None and not 0 < self.per_minute < math.inf:
+            raise PolyqaError(f"--requests-per-minute is a number above 0, not {self.per_minute}.")
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -82,7 +88,8 @@ class BoundedLM(RecentLM):
     The timeouts of HTTP clients are about the wait for the next byte: a server that sends one now and then keeps its
     caller for ever. Here the requests of one call, tried again or not, take so many seconds together. The pauses
     between them do not count: 1, 2, 4 … seconds, or what a server that is asked too often wants, at most 60. If it
-    wants more (or more than the whole call may take), its error is raised at once.
+    wants more (or more than the whole call may take), its error is raised at once. While one call waits because the
+    server wants it, none is made of this model; that wait, and one for a turn, does not count either.
 
     A call that has timed out, or was made ahead and is not needed, is given up. Its connection is closed: with
     ``await`` at once, else when the next byte comes, or none for as long as a server may be silent. It sends nothing
@@ -103,17 +110,22 @@ class BoundedLM(RecentLM):
         # Not DSPy's `timeout`, which is a part of the key of its cache: a longer one would lose all replies.
         super().__init__(model, **settings, num_retries=0)
         self.limits = limits
+        self._pace = Pace(limits.per_minute)
         self._engine_store = self._engines()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_pace"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        self._pace = Pace(self.limits.per_minute)
         self._engine_store = self._engines()
 
     def _engines(self) -> Engines:
         limits = self.limits
         # Where the whole call may take less, its own limit is told, and the connection ends soon after.
         connect, read = min(limits.connect, limits.total + 1), min(limits.read, limits.total + 1)
-        return Engines(WireLimits(connect, read, int(limits.reply * MEGABYTE)))
+        return Engines(WireLimits(connect, read, int(limits.reply * MEGABYTE)), self._pace)
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
@@ -130,11 +142,11 @@ class BoundedLM(RecentLM):
         left = self.limits.total
         for attempt in range(self.limits.retries + 1):
             check_needed()
-            started = time.monotonic()
+            clock = Clock(left)
             try:
-                return _call_within(left, call, self._too_long)
+                return _call_within(clock, call, self._too_long)
             except LMError as error:
-                left -= time.monotonic() - started
+                left = clock.left
                 pause = self._pause(error, attempt, left)
             _sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -144,17 +156,21 @@ class BoundedLM(RecentLM):
         """Ask without blocking the event loop; see `__call__`."""
         left = self.limits.total
         for attempt in range(self.limits.retries + 1):
-            started = time.monotonic()
+            limit = asyncio.timeout(left)
+            clock = Clock(left, limit)
+            before = CLOCK.set(clock)
             try:
-                async with asyncio.timeout(left) as limit:
+                async with limit:
                     return await _ACALL(self, prompt, messages=messages, **kwargs)
             except TimeoutError as error:
                 if not limit.expired():
                     raise
                 raise self._too_long() from error
             except LMError as error:
-                left -= time.monotonic() - started
+                left = clock.left
                 pause = self._pause(error, attempt, left)
+            finally:
+                CLOCK.reset(before)
             await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -190,6 +206,7 @@ class BoundedLM(RecentLM):
                 status=error.status,
                 retry_after=asked,
             ) from error
+        self._pace.hold(asked)
         return float(asked)
 
     def _too_long(self) -> CallTimeoutError:
@@ -200,7 +217,7 @@ class BoundedLM(RecentLM):
         )
 
 
-def _call_within(seconds: float, function: Callable[[], T], too_long: Callable[[], Exception]) -> T:
+def _call_within(clock: Clock, function: Callable[[], T], too_long: Callable[[], Exception]) -> T:
     """Call a function in a thread and return what it returns, or raise what it raises, if that is in time.
 
     A thread that waits for a socket cannot be ended. It is a daemon, so that a program that ends does not wait for it.
@@ -208,16 +225,18 @@ def _call_within(seconds: float, function: Callable[[], T], too_long: Callable[[
     done: Future[T] = Future()
 
     def run() -> None:
-        DEADLINE.set(time.monotonic() + seconds)
+        CLOCK.set(clock)
         try:
             done.set_result(function())
         except BaseException as error:
             done.set_exception(error)
 
     Thread(target=copy_context().run, args=(run,), name="polyqa-call", daemon=True).start()
-    _wait([done], seconds)
+    while not done.done() and (left := clock.left) > 0:
+        _wait([done], left)
+        if not done.done():
+            check_needed()
     if not done.done():
-        check_needed()
         raise too_long()
     return done.result()
 

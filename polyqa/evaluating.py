@@ -193,7 +193,7 @@ def _answering(
     if ray is None:
         yield None
         return
-    make = partial(make_answer, *for_workers(program, settings, models), alce)
+    make = partial(make_answer, *for_workers(program, settings, models, ray.workers), alce)
     with on_ray(make, ray, at_once=each) as workers:
         yield workers.wait
 

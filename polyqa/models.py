@@ -30,6 +30,8 @@ _OWN_OPTIONS = {
     "max_reply": "--max-reply",
     "retries": "--retries",
     "num_retries": "--retries",
+    "requests_per_minute": "--requests-per-minute",
+    "rpm": "--requests-per-minute",
     "api_base": "--api-base",
     "base_url": "--api-base",
     "model": "--lm",
@@ -56,6 +58,9 @@ class LMSettings:
         Seconds until a connection stands, and seconds without a byte.
     max_reply
         Megabytes of a reply.
+    requests_per_minute
+        What the provider allows: requests go out at even distances, and those of a cluster's workers count together.
+        Each model has its own count. As many as are made if not given.
 
     Raises
     ------
@@ -71,6 +76,7 @@ class LMSettings:
     connect_timeout: float = Limits.connect
     read_timeout: float = Limits.read
     max_reply: float = Limits.reply
+    requests_per_minute: float | None = None
 
     def __post_init__(self) -> None:
         for option, value, low in (("--temperature", self.temperature, 0), ("--max-tokens", self.max_tokens, 1)):
@@ -87,7 +93,14 @@ class LMSettings:
 
     def limits(self) -> Limits:
         """Return what ends calls."""
-        return Limits(self.connect_timeout, self.read_timeout, self.timeout, self.max_reply, self.retries)
+        return Limits(
+            self.connect_timeout,
+            self.read_timeout,
+            self.timeout,
+            self.max_reply,
+            self.retries,
+            self.requests_per_minute,
+        )
 
 
 @dataclass(frozen=True)
@@ -228,6 +241,7 @@ def language_model(
     connect_timeout: float = Limits.connect,
     read_timeout: float = Limits.read,
     max_reply: float = Limits.reply,
+    requests_per_minute: float | None = None,
     **settings: Any,
 ) -> dspy.LM:
     """Return a language model by name.
@@ -239,7 +253,7 @@ def language_model(
         ``openai/gpt-4o-mini`` or ``ollama_chat/llama3.1``.
     api_base
         Address of the server, if it is not the provider's own.
-    timeout, retries, connect_timeout, read_timeout, max_reply
+    timeout, retries, connect_timeout, read_timeout, max_reply, requests_per_minute
         See `LMSettings`; not for the embedded engine.
     settings
         More for `dspy.LM`, such as ``temperature``, over `polyqa.programs.sampling.DEFAULT_SAMPLING`. A model that
@@ -250,7 +264,7 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    limits = Limits(connect_timeout, read_timeout, timeout, max_reply, retries)
+    limits = Limits(connect_timeout, read_timeout, timeout, max_reply, retries, requests_per_minute)
     return _language_model(name, api_base, settings, "--api-base", limits=limits)
 
 
@@ -317,6 +331,7 @@ def _refuse_settings(settings: LMSettings) -> None:
         "--connect-timeout": settings.connect_timeout != bare.connect_timeout,
         "--read-timeout": settings.read_timeout != bare.read_timeout,
         "--max-reply": settings.max_reply != bare.max_reply,
+        "--requests-per-minute": settings.requests_per_minute is not None,
     }
     if option := next((option for option, is_given in given.items() if is_given), None):
         raise PolyqaError(f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm.")

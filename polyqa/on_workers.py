@@ -15,11 +15,12 @@ from .models import Models
 
 
 def for_workers(
-    program: str | Path | dspy.Module, settings: Mapping[str, Any], models: Models
+    program: str | Path | dspy.Module, settings: Mapping[str, Any], models: Models, workers: int = 1
 ) -> tuple[str, dict[str, Any], Models]:
     """Return program, settings and models as names and values that travel.
 
     Paths become whole ones, as workers run in folders of their own. The language model that DSPy has set here is named.
+    Each worker gets its share of the requests that the provider allows.
 
     Raises
     ------
@@ -28,7 +29,10 @@ def for_workers(
     """
     if isinstance(program, dspy.Module):
         raise PolyqaError("On a cluster each worker makes the program: hand over its name, or a compiled one's.")
-    named = replace(models, lm=models.chosen_lm)  # workers have DSPy settings of their own
+    own = models.settings
+    if own.requests_per_minute is not None:
+        own = replace(own, requests_per_minute=own.requests_per_minute / workers)
+    named = replace(models, lm=models.chosen_lm, settings=own)  # workers have DSPy settings of their own
     parts = {"lm": named.lm, "helper_lm": named.helper_lm, "reader": named.reader, "judge": named.judge}
     for name, model in parts.items():
         if model is not None and not isinstance(model, str):

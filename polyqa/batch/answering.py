@@ -162,7 +162,7 @@ def _here(ready: dspy.Module, label: str, lm: dspy.LM) -> Iterator[Answerer]:
 def _on_cluster(
     program: str | Path | dspy.Module, given: dict[str, Any], models: Models, label: str, ray: Ray, each: int
 ) -> Iterator[Callable[[Asked], Any]]:
-    make = partial(make_answerer, *for_workers(program, given, models), label)
+    make = partial(make_answerer, *for_workers(program, given, models, ray.workers), label)
     with on_ray(make, ray, at_once=each) as workers:
         yield workers.call
 

@@ -234,6 +234,13 @@ class LanguageModels:
     max_reply: Annotated[
         float, typer.Option(help="Megabytes that a reply of any model may have.", rich_help_panel=_PANEL)
     ] = 4.0
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option(
+            help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
 
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
@@ -255,6 +262,7 @@ class LanguageModels:
             self.connect_timeout,
             self.read_timeout,
             self.max_reply,
+            self.requests_per_minute,
         )
 
     def models(self, **scoring: Any) -> "Models":

@@ -4,6 +4,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ class Server:
 
     base: str
     requests: list[dict[str, Any]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each request came, as of `time.monotonic`."""
     most_at_once: int = 0
     closed_early: int = 0
     """Replies that could not be sent, as who asked had closed the connection."""
@@ -90,6 +93,7 @@ def serve(
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
                 state.requests.append(body)
+                state.times.append(time.monotonic())
                 running += 1
                 state.most_at_once = max(state.most_at_once, running)
                 status, headers = next(failing, (200, {}))

@@ -1,0 +1,92 @@
+"""Which centroid is nearest to a token vector: exactly by faiss, or among the centroids of the nearest groups.
+
+colbert-ai multiplies matrices for it and looks for the largest number of each column, which takes four times as long
+as faiss and finds the same. Both grow with the number of centroids, which grows with the corpus: beyond 2¹⁵ centroids
+(some 100,000 passages) finding them would take longer than encoding.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_EXACT = 1 << 15
+"""Up to so many centroids each is looked at."""
+_EXACT_IN_KMEANS = 1 << 12
+"""The same for k-means, where a vector that is counted with the second nearest moves a centroid little."""
+_GROUPS_IN = 16  # of a vector's groups, one in so many is searched …
+_GROUPS_IN_KMEANS = 32
+
+
+@contextmanager
+def quick_codes() -> Iterator[None]:
+    """Have colbert-ai's codec find centroids by faiss while the block runs, in one thread at a time: see `quiet`."""
+    import torch
+    from colbert.indexing.codecs.residual import ResidualCodec
+
+    def codes(codec: Any, vectors: Any, out_device: Any) -> Any:
+        if "finder" not in codec.__dict__:
+            codec.finder = centroid_finder(codec.centroids.float().cpu().numpy())
+        return torch.from_numpy(nearest_centroids(codec.finder, vectors.float().cpu().numpy())).to(out_device)
+
+    theirs, ResidualCodec.compress_into_codes = ResidualCodec.compress_into_codes, codes
+    try:
+        yield
+    finally:
+        ResidualCodec.compress_into_codes = theirs
+
+
+def centroid_finder(centroids: NDArray[np.float32]) -> Any:
+    """Return a faiss index of centroids, for `nearest_centroids`.
+
+    Parameters
+    ----------
+    centroids
+        Of length 1, shape (centroids, dim).
+    """
+    import faiss
+
+    count, dim = centroids.shape
+    if count <= _EXACT:
+        index = faiss.IndexFlatIP(dim)
+        index.add(centroids)
+        return index
+    index = grouped(count, dim, faiss.METRIC_INNER_PRODUCT, _GROUPS_IN)
+    index.train(centroids)
+    index.add(centroids)
+    return index
+
+
+def nearest_centroids(finder: Any, vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the number of each vector's centroid, shape (len(vectors),).
+
+    Beyond 2¹⁵ centroids, one vector in a hundred gets one that is a little farther away than the nearest.
+    """
+    found: NDArray[np.int64] = finder.search(vectors, 1)[1][:, 0]
+    return found
+
+
+def kmeans_index(count: int, dim: int) -> Any:
+    """Return the faiss index in which k-means looks for the nearest of so many centroids."""
+    import faiss
+
+    return (
+        faiss.IndexFlatL2(dim) if count <= _EXACT_IN_KMEANS else grouped(count, dim, faiss.METRIC_L2, _GROUPS_IN_KMEANS)
+    )
+
+
+def grouped(count: int, dim: int, metric: int, share: int) -> Any:
+    """Return a faiss index that puts so many centroids into groups and searches one group in ``share``.
+
+    There are twice as many groups as the root of the number: looking for the nearest groups then takes about as long as
+    looking in them.
+    """
+    import faiss
+
+    groups = 2 * int(np.sqrt(count))
+    index = faiss.IndexIVFFlat(faiss.IndexFlat(dim, metric), dim, groups, metric)
+    index.cp.min_points_per_centroid = 1
+    index.nprobe = max(8, groups // share)
+    return index
