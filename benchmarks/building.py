@@ -1,6 +1,10 @@
 """What building an index takes: in one part, in shards, on a cluster of this machine, and with PyLate beside it.
 
 python -m polyqa.benchmarks.building corpus.jsonl [--limit 3000] [--shards 4] [--pylate PYTHON] [--json FILE]
+    [--questions SOURCE] [--only WORDS]
+
+With questions, such as ASQA's, it is measured too how well each finds their passages; ``--only`` takes the ways whose
+names have one of these words. An index that was built on Ray is searched by its workers.
 
 Every build is a process of its own, one after the other, and the most memory is that of the process and those that it
 started, one by one. PyLate needs an environment of its own, as it wants other versions of packages:
@@ -15,20 +19,29 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
+from polyqa.artifacts.card import Figure
+from polyqa.artifacts.showing import figure_text
 from polyqa.colbert_index import read_corpus
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.files import write_passages
 from polyqa.embedded_models.loading import PRECISION
+from polyqa.evaluation.columns import MEAN
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.statistics import estimate
 from polyqa.evaluation.tables import markdown_table
-from polyqa.signatures import PolyqaError
+from polyqa.metrics import mrecall
+from polyqa.metrics.gold import Question
+from polyqa.signatures import Passage, PolyqaError
 
-from .results import Part, keep, today, without_folders
+from .results import Part, keep, rounded, today, without_folders
 
 app = typer.Typer(no_args_is_help=True)
 _WORKERS = 2
@@ -36,10 +49,11 @@ _QUERIES = 50
 _POLYQA = """
 import json, resource, sys, time
 from contextlib import nullcontext
-given = json.loads(sys.argv[1])
+given = json.load(open(sys.argv[1], encoding='utf-8'))
 if __name__ == "__main__":
     from polyqa.cluster import Ray, tasks
-    from polyqa.colbert_index import ColBERTIndex, build_index
+    from polyqa.colbert_index import build_index
+    from polyqa.spreading import spread_index
     from polyqa.embedded_models import Encoder
     encoder = Encoder() if given["encoder"] else None
     began = time.perf_counter()
@@ -49,17 +63,19 @@ if __name__ == "__main__":
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if given["workers"]:
         most = max(most, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-    opened = ColBERTIndex(built.path)
-    opened.search("warm up")
-    began = time.perf_counter()
-    found = [opened.search(query, 10)[0].pid for query in given["queries"]]
-    asked = 1_000 * (time.perf_counter() - began) / len(found)
-    print(json.dumps([seconds, most // 1_000, asked, found]))
+    spread = spread_index(built.path, Ray(given["workers"])) if given["workers"] else nullcontext(built)
+    with spread as opened:
+        opened.search("warm up")
+        began = time.perf_counter()
+        found = [opened.search(query, 10)[0].pid for query in given["queries"]]
+        asked = 1_000 * (time.perf_counter() - began) / len(found)
+        ranked = [[one.pid for one in own] for own in opened.search_many(given["questions"], 5)]
+    print(json.dumps([seconds, most // 1_000, asked, found, ranked]))
 """
 _PYLATE = """
 import json, resource, sys, time
 from pylate import indexes, models, retrieve
-given = json.loads(sys.argv[1])
+given = json.load(open(sys.argv[1], encoding='utf-8'))
 passages = [json.loads(line) for line in open(given["corpus"], encoding="utf-8")]
 model = models.ColBERT(model_name_or_path=given["checkpoint"], device="cpu", document_length=180, query_length=32)
 def build(passages, folder):
@@ -75,12 +91,12 @@ seconds, most = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_
 retriever = retrieve.ColBERT(index=index)
 def ask(query):
     vector = model.encode([query], is_query=True, show_progress_bar=False)
-    return retriever.retrieve(queries_embeddings=vector, k=10)[0][0]["id"]
+    return [one["id"] for one in retriever.retrieve(queries_embeddings=vector, k=10)[0]]
 ask("warm up")
 began = time.perf_counter()
-found = [ask(query) for query in given["queries"]]
+found = [ask(query)[0] for query in given["queries"]]
 asked = 1_000 * (time.perf_counter() - began) / len(found)
-print(json.dumps([seconds, most // 1_000, asked, found]))
+print(json.dumps([seconds, most // 1_000, asked, found, [ask(query)[:5] for query in given["questions"]]]))
 """
 
 
@@ -100,6 +116,8 @@ class Built(Part):
         Of a search afterwards, with encoding the question, on average.
     itself
         Share of passages that are found first by their own beginning.
+    mrecall
+        MRecall@5 of the questions, if there are any.
     """
 
     how: str
@@ -108,6 +126,7 @@ class Built(Part):
     disk: float
     milliseconds: float
     itself: float
+    mrecall: Figure | None = None
 
 
 class Building(Part):
@@ -120,10 +139,12 @@ class Building(Part):
     cores: int
     processor: str
     built: list[Built]
+    questions: str | None = None
 
     def table(self) -> str:
         """Return the rows as a table in Markdown."""
         heads = ["build", "seconds", "passages/s", "memory MB", "disk MB", "search ms", "finds itself"]
+        heads += ["MRecall@5"] if self.questions else []
         rows = [
             [
                 one.how,
@@ -133,20 +154,58 @@ class Building(Part):
                 f"{one.disk:.1f}",
                 f"{one.milliseconds:.1f}",
                 f"{100 * one.itself:.0f}%",
+                *([figure_text(one.mrecall)] if one.mrecall else []),
             ]
             for one in self.built
         ]
         return markdown_table(heads, rows)
 
 
-def _run(how: str, python: str, script: str, given: Mapping[str, Any], wanted: Sequence[str]) -> Built:
+@dataclass(frozen=True)
+class Probes:
+    """What an index is asked after it was built: beginnings of passages, and questions."""
+
+    passages: Mapping[str, str]
+    beginnings: Mapping[str, str]
+    questions: Sequence[Question]
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage], questions: Sequence[Question]) -> "Probes":
+        """Return those of a corpus."""
+        drawn = passages[:: max(1, len(passages) // _QUERIES)][:_QUERIES]
+        beginnings = {one.pid: " ".join(one.indexed_text.split()[:15]) for one in drawn}
+        return cls({one.pid: one.render() for one in passages}, beginnings, questions)
+
+    def asked(self) -> dict[str, list[str]]:
+        """Return the texts."""
+        return {"queries": list(self.beginnings.values()), "questions": [one.question for one in self.questions]}
+
+    def itself(self, found: Sequence[str]) -> float:
+        """Return the share of passages that were found first by their beginnings."""
+        return round(sum(map(str.__eq__, found, self.beginnings)) / len(self.beginnings), 3)
+
+    def mrecall(self, ranked: Sequence[Sequence[str]]) -> Figure | None:
+        """Return MRecall@5; ``None`` without questions."""
+        if not self.questions:
+            return None
+        pairs = zip(self.questions, ranked, strict=True)
+        values = [mrecall(one.answers, [self.passages[pid] for pid in own], 5) for one, own in pairs]
+        estimated = estimate(MEAN, [np.asarray(values, dtype=np.float64)])
+        assert estimated is not None
+        return Figure.model_validate(rounded(estimated))
+
+
+def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: Probes) -> Built:
     environment = {**os.environ, "OMP_NUM_THREADS": str(_cores()), PRECISION: str(given.get("precision", "auto"))}
-    done = subprocess.run(
-        [python, "-c", script, json.dumps(given)], capture_output=True, text=True, env=environment, check=False
-    )
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(given, file)
+        file.flush()
+        done = subprocess.run(
+            [python, "-c", script, file.name], capture_output=True, text=True, env=environment, check=False
+        )
     if done.returncode:
         raise PolyqaError(f"{how} failed: {done.stderr.strip().splitlines()[-1][:300]}")
-    seconds, megabytes, milliseconds, found = json.loads(done.stdout.strip().splitlines()[-1])
+    seconds, megabytes, milliseconds, found, ranked = json.loads(done.stdout.strip().splitlines()[-1])
     files = [path for path in Path(given["place"]).rglob("*") if path.is_file()]
     return Built(
         how=how,
@@ -154,7 +213,8 @@ def _run(how: str, python: str, script: str, given: Mapping[str, Any], wanted: S
         megabytes=megabytes,
         disk=round(sum(path.stat().st_size for path in files) / 1e6, 1),
         milliseconds=round(milliseconds, 1),
-        itself=round(sum(map(str.__eq__, found, wanted)) / len(wanted), 3),
+        itself=probes.itself(found),
+        mrecall=probes.mrecall(ranked),
     )
 
 
@@ -164,13 +224,17 @@ def build(
     limit: Annotated[int, typer.Option(min=100, help="Only the first passages.")] = 3_000,
     shards: Annotated[int, typer.Option(min=2, help="How many shards.")] = 4,
     pylate: Annotated[Path | None, typer.Option(help="Python of an environment with PyLate.")] = None,
+    questions: Annotated[
+        str | None, typer.Option(help="Whose passages are looked for, as for polyqa evaluate.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Words with commas between: ways that have one in their names.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
     """Time builds of one corpus."""
     passages = read_corpus(corpus)[:limit]
-    probes = passages[:: max(1, len(passages) // _QUERIES)][:_QUERIES]
-    queries = [" ".join(probe.indexed_text.split()[:15]) for probe in probes]
-    wanted = [probe.pid for probe in probes]
+    probes = Probes.of(passages, load_questions(questions) if questions else [])
     ways: list[tuple[str, dict[str, Any]]] = [
         ("polyqa, one part", {"encoder": True, "shards": 1, "workers": 0}),
         ("polyqa, one part, without vectors for reranking", {"encoder": False, "shards": 1, "workers": 0}),
@@ -178,27 +242,35 @@ def build(
         (f"polyqa, {shards} shards", {"encoder": True, "shards": shards, "workers": 0}),
         (f"polyqa, {shards} shards, Ray, {_WORKERS} workers", {"encoder": True, "shards": shards, "workers": _WORKERS}),
     ]
+    ways = [(how, more) for how, more in ways if only is None or any(word in how for word in only.split(","))]
     rows = []
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("building") as status:
-        given = {"corpus": f"{folder}/corpus.jsonl", "queries": queries, "checkpoint": str(embedded_checkpoint())}
+        given = {"corpus": f"{folder}/corpus.jsonl", **probes.asked(), "checkpoint": str(embedded_checkpoint())}
         write_passages(Path(given["corpus"]), passages)  # type: ignore[arg-type]
         for number, (how, more) in enumerate(ways):
             status.update(how)
             place = {"place": f"{folder}/{number}/index"}
-            rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, wanted))
+            rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, probes))
         if pylate is not None:
             status.update("PyLate")
-            rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, wanted))
+            rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, probes))
     source = without_folders(str(corpus))
     measured = Building(
-        command=f"python -m polyqa.benchmarks.building {source} --limit {limit} --shards {shards}"
-        f"{' --pylate pylate/bin/python' if pylate else ''}",
+        command=" ".join(
+            [
+                f"python -m polyqa.benchmarks.building {source} --limit {limit} --shards {shards}",
+                *(["--pylate pylate/bin/python"] if pylate else []),
+                *([f"--questions {without_folders(questions)}"] if questions else []),
+                *([f'--only "{only}"'] if only else []),
+            ]
+        ),
         date=today(),
         corpus=source,
         passages=len(passages),
         cores=_cores(),
         processor=platform.processor() or platform.machine(),
         built=rows,
+        questions=f"{without_folders(questions)}, {len(probes.questions)} questions" if questions else None,
     )
     typer.echo(measured.table())
     keep(measured, json_file)

@@ -308,12 +308,13 @@ def scale_answer() -> str:
     return _measured(made, one.command, one.table())
 
 
-def building() -> str:
+def building(name: str = "building") -> str:
     """Return what builds of an index take, with the command."""
-    one = Building.model_validate_json((HOME / "building.json").read_bytes())
+    one = Building.model_validate_json((HOME / f"{name}.json").read_bytes())
     made = (
-        f"The first {one.passages:,} passages of {one.corpus}; embedded checkpoint and encoder; {one.cores} cores "
-        f"({one.processor}), of which the workers of Ray take one each; {one.date}."
+        f"{one.passages:,} passages of {one.corpus}{f', {one.questions}' if one.questions else ''}; embedded "
+        f"checkpoint and encoder; {one.cores} cores ({one.processor}), of which the workers of Ray take one each; "
+        f"{one.date}."
     )
     return _measured(made, one.command, one.table())
 

@@ -1,13 +1,17 @@
 """Questions by name: what is loaded, what runs and cards say of it, and the sets of a compilation."""
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+import dspy
+
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
+from polyqa.optimizers.examples import as_question
 
 
 @dataclass(frozen=True)
@@ -17,14 +21,15 @@ class Questions:
     Attributes
     ----------
     source
-        A name or a path, see `polyqa.evaluation.loading.load_questions`; or questions.
+        A name or a path, see `polyqa.evaluation.loading.load_questions`; or questions, or examples of DSPy with
+        ``question`` and ``answer`` (or ``answers``).
     format, split, limit, seed
         See `polyqa.evaluation.loading.load_questions`.
     name
         What runs and cards say of the source; by default the file's name, or the name that was given.
     """
 
-    source: str | Path | Sequence[Question]
+    source: str | Path | Sequence[Question | dspy.Example]
     format: str | None = None
     split: str | None = None
     limit: int | None = None
@@ -35,7 +40,7 @@ class Questions:
     def asked(self) -> list[Question]:
         """The questions; read once."""
         if not isinstance(self.source, (str, Path)):
-            return list(self.source)
+            return [_question(item, number) for number, item in enumerate(self.source, 1)]
         return load_questions(self.source, format=self.format, split=self.split, limit=self.limit, seed=self.seed)
 
     @property
@@ -54,7 +59,14 @@ class Questions:
         return Path(self.source).stem if Path(self.source).suffix else str(self.source)
 
 
-Given: TypeAlias = str | Path | Sequence[Question] | Questions
+def _question(item: Question | dspy.Example, number: int) -> Question:
+    """Return an item as a question; an example is known by its text, wherever it stands."""
+    place = f"question {number}"
+    made = as_question(item, place)
+    return replace(made, id=hashlib.sha256(made.question.encode()).hexdigest()[:16]) if made.id == place else made
+
+
+Given: TypeAlias = str | Path | Sequence[Question | dspy.Example] | Questions
 """What is taken for questions."""
 
 
