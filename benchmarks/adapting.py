@@ -13,7 +13,8 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +25,7 @@ from polyqa.compiling import Budget
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
-from polyqa.signatures import Passage
+from polyqa.signatures import Passage, PolyqaError
 
 from .results import Part, keep, today
 
@@ -132,7 +133,8 @@ def row(done: Adapted, passages: int, minutes: float) -> Row:
     every = [*done.train, *done.dev, *done.held_out]
     ambiguous = sum(len(question.readings) > 1 for question in every)
     metrics = compare_runs(*done.test_runs, headline="dr").metrics
-    dr, f1 = (f"{one.a:.1f} → {one.b:.1f}, {one}" for one in (metrics["dr"], metrics["f1_answer"]))
+    found = (metrics.get("dr"), metrics["f1_answer"])  # DR needs long answers
+    dr, f1 = ("–" if one is None else f"{one.a:.1f} → {one.b:.1f}, {one}" for one in found)
     return Row(
         passages=passages,
         made=done.counts.questions if done.counts else 0,
@@ -146,29 +148,59 @@ def row(done: Adapted, passages: int, minutes: float) -> Row:
     )
 
 
+@dataclass(frozen=True)
+class Job:
+    """An adaptation: what the row is called, the corpus, the artifact's folder, and the questions of people."""
+
+    label: str
+    corpus: Path
+    out: Path
+    questions: Path | None = None
+
+
+def _slices(data: Path, passages: int, seed: int, work: Path) -> Iterator[Job]:
+    work.mkdir(parents=True, exist_ok=True)
+    for at, (label, make) in enumerate(CORPORA.items(), 1):
+        corpus = work / f"corpus-{at}.jsonl"
+        written(make(data, passages, random.Random(seed)), corpus)
+        yield Job(label, corpus, work / f"adapting-{at}")
+
+
+def _peoples(corpus: Path, name: str, questions: Sequence[Path], work: Path) -> Iterator[Job]:
+    for one in questions:
+        yield Job(one.stem, corpus, work / one.stem / name, one)
+
+
 def main(
-    data: Annotated[Path, typer.Option(help="The folder of the data sets.")],
+    data: Annotated[Path | None, typer.Option(help="The folder of the data sets.")] = None,
     passages: Annotated[int, typer.Option(min=10, help="Of each corpus.")] = 160,
+    corpus: Annotated[Path | None, typer.Option(help="One corpus instead, as for polyqa adapt.")] = None,
+    name: Annotated[str, typer.Option(help="Of its index.")] = "adapting",
+    questions: Annotated[list[Path] | None, typer.Option(help="Questions of people; again for more.")] = None,
     program: Annotated[str, typer.Option(help="As for polyqa adapt.")] = "rac",
     seed: Annotated[int, typer.Option(help="Of the slices and of everything drawn.")] = 0,
     work: Annotated[Path, typer.Option(help="Where corpora and artifacts are kept.")] = Path("runs/adapting"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
-    """Adapt a program to five corpora."""
+    """Adapt a program to five corpora, or to one with questions of people."""
+    if (data is None) == (corpus is None) or (corpus is not None and not questions):
+        raise PolyqaError("Give --data, or --corpus with --questions.")
+    given = f"--passages {passages}"
+    if corpus is not None:
+        named = " ".join(f"--questions {one.name}" for one in questions or ())
+        given = f"--corpus {corpus.name} --name {name} {named}"
     rows: dict[str, Row] = {}
     lm = ""
-    for at, (name, make) in enumerate(CORPORA.items(), 1):
-        corpus = work / f"corpus-{at}.jsonl"
-        work.mkdir(parents=True, exist_ok=True)
-        count = written(make(data, passages, random.Random(seed)), corpus)
+    jobs = _slices(data, passages, seed, work) if data else _peoples(corpus or Path(), name, questions or (), work)
+    for job in jobs:
         begun = time.monotonic()
-        done = adapt(corpus, program, out=work / f"adapting-{at}", budget=Budget(seed=seed))
+        done = adapt(job.corpus, program, out=job.out, questions=job.questions, budget=Budget(seed=seed))
         assert done is not None
-        rows[name] = row(done, count, (time.monotonic() - begun) / 60)
+        rows[job.label] = row(done, len(done.index), (time.monotonic() - begun) / 60)
         lm = done.made.card.lm
-        typer.echo(f"{name}: {rows[name].verdict}", err=True)
+        typer.echo(f"{job.label}: {rows[job.label].verdict}", err=True)
     measured = Adaptations(
-        command=f"python -m polyqa.benchmarks.adapting --passages {passages} --program {program} --seed {seed}",
+        command=f"python -m polyqa.benchmarks.adapting {given} --program {program} --seed {seed}",
         date=today(),
         program=program,
         lm=lm,

@@ -25,6 +25,7 @@ from polyqa.programs.registry import REGISTRY
 
 from .adapting import Adaptations
 from .building import Building
+from .centroids import Finding
 from .compiling import Compilations
 from .confidence import Confidence
 from .faults.damage import Damage
@@ -33,6 +34,7 @@ from .faults.kills import Kills
 from .faults.lm import Faults
 from .faults.updates import Reads
 from .latency import Latency
+from .reckoning import Reckoning
 from .results import HOME, Summary, read_results
 from .retrieval import Retrieval
 from .scale import Batches, Searching
@@ -319,6 +321,23 @@ def building(name: str = "building") -> str:
     return _measured(made, one.command, one.table())
 
 
+def centroids() -> str:
+    """Return how long finding centroids takes, with the command."""
+    one = _finding()
+    made = f"{one.vectors:,} token vectors of {one.corpus}, {one.tokens:.0f} to a passage; one core ({one.processor}); "
+    return _measured(f"{made}{one.date}.", one.command, one.table())
+
+
+def reckoned() -> str:
+    """Return what building an index of Wikipedia takes, reckoned from the two measurements."""
+    building = Building.model_validate_json((HOME / "building.json").read_bytes())
+    return Reckoning.of(building, _finding()).text(building.cores)
+
+
+def _finding() -> Finding:
+    return Finding.model_validate_json((HOME / "centroids.json").read_bytes())
+
+
 def serving() -> str:
     """Return what a server answers under load, with the command."""
     one = Serving.model_validate_json((HOME / "serving.json").read_bytes())
@@ -340,6 +359,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "adapting": adapting,
         "answers": answers,
         "building": building,
+        "centroids": centroids,
         "clauses-alone": clauses_alone,
         "clauses-library": clauses_library,
         "clauses-obeyed": clauses_obeyed,
@@ -360,6 +380,7 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "published": published,
         "python": python,
         "recipes": recipes,
+        "reckoned": reckoned,
         "retrieval": retrieval,
         "scale-answer": scale_answer,
         "scale-search": scale_search,
