@@ -132,7 +132,7 @@ def row(done: Adapted, passages: int, minutes: float) -> Row:
     """Return what came of a corpus."""
     every = [*done.train, *done.dev, *done.held_out]
     ambiguous = sum(len(question.readings) > 1 for question in every)
-    metrics = compare_runs(*done.test_runs, headline="dr").metrics
+    metrics = compare_runs(*done.test_runs, headline=done.measure).metrics
     found = (metrics.get("dr"), metrics["f1_answer"])  # DR needs long answers
     dr, f1 = ("–" if one is None else f"{one.a:.1f} → {one.b:.1f}, {one}" for one in found)
     return Row(

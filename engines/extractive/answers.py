@@ -11,6 +11,7 @@ _MARKS = " .,;:"
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 _INSIDE = re.compile(r"((?:the )?[A-Z].*?),? in (?:the )?[A-Z].*")
 _YEAR_ASKED = re.compile(r"\b(?:what|which) year\b", re.I)
+_TWICE = re.compile(r"(\S+(?:\s+\S+)+)\s+\1")
 _RANGE = re.compile(r"\b(?:to|until|till|and|through)\b|[–—-]")
 
 
@@ -19,10 +20,11 @@ def whole_answer(question: str, text: str, span: Span) -> str:
 
     Marks at its ends go, and brackets or quotation marks without their other half. A date of which the span holds a
     part is completed, and what stands around a single date goes where a time is asked for, as does a role before
-    the name where a person is, where a place lies, and the noun that the question names itself.
+    the name where a person is, where a place lies, and the noun that the question names itself. What stands twice, as
+    where a heading runs into its text, is said once.
     """
     kind = answer_kind(question)
-    answer = _balanced(span.text.strip(_MARKS))
+    answer = _once(_balanced(span.text.strip(_MARKS)))
     if kind == "time":
         return _date(question, text, span) or answer
     if kind == "person":
@@ -30,6 +32,12 @@ def whole_answer(question: str, text: str, span: Span) -> str:
     if kind == "place" and (inside := _INSIDE.fullmatch(answer)):
         return inside[1]
     return _without_asked(question, answer)
+
+
+def _once(answer: str) -> str:
+    """Return "Warren Hastings" for "Warren Hastings Warren Hastings", but "Duran Duran" as it is."""
+    twice = _TWICE.fullmatch(answer)
+    return twice[1] if twice else answer
 
 
 def _without_asked(question: str, answer: str) -> str:
