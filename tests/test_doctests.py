@@ -22,6 +22,7 @@ _WITH_EXAMPLES = {
     "polyqa.engines.extractive.answer_kinds",
     "polyqa.engines.extractive.obeying",
     "polyqa.engines.extractive.planted",
+    "polyqa.engines.extractive.readings",
     "polyqa.engines.extractive.titles",
     "polyqa.engines.extractive.wordings",
     "polyqa.metrics.agreement",

@@ -1,5 +1,6 @@
 """The readings of a question that passages answer: all of several passages, that of one, and the likeliest."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from .wordings import phrase, readings_of
 NULL = "null"
 _MOST = 6
 _LONGEST_ANSWER = 10  # words
+_BREAK = re.compile(r"[,;]? [(–—]|[,;] | - ")
 # From which support on a passage is said to answer a reading.
 _ANSWERS = 0.2
 # Below this support nothing is told.
@@ -47,7 +49,7 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
     Every passage is read for the question. Answers that are well supported are kept, one reading for each distinct
     answer; what tells a reading's passage from the others makes its question: the title's qualifier, else a time or a
     place beside the answer. What nothing tells from a better supported reading is left out. Demos set how long an
-    answer is at most.
+    answer should be, see `shortened`.
     """
     clauses, longest = prompt.clauses, _longest_answer(prompt)
     found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
@@ -56,7 +58,7 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
         "interpretations": [
             {
                 "question": question,
-                "answer": " ".join(evidence.answer.split()[:longest]),
+                "answer": shortened(evidence.answer, longest),
                 "pid": str(evidence.passage.number),
             }
             for evidence, question in phrase(prompt.question, chosen, models, named=clauses.named)
@@ -97,6 +99,21 @@ def _longest_answer(prompt: Prompt) -> int:
         for reading in parse_interpretations(demo.outputs["interpretations"])
     ]
     return max(3, *(len(reading.answer.split()) for reading in shown)) if shown else _LONGEST_ANSWER
+
+
+def shortened(answer: str, longest: int) -> str:
+    """Return an answer without what follows a comma, a bracket or a dash, as far as that makes it short enough.
+
+    A name or a figure is not cut through, however long it is, but no answer has more than ten words.
+
+    >>> shortened("7 March 1839 – 11 December 1909", 4), shortened("General Motors Electro-Motive Division", 3)
+    ('7 March 1839', 'General Motors Electro-Motive Division')
+    """
+    if len(answer.split()) > longest:
+        ends = [found.start() for found in _BREAK.finditer(answer)]
+        short = [answer[:end] for end in ends if 0 < len(answer[:end].split()) <= longest]
+        answer = short[-1] if short else answer
+    return " ".join(answer.split()[:_LONGEST_ANSWER])
 
 
 def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
