@@ -185,7 +185,7 @@ def main(
     """Adapt a program to five corpora, or to one with questions of people."""
     if (data is None) == (corpus is None) or (corpus is not None and not questions):
         raise PolyqaError("Give --data, or --corpus with --questions.")
-    given = f"--passages {passages}"
+    given = f"--data FOLDER --passages {passages}"
     if corpus is not None:
         named = " ".join(f"--questions {one.name}" for one in questions or ())
         given = f"--corpus {corpus.name} --name {name} {named}"

@@ -103,8 +103,8 @@ def clauses_library() -> str:
     return markdown_table(["clause", "of one kind", "when it helps", "for"], rows)
 
 
-def _compilations() -> Compilations:
-    return Compilations.model_validate_json((HOME / "compiling.json").read_bytes())
+def _compilations(name: str = "compiling") -> Compilations:
+    return Compilations.model_validate_json((HOME / f"{name}.json").read_bytes())
 
 
 def clauses_alone() -> str:
@@ -114,9 +114,9 @@ def clauses_alone() -> str:
     return _measured(made, one.command, one.clauses_table())
 
 
-def compiling() -> str:
-    """Return what compiling brought on questions of people, with the command."""
-    one = _compilations()
+def compiling(name: str = "compiling") -> str:
+    """Return what compiling brought on sets of questions, with the command."""
+    one = _compilations(name)
     made = f"`{one.program}` with {one.lm}, embedded reader, instructions by polyqa/proposer; {one.date}."
     return _measured(made, one.command, one.table())
 
@@ -273,12 +273,12 @@ def updates() -> str:
     return _measured(made, one.command, one.table())
 
 
-def adapting() -> str:
-    """Return what adapting made of corpora that were not written for it, with the command."""
-    one = Adaptations.model_validate_json((HOME / "adapting.json").read_bytes())
+def adapting(name: str = "adapting") -> str:
+    """Return what adapting made of corpora or questions that were not written for it, with the command."""
+    one = Adaptations.model_validate_json((HOME / f"{name}.json").read_bytes())
     made = f"`{one.program}`, recipe knn, {one.lm}, embedded reader; {one.date}."
     told = "\n".join(f"- {name}: {row.verdict}" for name, row in one.rows.items())
-    return f"{_measured(made, f'{one.command} --data FOLDER', one.table())}\n\n{told}"
+    return f"{_measured(made, one.command, one.table())}\n\n{told}"
 
 
 def confidence() -> str:

@@ -6,12 +6,14 @@ Ray is an extra: ``pip install 'polyqa[ray]'``, on every machine of the cluster.
 import asyncio
 import inspect
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from polyqa.question_db.distributed import cluster
@@ -125,12 +127,22 @@ class Placed:
     It may be pickled: other workers of the cluster can ask them, too.
     """
 
-    def __init__(self, actors: Sequence[Any], what: str) -> None:
-        self._actors = tuple(actors)
+    def __init__(self, names: Sequence[str], what: str) -> None:
+        self._names = tuple(names)
         self._what = what
 
     def __len__(self) -> int:
-        return len(self._actors)
+        return len(self._names)
+
+    @cached_property
+    def actors(self) -> list[Any]:
+        """The workers, by their names: a handle in the arguments of another worker keeps that from being restarted."""
+        import ray
+
+        return [ray.get_actor(name) for name in self._names]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_names": self._names, "_what": self._what}
 
     def ask(self, requests: Mapping[int, tuple[str, tuple[Any, ...]]]) -> dict[int, Any]:
         """Call a method of each of some objects, all at once; return what each returns.
@@ -144,7 +156,7 @@ class Placed:
         """
         import ray
 
-        sent = [self._actors[number].call.remote(name, arguments) for number, (name, arguments) in requests.items()]
+        sent = [self.actors[number].call.remote(name, arguments) for number, (name, arguments) in requests.items()]
         try:
             return dict(zip(requests, ray.get(sent), strict=True))
         except ray.exceptions.RayError as error:
@@ -188,10 +200,11 @@ def placed(
     """
     with cluster(len(makes) + beside, address) as ray:
         holder = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_TRIES, max_concurrency=_CALLS)(_Holder)
-        actors = [holder.remote(make) for make in makes]
+        names = [f"polyqa-{uuid.uuid4().hex}" for _ in makes]
+        actors = [holder.options(name=name).remote(make) for name, make in zip(names, makes, strict=True)]
         try:
             _wait_for(ray, actors)
-            yield Placed(actors, what)
+            yield Placed(names, what)
         finally:
             for one in actors:
                 ray.kill(one)

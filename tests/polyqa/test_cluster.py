@@ -148,7 +148,7 @@ def test_a_spread_index_finds_what_one_machine_finds_though_a_worker_is_killed(s
     with polyqa.spread_index(sharded.path, Ray(2)) as index:
         assert len(index._shares) == 2
         assert FusedRetriever([index, index.bm25]).search_many(queries, 7) == both.search_many(queries, 7)
-        ray.kill(index._shares._actors[0], no_restart=False)
+        ray.kill(index._shares.actors[0], no_restart=False)
         assert index.search("why does printing metal hold lead", 40) == sharded.search(
             "why does printing metal hold lead", 40
         )

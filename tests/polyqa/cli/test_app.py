@@ -402,3 +402,26 @@ def test_what_evaluate_takes_itself_is_no_setting(name: str, refused: Refused, t
 def test_one_command_line_runs_all_programs(program: str, printed: Printed) -> None:
     """Passages are left out where a program has no such setting, though it retrieves."""
     assert json.loads(printed("ask", "Who founded Rome?", "--program", program, "-k", "3", "--json"))["answer"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["answer", "{asked}", "--out", "{out}", "--index-workers", "2"], "an index that is named: add --index"),
+        (["answer", "{asked}", "--out", "{out}", "--index-workers", "2", "--index", "homonyms"], "is in one part"),
+        (["evaluate", "--index-workers", "2", "--index", "homonyms", "--runs", "{out}"], "is in one part"),
+        (["serve", "--index-workers", "2"], "indexes that are named: add --index"),
+        (["serve", "--index-workers", "2", "--index", "homonyms"], "is in one part"),
+        (["answer", "{asked}", "--out", "{out}", "--address", "auto"], "add --engine ray"),
+        (["ask", "Who?", "--requests-per-minute", "9"], "has no --requests-per-minute"),
+        (["ask", "Who?", "--lm", "openai/m", "--requests-per-minute", "0"], "--requests-per-minute is a number above"),
+    ],
+    ids=lambda given: " ".join(given)[:60] if isinstance(given, list) else "",
+)
+def test_what_cannot_be_spread_or_paced_is_told_in_a_line(
+    words: list[str], told: str, refused: Refused, tmp_path: Path
+) -> None:
+    asked, out = tmp_path / "asked.txt", tmp_path / "out.jsonl"
+    asked.write_text("Who founded Alexandria?\n")
+    assert told in refused(*(word.format(asked=asked, out=out) for word in words))
+    assert not out.exists()
