@@ -18,6 +18,7 @@ NULL = "null"
 _MOST = 6
 _LONGEST_ANSWER = 10  # words
 _BREAK = re.compile(r"[,;]? [(–—]|[,;] | - ")
+_LIST = re.compile(r",.*(?: and | or | & )")
 # From which support on a passage is said to answer a reading.
 _ANSWERS = 0.2
 # Below this support nothing is told.
@@ -104,12 +105,14 @@ def _longest_answer(prompt: Prompt) -> int:
 def shortened(answer: str, longest: int) -> str:
     """Return an answer without what follows a comma, a bracket or a dash, as far as that makes it short enough.
 
-    A name or a figure is not cut through, however long it is, but no answer has more than ten words.
+    A name, a figure or a list is not cut through, however long it is, but no answer has more than ten words.
 
     >>> shortened("7 March 1839 – 11 December 1909", 4), shortened("General Motors Electro-Motive Division", 3)
     ('7 March 1839', 'General Motors Electro-Motive Division')
+    >>> shortened("Germany, Italy and Romania", 3)
+    'Germany, Italy and Romania'
     """
-    if len(answer.split()) > longest:
+    if len(answer.split()) > longest and not _LIST.search(answer):
         ends = [found.start() for found in _BREAK.finditer(answer)]
         short = [answer[:end] for end in ends if 0 < len(answer[:end].split()) <= longest]
         answer = short[-1] if short else answer
