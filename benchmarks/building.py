@@ -254,7 +254,7 @@ def build(
         if pylate is not None:
             status.update("PyLate")
             rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, probes))
-    source = without_folders(str(corpus))
+    source = corpus.name
     measured = Building(
         command=" ".join(
             [

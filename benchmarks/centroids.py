@@ -22,7 +22,7 @@ from polyqa.colbert_index.nearest_centroids import centroid_finder, nearest_cent
 from polyqa.evaluation.tables import markdown_table
 from polyqa.signatures import PolyqaError
 
-from .results import Part, keep, today, without_folders
+from .results import Part, keep, today
 
 _TOKENS = 100  # of a passage, about
 _BATCH = 1_000
@@ -141,7 +141,7 @@ def main(
                 )
             )
             typer.echo(f"{count:,} centroids, {how}: {milliseconds:.1f} ms", err=True)
-    source = without_folders(str(corpus))
+    source = corpus.name
     measured = Finding(
         command=f"python -m polyqa.benchmarks.centroids {source} --counts {counts} --vectors {vectors}",
         date=today(),

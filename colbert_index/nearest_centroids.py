@@ -16,8 +16,8 @@ _EXACT = 1 << 15
 """Up to so many centroids each is looked at."""
 _EXACT_IN_KMEANS = 1 << 12
 """The same for k-means, where a vector that is counted with the second nearest moves a centroid little."""
-_GROUPS_IN = 16  # of a vector's groups, one in so many is searched …
-_GROUPS_IN_KMEANS = 32
+_GROUPS = 32  # that are searched for a vector
+_GROUPS_IN_KMEANS = 8
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def centroid_finder(centroids: NDArray[np.float32]) -> Any:
         index = faiss.IndexFlatIP(dim)
         index.add(centroids)
         return index
-    index = grouped(count, dim, faiss.METRIC_INNER_PRODUCT, _GROUPS_IN)
+    index = grouped(count, dim, faiss.METRIC_INNER_PRODUCT, _GROUPS)
     index.train(centroids)
     index.add(centroids)
     return index
@@ -62,7 +62,7 @@ def centroid_finder(centroids: NDArray[np.float32]) -> Any:
 def nearest_centroids(finder: Any, vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the number of each vector's centroid, shape (len(vectors),).
 
-    Beyond 2¹⁵ centroids, one vector in a hundred gets one that is a little farther away than the nearest.
+    Beyond 2¹⁵ centroids, one or two vectors in a hundred get one that is a little farther away than the nearest.
     """
     found: NDArray[np.int64] = finder.search(vectors, 1)[1][:, 0]
     return found
@@ -77,16 +77,15 @@ def kmeans_index(count: int, dim: int) -> Any:
     )
 
 
-def grouped(count: int, dim: int, metric: int, share: int) -> Any:
-    """Return a faiss index that puts so many centroids into groups and searches one group in ``share``.
+def grouped(count: int, dim: int, metric: int, searched: int) -> Any:
+    """Return a faiss index that puts so many centroids into groups, of which the nearest are searched.
 
-    There are twice as many groups as the root of the number: looking for the nearest groups then takes about as long as
-    looking in them.
+    There are twice as many groups as the root of the number.
     """
     import faiss
 
     groups = 2 * int(np.sqrt(count))
     index = faiss.IndexIVFFlat(faiss.IndexFlat(dim, metric), dim, groups, metric)
     index.cp.min_points_per_centroid = 1
-    index.nprobe = max(8, groups // share)
+    index.nprobe = searched
     return index
