@@ -106,7 +106,7 @@ def _encoded(corpus: Path, wanted: int) -> tuple[Vectors, float]:
 def main(
     corpus: Annotated[Path, typer.Argument(help="As for polyqa index build.")],
     counts: Annotated[str, typer.Option(help="Of centroids, with commas between.")] = "16384,65536,524288",
-    vectors: Annotated[int, typer.Option(min=1_000, help="How many are looked for.")] = 20_000,
+    vectors: Annotated[int, typer.Option(min=100, help="How many are looked for.")] = 20_000,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
     """Time finding centroids."""

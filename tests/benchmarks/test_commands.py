@@ -109,3 +109,14 @@ def test_question_retrieval_compares_every_way(run: Run, encoder: Encoder, reade
     assert {row["recall@5"]["value"] for row in kept.values()} == {100.0}
     (tmp_path / "q.json").write_text(json.dumps([{**asked, "answers": ["1894"]}]))
     assert "no question with several answers" in told(run, "question_retrieval", *words)
+
+
+def test_centroids_are_found_in_two_ways(run: Run, passages: list[Passage], tmp_path: Path) -> None:
+    corpus, out = tmp_path / "corpus.jsonl", tmp_path / "out.json"
+    lines = [json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in passages]
+    corpus.write_text("\n".join(lines))
+    printed = run("centroids", corpus, "--counts", "40", "--vectors", "500", "--json", out)
+    assert "| 40 | colbert-ai |" in printed
+    found = json.loads(out.read_text())["found"]
+    assert [one["nearest"] for one in found] == [1.0, 1.0]
+    assert "900,500 are needed" in told(run, "centroids", corpus, "--counts", "900000", "--vectors", "500")
