@@ -203,6 +203,10 @@ class ColBERTIndex(Shared, Retriever):
     def _position_of(self) -> Mapping[str, int]:
         return {passage.pid: i for i, passage in enumerate(self.positions) if passage is not None}
 
+    def first_passage(self) -> Passage:
+        """Return the first passage."""
+        return next(passage for passage in self.positions if passage is not None)
+
     def passage(self, pid: str) -> Passage:
         """Return a passage by its id; `KeyError` if the index does not hold it."""
         passage = self.positions[self._position_of[pid]]

@@ -195,6 +195,11 @@ class SpreadIndex(ColBERTIndex):
         """BM25 over the same passages, by the same workers."""
         return _SpreadBM25(self)
 
+    def first_passage(self) -> Passage:
+        """Return the first passage."""
+        every = (self.at([position])[0] for position in range(self._starts[-1]))
+        return next(passage for passage in every if passage is not None)
+
     def passage(self, pid: str) -> Passage:
         """Return a passage by its id; `KeyError` if the index does not hold it."""
         position = self._place(pid)

@@ -169,7 +169,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
 
 def _warm_up_reranker(reranker: object, index: ColBERTIndex) -> None:
     if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-        reranker.score([_ANYTHING], index.search(_ANYTHING, 1))
+        reranker.score([_ANYTHING], [index.first_passage()])
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:

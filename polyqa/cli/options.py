@@ -237,6 +237,7 @@ class LanguageModels:
     requests_per_minute: Annotated[
         float | None,
         typer.Option(
+            show_default="as many as are made",
             help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
             rich_help_panel=_PANEL,
         ),

@@ -88,6 +88,7 @@ def test_passages_vectors_and_positions_are_fetched_once(sharded: ColBERTIndex, 
     asked = len(shares.asked)
     BiEncoderReranker(encoder, many).score(QUERIES, wanted)
     assert len(shares.asked) == asked
+    assert many.first_passage() == sharded.first_passage() == passages[0]
     assert many.passage(passages[20].pid) == passages[20]
     assert many.position(passages[39]) == 39
     assert many.position(passages[39].model_copy(update={"text": "changed"})) is None
