@@ -161,7 +161,7 @@ def test_answers_over_a_spread_index_are_those_of_this_process(sharded: ColBERTI
     asked = ["What stops the kite from spinning?", "Why does printing metal hold lead?"]
 
     def lines(name: str, **given: Any) -> list[dict[str, Any]]:
-        answered = answer_many(asked, tmp_path / name, program="diva", **given)
+        answered = answer_many(asked, tmp_path / name, program="toc", **given)
         return [{key: value for key, value in line.items() if key != "seconds"} for line in answered]
 
     here = lines("here.jsonl", index=sharded)
