@@ -212,6 +212,9 @@ def placed(
 
 def _wait_for(ray: Any, actors: Sequence[Any]) -> None:
     """Wait until all workers have loaded what they work with."""
+    there = ray.cluster_resources().get("CPU", 0)
+    if there < len(actors):  # Ray would wait for more for ever
+        raise PolyqaError(f"The cluster has {there:g} CPUs, too few for {len(actors)} workers, which take one each.")
     try:
         ray.get([one.ready.remote() for one in actors])
     except ray.exceptions.RayError as error:

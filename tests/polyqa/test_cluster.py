@@ -78,6 +78,13 @@ def test_a_worker_that_cannot_start_is_told_in_a_line() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_more_workers_than_a_cluster_has_room_for_are_refused() -> None:
+    with pytest.raises(PolyqaError, match="has 3 CPUs, too few for 9 workers"):  # noqa: SIM117
+        with on_ray(failing, Ray(9), at_once=1):
+            pass
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_cluster_answers_and_evaluates_as_this_process_does(tmp_path: Path) -> None:
     here = answer_many(QUESTIONS, tmp_path / "here.jsonl", program="rac")
     there = answer_many(QUESTIONS[:2], tmp_path / "there.jsonl", program="rac", batch=polyqa.Batch(2, ray=Ray(2)))
