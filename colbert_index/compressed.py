@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .files import read_part
 from .kernel import Asked, IndexArrays, kernel, pointer
+from .rows import require_within
 from .settings import SearchSettings
 
 
@@ -150,8 +151,7 @@ class CompressedVectors:
             If there is no such passage.
         """
         wanted = np.ascontiguousarray(positions, dtype=np.int32)
-        if wanted.size and not 0 <= wanted.min() <= wanted.max() < len(self):
-            raise IndexError(f"passages lie in [0, {len(self)}), asked for {wanted.min()} to {wanted.max()}")
+        require_within(wanted, len(self), "passages")
         scores = np.empty(len(wanted), np.float32)
         self._run(
             kernel().polyqa_score,

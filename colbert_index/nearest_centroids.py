@@ -1,6 +1,6 @@
 """Which centroid is nearest to a token vector: exactly by faiss, or among the centroids of the nearest groups.
 
-colbert-ai multiplies matrices for it and looks for the largest number of each column, which takes four times as long
+colbert-ai multiplies matrices for it and looks for the largest number of each column, which takes three times as long
 as faiss and finds the same. Both grow with the number of centroids, which grows with the corpus: beyond 2¹⁵ centroids
 (some 100,000 passages) finding them would take longer than encoding.
 """

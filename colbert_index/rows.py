@@ -7,6 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+def require_within(wanted: NDArray[Any], count: int, what: str) -> None:
+    """Check that some numbers are below a count and not below 0.
+
+    Raises
+    ------
+    IndexError
+        If one is not; ``what`` says what they are numbers of.
+    """
+    if wanted.size and not 0 <= wanted.min() <= wanted.max() < count:
+        raise IndexError(f"{what} lie in [0, {count}), asked for {wanted.min()} to {wanted.max()}")
+
+
 class Rows:
     """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
 
@@ -37,8 +49,7 @@ class Rows:
             If there is no such row.
         """
         wanted = np.asarray(rows, dtype=np.int64)
-        if wanted.size and not 0 <= wanted.min() <= wanted.max() < len(self):
-            raise IndexError(f"rows lie in [0, {len(self)}), asked for {wanted.min()} to {wanted.max()}")
+        require_within(wanted, len(self), "rows")
         flat = wanted.ravel()
         found = np.empty((len(flat), self.shape[1]), dtype=self._arrays[0].dtype)
         holders = np.searchsorted(self._starts, flat, side="right") - 1

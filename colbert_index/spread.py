@@ -20,6 +20,7 @@ from .compressed import Candidates, CompressedVectors
 from .files import IndexFaultError
 from .index import ColBERTIndex, each_query
 from .retriever import Retriever, require_positive
+from .rows import require_within
 from .settings import SearchSettings
 
 _KEPT = 50_000  # passages, and their sentence vectors
@@ -292,8 +293,7 @@ class SpreadIndex(ColBERTIndex):
     def _fetch(self, method: str, positions: Sequence[int]) -> list[Any]:
         """Return what a method of `Share` returns for each position."""
         wanted = np.asarray(positions, dtype=np.int64)
-        if wanted.size and not 0 <= wanted.min() <= wanted.max() < self._starts[-1]:
-            raise IndexError(f"passages lie in [0, {self._starts[-1]}), asked for {wanted.min()} to {wanted.max()}")
+        require_within(wanted, int(self._starts[-1]), "passages")
         holders = self._holders(wanted)
         places = {int(holder): np.flatnonzero(holders == holder) for holder in np.unique(holders)}
         requests: dict[int, Request] = {

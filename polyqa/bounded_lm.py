@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextvars import copy_context
@@ -22,7 +21,7 @@ from polyqa.signatures.counts import counted
 from polyqa.signatures.needed import check_needed, not_needed
 
 from .bounded_http import MEGABYTE, Engines, SilentServerError, WireLimits
-from .pacing import CLOCK, Clock, Pace
+from .pacing import CLOCK, Clock, Pace, sleep
 
 LONGEST_WAIT = 60.0
 """Seconds for which a server may have its caller wait before the next request (``Retry-After``)."""
@@ -148,7 +147,7 @@ class BoundedLM(RecentLM):
             except LMError as error:
                 left = clock.left
                 pause = self._pause(error, attempt, left)
-            _sleep(pause)
+            sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
     @with_callbacks
@@ -233,22 +232,10 @@ def _call_within(clock: Clock, function: Callable[[], T], too_long: Callable[[],
 
     Thread(target=copy_context().run, args=(run,), name="polyqa-call", daemon=True).start()
     while not done.done() and (left := clock.left) > 0:
-        _wait([done], left)
+        ended: list[Future[Any]] = [done, *not_needed()]
+        wait(ended, left, return_when=FIRST_COMPLETED)
         if not done.done():
             check_needed()
     if not done.done():
         raise too_long()
     return done.result()
-
-
-def _sleep(seconds: float) -> None:
-    """Let time pass, less where the reply is not needed any more."""
-    if not_needed():
-        _wait([], seconds)
-    else:
-        time.sleep(seconds)
-
-
-def _wait(futures: list[Future[Any]], seconds: float) -> None:
-    """Wait for any of some futures, or until the reply of the call is not needed, but not longer than this."""
-    wait([*futures, *not_needed()], seconds, return_when=FIRST_COMPLETED)

@@ -7,14 +7,14 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
 from typing import Any
 
-from polyqa.signatures.needed import check_needed
+from polyqa.signatures.needed import check_needed, not_needed
 
-_MOST_AT_ONCE = 1.0  # seconds of a wait after which it is seen that nobody needs the reply any more
 _ASKING = ("complete", "complete_legacy", "stream")  # the methods of DSPy's engines that send a request
 
 
@@ -80,16 +80,21 @@ class Pace:
 
     def wait(self) -> None:
         """Wait for a turn in this thread; it is given up as soon as the reply of the call is not needed."""
-        end = time.monotonic() + _stopping(self.turn())
-        while (left := end - time.monotonic()) > 0:
-            check_needed()
-            time.sleep(min(left, _MOST_AT_ONCE))
+        sleep(_stopping(self.turn()))
         check_needed()
 
     async def awaited(self) -> None:
         """Wait for a turn without blocking the event loop."""
         if seconds := _stopping(self.turn()):
             await asyncio.sleep(seconds)
+
+
+def sleep(seconds: float) -> None:
+    """Let time pass, less where the reply is not needed any more."""
+    if unneeded := not_needed():
+        wait(unneeded, seconds, return_when=FIRST_COMPLETED)
+    elif seconds > 0:
+        time.sleep(seconds)
 
 
 def _stopping(seconds: float) -> float:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import dspy
 import pytest
 from dspy.clients.cache import Cache
 from dspy.lm15 import AuthError, RateLimitError, ServerError, TimeoutError, TransportError
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 from failing_engine import Failing
 from openai_server import Wire, completion, serve
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
@@ -23,8 +24,8 @@ from polyqa.models import Models
 from polyqa.programs import ask as ask_step
 from polyqa.programs import ask_all, drive
 from polyqa.programs.faults import Fault
-from polyqa.programs.stand_ins import complete_readings, stand_in
-from polyqa.programs.tries import Faults
+from polyqa.programs.stand_ins import StandIn, complete_readings, stand_in
+from polyqa.programs.tries import Call, Faults
 from polyqa.questions import Questions
 from polyqa.signatures import (
     AnswerClosedBook,
@@ -292,6 +293,35 @@ def test_whatever_the_server_sends_for_one_call_loses_one_thing(
     assert [fault.became for fault in prediction.faults] == [became]
     assert prediction.interpretations
     assert list(failing.failed.values()) == [2]
+
+
+class Silent(dspy.Module):
+    """Gets no reply; at once, or after the given seconds the one that is given."""
+
+    def __init__(self, seconds: float = 0.0, reply: str | None = None) -> None:
+        super().__init__()
+        self.seconds, self.reply, self.asked = seconds, reply, 0
+
+    def forward(self) -> dspy.Prediction:
+        self.asked += 1
+        time.sleep(self.seconds)
+        if self.reply is None:
+            raise LMTransportError("connection reset", model="m")
+        return dspy.Prediction(answer=self.reply)
+
+
+@pytest.mark.parametrize("reply", ["late", None])
+def test_whether_the_server_is_down_is_known_when_all_calls_of_a_step_have_ended(reply: str | None) -> None:
+    """A call that was lost twice before the first reply came ends no question in which others are answered."""
+    quick, slow, faults = Silent(), Silent(0.3, reply), Faults()
+    calls = [Call(one, {}, StandIn({"answer": "stands in"}, "nothing")) for one in (quick, slow)]
+    if reply is None:
+        with pytest.raises(LMTransportError):
+            drive(ask_all(calls), faults=faults)
+    else:
+        assert [one.answer for one in drive(ask_all(calls), faults=faults)] == ["stands in", "late"]
+        assert [fault.became for fault in faults.found] == ["nothing"]
+    assert quick.asked == 2
 
 
 @pytest.mark.parametrize(
