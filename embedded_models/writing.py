@@ -7,7 +7,7 @@ capitals and marks.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST_SOURCE = 96
 """Tokens of a source: question, title, and the passage around the answer."""
@@ -80,16 +80,30 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
         A tokenizer of the package `tokenizers`, without truncation and padding.
     """
     questions, titles, contexts = (
-        tokenizer.encode_batch([getattr(task, name) for task in tasks], add_special_tokens=False)
+        map(
+            _Tokens.of,
+            tokenizer.encode_batch([getattr(task, name) for task in tasks], add_special_tokens=False),
+        )
         for name in ("question", "title", "context")
     )
     return [_source(*own, tokenizer) for own in zip(tasks, questions, titles, contexts, strict=True)]
 
 
-def _source(task: Task, question: Any, title: Any, context: Any, tokenizer: Any) -> Source:
+class _Tokens(NamedTuple):
+    """Ids and character offsets of the tokens of a text; an encoding makes its lists whenever it is asked."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, encoding: Any) -> "_Tokens":
+        return cls(encoding.ids, encoding.offsets)
+
+
+def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tokenizer: Any) -> Source:
     ids, types, surface, glued, opens = [tokenizer.token_to_id("[CLS]")], [0], [""], [False], [False]
 
-    def add(encoding: Any, text: str, begin: int, end: int, kind: int) -> None:
+    def add(encoding: _Tokens, text: str, begin: int, end: int, kind: int) -> None:
         for place in range(begin, end):
             first, last = encoding.offsets[place]
             ids.append(encoding.ids[place])

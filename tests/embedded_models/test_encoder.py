@@ -90,6 +90,23 @@ def test_auto_takes_what_the_environment_says_or_the_machine_has(named: str, mon
     assert resolve_precision("bfloat16") == "bfloat16"
 
 
+@pytest.mark.parametrize(
+    ("able", "fast"),
+    [
+        ({"amx_bf16": True, "avx512_bf16": True, "cpu_name": "Intel(R) Xeon(R)"}, True),
+        ({"amx_bf16": False, "avx512_bf16": True, "cpu_name": "AMD EPYC"}, True),
+        ({"amx_bf16": False, "avx512_bf16": True, "cpu_name": "Intel(R) Xeon(R)"}, False),
+        ({"amx_bf16": False, "avx512_bf16": False, "cpu_name": "AMD EPYC"}, False),
+        ({"architecture": "aarch64"}, False),
+    ],
+)
+def test_bfloat16_is_taken_where_it_is_clearly_faster(
+    able: dict[str, object], fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: able)
+    assert cpu_has_bfloat16.__wrapped__() is fast
+
+
 def test_a_precision_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYQA_PRECISION", "int8")
     with pytest.raises(PolyqaError, match="POLYQA_PRECISION is auto, float32, bfloat16, not 'int8'"):
