@@ -43,6 +43,8 @@ class Clauses:
         What is said where a judgement is in doubt.
     titles
         Whether passages whose title has words of the question go first.
+    agreed
+        Whether an answer that several passages give counts for more.
     """
 
     most: int | None = None
@@ -58,6 +60,7 @@ class Clauses:
     named: bool = False
     doubt: Literal["yes", "no"] | None = None
     titles: bool = False
+    agreed: bool = False
 
 
 @dataclass(frozen=True)
@@ -276,6 +279,21 @@ CLAUSES = (
         ),
         _words(r"\btitles?\b"),
         _always(titles=True),
+    ),
+    Clause(
+        "agree",
+        "An answer that other passages give, too, counts for more.",
+        (
+            "Prefer answers that several passages give.",
+            "Trust an answer more if more than one passage gives it.",
+            "Answers on which passages agree come first.",
+            "Favour answers that are found in multiple passages.",
+        ),
+        _words(
+            r"\b(?:(?:several|multiple|many|most|two|other|more than one|different|independent) passages?|"
+            r"passages? agree|agree\w*)\b"
+        ),
+        _always(agreed=True),
     ),
 )
 """What the engine knows; the first that fits a sentence best is taken."""

@@ -86,14 +86,16 @@ _SKILLS: Mapping[type[dspy.Signature], Skill] = {
 }
 _TASKS = {one: one for one in _SKILLS}
 # Which clauses say something of which task.
-_OF_READINGS = frozenset({"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles"})
+_OF_READINGS = frozenset(
+    {"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles", "agreed"}
+)
 _OF_ANSWERS = frozenset({"words", "sentences", "manner"})
 OBEYED: Mapping[type[dspy.Signature], frozenset[str]] = {
     ClarifyQuestion: _OF_READINGS | _OF_ANSWERS,
     ExtractInterpretations: _OF_READINGS,
     WriteLongFormAnswer: _OF_ANSWERS,
     InterpretPassage: frozenset({"certainty", "dates", "brief", "full_names"}),
-    LocateAnswer: frozenset({"dates", "brief", "full_names", "titles", "doubt"}),
+    LocateAnswer: frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
     InferPseudoInterpretations: frozenset({"most"}),
     SelectQuestions: frozenset({"most", "certainty"}),
     VerifyInterpretation: frozenset({"doubt"}),

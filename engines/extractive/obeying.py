@@ -1,5 +1,6 @@
 """What clauses do to evidence: how answers are worded, which passages are preferred, in which order readings come."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +9,13 @@ from polyqa.metrics.text import STOPWORDS, sentence_at, split_title
 
 from .answer_kinds import answer_kind, years
 from .clauses import Clauses
-from .evidence import Evidence
+from .evidence import Evidence, same_answer
 from .grammar import DATE, MONTH, NAME
 
 DOUBTS = {None: 1.0, "no": 2.0, "yes": 0.4}
 """How much more support a judgement needs, where the clauses say what to do in doubt."""
 _MATCHING = 0.5
+_OTHERS = 0.5
 _ROLE = re.compile(rf"(?:the |an? )?(?:[a-z][\w’'-]* )+(?P<name>{NAME.pattern})")
 _BEHIND = re.compile(rf"(?P<name>{NAME.pattern})(?:,| the| an?| as| who| which) .+")
 _ONE_NAME = re.compile(r"[A-Z][\w’'-]+")
@@ -27,7 +29,27 @@ def worded(question: str, found: Sequence[Evidence], clauses: Clauses) -> list[E
     if clauses.titles:
         told = [replace(one, support=one.support * (_MATCHING + (1 - _MATCHING) * one.features.title)) for one in told]
         told.sort(key=lambda one: -one.support)
-    return told
+    return agreed(told) if clauses.agreed else told
+
+
+def agreed(found: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence, best supported first, whose support grows with that of the same answer in other passages.
+
+        1 − (1 − s) ∏ (1 − s′ / 2)
+
+    s is its own, s′ the best support of the same answer in each other passage: half of it counts, as passages repeat
+    one another's errors.
+    """
+    told = []
+    for one in found:
+        others: dict[int, float] = {}
+        for other in found:
+            number = other.passage.number
+            if number != one.passage.number and same_answer(other.answer, one.answer):
+                others[number] = max(others.get(number, 0.0), other.support)
+        doubt = math.prod([1 - one.support, *(1 - _OTHERS * support for support in others.values())])
+        told.append(replace(one, support=1 - doubt))
+    return sorted(told, key=lambda one: -one.support)
 
 
 def as_asked(question: str, one: Evidence, clauses: Clauses) -> str:

@@ -103,6 +103,12 @@ _READINGS = (
         "some passages only mention the subject of the question",
     ),
 )
+_AGREE = Candidate(
+    "agree",
+    "agreement",
+    "Prefer an answer that several passages give to one that stands in a single passage.",
+    "passages repeat what is right more often than what is wrong",
+)
 _ANSWER = (
     Candidate("forty-words", "length", "Write about 40 words.", "short answers are wanted"),
     Candidate("eighty-words", "length", "Write about 80 words.", "answers of a usual paragraph are wanted"),
@@ -120,11 +126,11 @@ _DOUBT_IN_NUMBERS = (
 )
 
 LIBRARY: Mapping[type[dspy.Signature], Sequence[Candidate]] = {
-    ClarifyQuestion: (*_READINGS, *_ANSWER),
-    ExtractInterpretations: _READINGS,
+    ClarifyQuestion: (*_READINGS, _AGREE, *_ANSWER),
+    ExtractInterpretations: (*_READINGS, _AGREE),
     WriteLongFormAnswer: _ANSWER,
     InterpretPassage: (*_CERTAINTY, *_DATES, *_FORM),
-    LocateAnswer: (*_DATES, *_FORM, *_READINGS[-1:]),
+    LocateAnswer: (*_DATES, *_FORM, *_READINGS[-1:], _AGREE),
     VerifyInterpretation: _DOUBT,
     VerifyAgainstRoot: _DOUBT,
     VerifyInterpretations: _DOUBT_IN_NUMBERS,

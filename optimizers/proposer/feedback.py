@@ -11,10 +11,10 @@ from ..clauses.library import Candidate
 _SAYS: Mapping[str, tuple[str, ...]] = {
     r"overlooked readings whose answers stand in its passages": ("possible", "no-lone-reading"),
     r"(?m)^Missed:": ("possible", "no-lone-reading"),
-    r"extracted readings that are not wanted": ("certain", "three-readings", "two-readings"),
+    r"extracted readings that are not wanted": ("certain", "agree", "three-readings", "two-readings"),
     r"question has one meaning, yet": ("few-guesses",),
     r"called the question ambiguous; it has one meaning": ("plain-in-doubt",),
-    r"but the answer reads as": ("brief", "full-names", "titles"),
+    r"but the answer reads as": ("brief", "full-names", "titles", "agree"),
     r"this step said Yes, but the passages do not hold": ("no-in-doubt", "strict"),
     r"this step said No, but the passages do hold": ("yes-in-doubt", "lenient"),
     r"does not hold, for its answer is not wanted": ("strict", "no-in-doubt"),

@@ -32,6 +32,8 @@ def without_loops(text: str) -> str:
     >>> len(without_loops("Yes" + 5000 * " " + "." + 300 * "na"))
     196
     """
+    if len(text) <= _MOST_REPEATED:  # most texts are short, and searching for loops is slow
+        return text
     return _LOOP.sub(lambda found: found[1] * _MOST_REPEATED, _GAP.sub(r"\1", text))
 
 

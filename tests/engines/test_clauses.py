@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -10,8 +11,11 @@ from scripted_engine import ScriptedEngine, scripted_lm
 from solaris import PASSAGES, QUESTION
 
 from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.clauses import CLAUSES, hear, parts_of
+from polyqa.engines.extractive.clauses import CLAUSES, Clauses, hear, parts_of
 from polyqa.engines.extractive.engine import OBEYED
+from polyqa.engines.extractive.evidence import gather
+from polyqa.engines.extractive.obeying import worded
+from polyqa.engines.extractive.prompt import parse_passages
 from polyqa.optimizers.clauses import LIBRARY
 from polyqa.signatures import ClarifyQuestion, LeanAdapter, VerifyInterpretation, WriteLongFormAnswer
 
@@ -46,6 +50,8 @@ HEARD: Mapping[str, dict[str, Any]] = {
     "When you are unsure, answer Yes.": {"doubt": "yes"},
     "Trust passages whose titles match the question.": {"titles": True},
     "Focus on passages whose title is about the subject of the question.": {"titles": True},
+    "If two passages agree on an answer, rank it higher.": {"agreed": True},
+    "Answers found in more than one passage are better.": {"agreed": True},
 }
 NO_CLAUSES = (
     "You are a helpful expert in question answering.",
@@ -184,6 +190,22 @@ def test_a_lone_reading_is_named_if_that_is_asked_for() -> None:
     plain, named = (clarified(clause, passages=passages) for clause in ("", "Name what distinguishes each reading."))
     assert plain.interpretations[0].question == QUESTION
     assert named.interpretations[0].question != QUESTION
+
+
+def test_what_several_passages_say_counts_for_more(engine: ExtractiveEngine) -> None:
+    passages = parse_passages(
+        "[1] «Old Hall | Old Hall was designed by Robert Mills in 1901.»\n"
+        "[2] «Halls | Old Hall was designed by Orla Venn.»\n[3] «Orla Venn | Venn designed Old Hall.»"
+    )
+    found = [
+        replace(one, support=0.5 if "Mills" in one.answer else 0.4)
+        for one in gather("Who designed Old Hall?", passages, engine.models, keep=1)
+    ]
+    plain, told = (worded("Who designed Old Hall?", found, clauses) for clauses in (Clauses(), Clauses(agreed=True)))
+    assert [(one.answer, one.support) for one in plain] == [(one.answer, one.support) for one in found]
+    assert [one.answer for one in told] == ["Orla Venn", "Venn", "Robert Mills"]
+    # 1 - 0.6 * (1 - 0.4 / 2) = 0.52
+    assert [one.support for one in told] == pytest.approx([0.52, 0.52, 0.5])
 
 
 def test_doubt_moves_a_verdict(engine: ExtractiveEngine) -> None:
