@@ -11,6 +11,7 @@ from typing import Any
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
+from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
@@ -275,7 +276,15 @@ def _made_questions(
             threads=budget.threads or default_threads(models.lm),
             step=step,
         )
-    found = training_questions(made.questions, passages, encoder=shared_encoder(), reader=reader, seed=budget.seed)
+    engine = getattr(models.lm, "engine", None)
+    found = training_questions(
+        made.questions,
+        passages,
+        encoder=shared_encoder(),
+        reader=reader,
+        trusts=engine.trusts if isinstance(engine, ExtractiveEngine) else None,
+        seed=budget.seed,
+    )
     dropped = [asdict(one) for one in found.dropped]
     for name, value in ((QUESTIONS, _records(found.questions)), (DROPPED, dropped)):
         write_atomically(out / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")

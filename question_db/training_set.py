@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -25,6 +25,10 @@ _PLAIN_PER_AMBIGUOUS = 1.5
 _UNCONFIRMED = "its answer is not found again in one sentence"
 _HELD_OUT = 0.4
 _PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are|were)\b))")
+
+
+Trusts = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[bool]]
+"""Says of questions, each with its answer and passage, which of them to trust."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,13 @@ def training_questions(
     *,
     encoder: Encoder,
     reader: SpanReader,
+    trusts: Trusts | None = None,
     seed: int = 0,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
-    Questions that `quality.fault` finds something wrong with are dropped. Of the rest, those fall together that
+    Questions that `quality.fault` finds something wrong with are dropped, and those that are not trusted. Of the rest,
+    those fall together that
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
@@ -88,12 +94,17 @@ def training_questions(
         The corpus.
     encoder, reader
         Compare questions, and answer readings.
+    trusts
+        Says of questions with their answers and passages which of them to trust, such as
+        `polyqa.engines.extractive.ExtractiveEngine.trusts` of those that it made; all if not given.
     seed
         Draws the plain questions.
     """
     corpus = {passage.pid: passage for passage in passages}
     making = _Making(corpus, encoder, reader)
     good = making.good(generated)
+    if trusts is not None:
+        good = making.trusted(good, trusts)
     rest = making.group_by_name(good, base_names(passages))
     rest = making.group_by_time_and_place(rest)
     return making.finished(rest, seed)
@@ -119,6 +130,14 @@ class _Making:
                 else:
                     kept.append(reading)
         return kept
+
+    def trusted(self, readings: Sequence[Reading], trusts: Trusts) -> list[Reading]:
+        """Return the questions that are trusted."""
+        asked = [(one.question, one.short_answers[0], self._corpus[one.pid or ""]) for one in readings]
+        told = list(zip(readings, trusts(asked), strict=True))
+        for reading in (one for one, trust in told if not trust):
+            self._drop(reading, "the model that asked it does not trust it")
+        return [one for one, trust in told if trust]
 
     def _drop(self, reading: Reading, why: str) -> None:
         self._dropped.append(Dropped(reading.question, reading.short_answers[0], reading.pid or "", why))

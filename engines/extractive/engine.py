@@ -1,7 +1,7 @@
 """The embedded language model: DSPy's engine contract over the extractive skills."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from polyqa.signatures import (
     InferPseudoInterpretations,
     InterpretPassage,
     LocateAnswer,
+    Passage,
     RefineQuestion,
     RelaxQuery,
     ReviseQuestion,
@@ -48,6 +49,7 @@ from .closed_book import answer_closed_book, answer_refined, refine_question
 from .evidence import Models
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import compose_answer
+from .own_questions import trusted
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
@@ -194,6 +196,13 @@ class ExtractiveEngine:
             return ()
         heard = hear(signature.instructions, task.instructions, self.models.encoder)
         return heard.unheeded(OBEYED.get(task, frozenset()))
+
+    def trusts(self, asked: Sequence[tuple[str, str, Passage]]) -> list[bool]:
+        """Return, for questions that this engine made, each with answer and passage, whether it trusts them.
+
+        See `own_questions.trust`.
+        """
+        return trusted(asked, self.models)
 
     def _count(self, text: str) -> int:
         return self.models.reader.count_tokens(text)

@@ -172,6 +172,21 @@ def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reade
     assert sum(found.reasons.values()) == len(found.dropped) == 3
 
 
+def test_what_is_not_trusted_is_dropped(encoder: Encoder, reader: Reader) -> None:
+    seen: list[tuple[str, str, Passage]] = []
+
+    def trusts(asked: Sequence[tuple[str, str, Passage]]) -> list[bool]:
+        seen.extend(asked)
+        return [question != SAND.question for question, _, _ in asked]
+
+    found = training_questions([DEAN, SAND], CORPUS, encoder=encoder, reader=reader, trusts=trusts)
+    assert [one.question for one in found.questions] == [DEAN.question]
+    assert [(one.question, one.why) for one in found.dropped] == [
+        (SAND.question, "the model that asked it does not trust it")
+    ]
+    assert seen == [(DEAN.question, "1771", TEXTS["d"]), (SAND.question, "1802", TEXTS["e"])]
+
+
 def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:
     wrong = made("When did Mill Bridge (Bath) open?", "Bath Abbey", "b")
     (question,) = group([ELY, wrong, ROAD], encoder, reader)
