@@ -3,10 +3,11 @@
 python -m polyqa.benchmarks.compiling --sets FOLDER [--only NAME] [--train 150] [--dev 50] [--test 200] [--json FILE]
 
 FOLDER holds ``NAME-train.json`` and ``NAME-test.json`` of the sets below, in any format that `polyqa evaluate` takes;
-`python -m polyqa.benchmarks.answerable --depth 5` makes those of AmbigNQ and SituatedQA. The program is compiled by
-each recipe on train (the first questions for train, the next for dev), and test is answered once by the uncompiled
-program and once by each compiled one. Every clause of the library is also tried alone on train. Takes about half an
-hour a set; what is made is kept in ``--work``, and the same command goes on.
+`python -m polyqa.benchmarks.answerable --depth 5` makes those of AmbigNQ and SituatedQA, and ASQA's own files have the
+long answers that DR needs. The program is compiled by each recipe on train (the first questions for train, the next for
+dev), and test is answered once by the uncompiled program and once by each compiled one. Every clause of the library is
+also tried alone on train. Takes about half an hour a set; what is made is kept in ``--work``, and the same command goes
+on.
 
 Two sets need no file: the shipped questions (``homonyms``), and those of them that ask when, with nothing but years for
 answers (``years``), as somebody may want them who labels questions otherwise than those that the engine was fitted to.
@@ -160,9 +161,17 @@ def _run(program: dspy.Module, questions: Sequence[Question], folder: Path, mode
 
 
 def measure(
-    name: str, program: str, sets: Path, work: Path, sizes: tuple[int, int, int], recipes: Sequence[str], seed: int
+    name: str,
+    program: str,
+    sets: Path,
+    work: Path,
+    sizes: tuple[int, int, int],
+    recipes: Sequence[str],
+    seed: int,
+    *,
+    alone: bool = True,
 ) -> Measured:
-    """Compile a program by each recipe on a set, and measure each on test."""
+    """Compile a program by each recipe on a set, and measure each on test; also every clause alone on train."""
     about = SETS[name]
     train, dev, test = (part[:size] for part, size in zip(_parts(name, sets, sizes[0]), sizes, strict=True))
     ready = polyqa.load(program, index=about.index)
@@ -185,6 +194,8 @@ def measure(
             kept=_kept(ready, compiled),
         )
         typer.echo(f"{about.label}, {recipe}: {found.a:.1f} → {found.b:.1f}, {found}, p = {p_text(found.p)}", err=True)
+    if not alone:
+        return measured
     bare = _run(ready, train, work / name / "train-bare", models)
     for predictor_name, predictor in ready.named_predictors():
         for clause in candidates_for(predictor.signature):
@@ -239,6 +250,7 @@ def main(
     train: Annotated[int, typer.Option(min=12, help="Questions that demos and clauses come from.")] = 150,
     dev: Annotated[int, typer.Option(min=1, help="Questions that pick, where a recipe does.")] = 50,
     test: Annotated[int, typer.Option(min=2, help="Questions that are reported.")] = 200,
+    alone: Annotated[bool, typer.Option(help="Also try every clause alone on train.")] = True,
     seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 0,
     work: Annotated[Path, typer.Option(help="Where runs and compilations are kept.")] = Path("runs/compiling"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the tables as JSON.")] = None,
@@ -246,13 +258,13 @@ def main(
     """Measure what compiling brings."""
     done = Compilations(
         command="python -m polyqa.benchmarks.compiling --sets FOLDER "
-        f"--train {train} --dev {dev} --test {test} --program {program}",
+        f"--train {train} --dev {dev} --test {test} --program {program}{'' if alone else ' --no-alone'}",
         date=today(),
         program=program,
         lm="polyqa/extractive",
     )
     for name in only.split(","):
-        done.sets[name] = measure(name, program, sets, work, (train, dev, test), recipes.split(","), seed)
+        done.sets[name] = measure(name, program, sets, work, (train, dev, test), recipes.split(","), seed, alone=alone)
         keep(done, json_file)
     typer.echo(f"{done.table()}\n\n{done.clauses_table()}")
 
