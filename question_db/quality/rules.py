@@ -7,7 +7,19 @@ from itertools import pairwise
 from polyqa.signatures import Passage
 
 from .asked import Asked
-from .words import FUNCTION, GENERAL, IRREGULAR, PARTICIPLE, PERSON, WHEN, WORD, past_forms, stands_for, stem
+from .words import (
+    CONTINENTS,
+    FUNCTION,
+    GENERAL,
+    IRREGULAR,
+    PARTICIPLE,
+    PERSON,
+    WHEN,
+    WORD,
+    past_forms,
+    stands_for,
+    stem,
+)
 
 _BE = r"(?:is|was|are|were)"
 _ASKING = re.compile(
@@ -17,11 +29,15 @@ _WHERE = re.compile(
     r"^(?:Where|(?:In|On|At) (?:what|which) (?:city|country|state|town|village|county|province|region))\b"
 )
 _WHO_IS = re.compile(rf"^Who {_BE} ")
+_BREAKS_OFF = re.compile(r"\b(?:the|an?|of|and|or|to|with|for)$")
 _NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b")
 _ONE_OF_MANY = re.compile(rf"^(?:What|Which) \w+ {_BE} located\b")
 _BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
 _KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
+_KIN_OF = re.compile(rf"['’]s ({_KIN})$")
 _OF_KIN = re.compile(rf"^What {_BE} (?:the |.*['’]s )(?:\w+ )?{_KIN}\b")
+_SHARE_OF = re.compile(r"^(?:What|Which) (?:percentage|share|proportion|number|part|amount) of\b")
+_ANY_VERB = re.compile(r"\b(?:is|was|are|were|did|does|do|has|have|had|can|could|will|would|\w+ed)\b")
 _TWO_VERBS = re.compile(rf"^(?:What|Who) {_BE}\b.*\b(?:died|became|began|won|had|did|has|have)\b")
 _ALONE = re.compile(
     r"\b(?:receive|win|join|found|marry|publish|acquire|buy|defeat|replace)(?: (?:in|at|on|by|for)\b|$)"
@@ -75,6 +91,8 @@ def _form(asked: Asked) -> str:
     body = asked.body
     if not _ASKING.match(body):
         return "does not begin as a question does"
+    if _BREAKS_OFF.search(body):
+        return "breaks off"
     if _NAME_OF.match(body):
         return "asks for a name only"
     if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
@@ -94,7 +112,7 @@ def _says_twice(body: str) -> bool:
 
 def _grammar(asked: Asked) -> str:
     body = asked.body
-    if _lacks_verb(asked):
+    if _lacks_verb(asked) or (_SHARE_OF.match(body) and not _ANY_VERB.search(body)):
         return "has no verb"
     odd = (_TWO_VERBS.match(body), _ALONE.search(body), _OF_KIN.match(body), _BARE_PLACE.match(body))
     if any(odd) or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
@@ -188,7 +206,9 @@ def _kind_of_answer(asked: Asked) -> str:
         return "asks for a time, and the answer is none"
     if body.startswith("Who") and not re.search(r"[^\W\d_]{2}", re.sub(r"\b(?:in|on|of)\b", "", answer)):
         return "asks for somebody, and the answer is nobody"
-    if "country" in body.split()[:3] and _PEOPLE.search(answer):
+    if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", asked.passage.text):
+        return "turns a kinship round"
+    if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):
         return "asks for a country, and the answer is none"
     if _WINNING.match(body) and _TO_A_LOSER.search(asked.before):
         return "asks who won, and the answer lost"

@@ -86,3 +86,7 @@ def stands_for(one: str) -> frozenset[str]:
 def past_forms(verb: str) -> set[str]:
     """Return how a regular verb's past may be written."""
     return {f"{verb}ed", f"{verb}d", f"{verb}{verb[-1]}ed", f"{verb.removesuffix('y')}ied"}
+
+
+CONTINENTS = frozenset({"Africa", "Antarctica", "Asia", "Europe", "North America", "Oceania", "South America"})
+"""None of them is a country, too."""

@@ -23,6 +23,11 @@ FILM = Passage(
         "and 1960 in Cornwall, England. The actor Rex Pine, who was born in Wales, played the pilot."
     ),
 )
+BO = Passage(
+    pid="4",
+    title="Bo Lind",
+    text="Bo Lind was born in Africa. He was the father of Ole Lind. His mother was Ida Lind.",
+)
 GAME = Passage(
     pid="3", title="Cup Final", text="In the Cup Final the Rovers won against United. The final took 90 minutes."
 )
@@ -39,6 +44,11 @@ GAME = Passage(
         ("When was Ada Lind founded?", "15 August 2014", ADA, "asks for something else"),
         ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
+        ("Who directed the?", "Ada Lind", ADA, "breaks off"),
+        ("What part of the Oslo Choir?", "1920", ADA, "has no verb"),
+        ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
+        ("Who was Bo Lind's mother?", "Ida Lind", BO, ""),
+        ("In what country was Bo Lind born?", "Africa", BO, "asks for a country, and the answer is none"),
         ("When was Ada Lund born?", "3 May 1909", ADA, "has a name that its passage lacks: Lund"),
         ("When was Although Ada Lind born?", "3 May 1909", ADA, "has a name that its passage lacks: Although"),
         ("Who directed the oslo Choir?", "Ada Lind", ADA, "has a name in small letters: oslo"),
