@@ -27,7 +27,10 @@ LM = "POLYQA_LESSON_LM"
 _SECONDS = re.compile(r"(?: ·|,) \d+\.\d s\b")
 """What `polyqa.Result` says of the time that it took: it differs from run to run."""
 _LEFT_OUT = (LM, "MPLBACKEND")  # with a backend from outside, pictures would not be kept
-_QUIET = {"TQDM_DISABLE": "1"}  # progress bars move and vanish: they are nothing to keep
+_SAME = {
+    "TQDM_DISABLE": "1",  # progress bars move and vanish: they are nothing to keep
+    "POLYQA_PRECISION": "float32",  # bfloat16 changes the third digit, and not every machine has it
+}
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _LIMIT = 300  # seconds a cell
 
@@ -70,7 +73,7 @@ def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         If a cell writes to standard error: a warning does not belong into a lesson.
     """
     about = deepcopy(notebook.metadata)
-    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | _QUIET
+    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | _SAME
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(notebook, timeout=_LIMIT, resources={"metadata": {"path": folder}}, record_timing=False)
         client.execute(env=environment)

@@ -21,6 +21,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The batches are small: where cores are shared, a second thread of torch spends its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What is written down, such as the outputs of the lessons, is the same on every machine in float32 only.
+os.environ.setdefault("POLYQA_PRECISION", "float32")
 
 # Property tests draw the same examples on every run, so that a change is what makes a test fail; `make fuzz` draws
 # others (--hypothesis-profile=long --hypothesis-seed=N). Neither keeps a database, and a busy machine is no failure.

@@ -15,8 +15,8 @@ _BIAS = 0.087
 _SIMILARITY = 1.749  # cosine of the question and the answer's sentence, with the title before it
 _SUPPORT = 2.618  # of the answer, as an answer to the question
 _WORDS = -0.394  # of the question: long ones join what does not belong together
-TRUSTED = 0.7
-"""From here on four in five questions are good."""
+TRUSTED = 0.62
+"""Above it 78% of the labelled questions are good and 12% wrong; a higher bound leaves few of long prose."""
 
 
 def trust(question: str, answer: str, passage: Passage, models: Models) -> float:
