@@ -282,7 +282,7 @@ def _made_questions(
         passages,
         encoder=shared_encoder(),
         reader=reader,
-        trusts=engine.trusts if isinstance(engine, ExtractiveEngine) else None,
+        trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
         seed=budget.seed,
     )
     dropped = [asdict(one) for one in found.dropped]

@@ -27,8 +27,10 @@ _HELD_OUT = 0.4
 _PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are|were)\b))")
 
 
-Trusts = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[bool]]
-"""Says of questions, each with its answer and passage, which of them to trust."""
+Trust = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[float]]
+"""Says of questions, each with its answer and passage, how far to trust them, in [0, 1]."""
+_TRUSTED = 0.62
+_FEW = 40  # that are kept in any case: with fewer nothing can be told
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,13 @@ def training_questions(
     *,
     encoder: Encoder,
     reader: SpanReader,
-    trusts: Trusts | None = None,
+    trust: Trust | None = None,
     seed: int = 0,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
-    Questions that `quality.fault` finds something wrong with are dropped, and those that are not trusted. Of the rest,
-    those fall together that
+    Questions that `quality.fault` finds something wrong with are dropped, and those that are trusted less than 0.62,
+    beyond the forty most trusted ones. Of the rest, those fall together that
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
@@ -94,17 +96,17 @@ def training_questions(
         The corpus.
     encoder, reader
         Compare questions, and answer readings.
-    trusts
-        Says of questions with their answers and passages which of them to trust, such as
-        `polyqa.engines.extractive.ExtractiveEngine.trusts` of those that it made; all if not given.
+    trust
+        Says of questions with their answers and passages how far to trust them, such as
+        `polyqa.engines.extractive.ExtractiveEngine.trust` of those that it made; all are trusted if not given.
     seed
         Draws the plain questions.
     """
     corpus = {passage.pid: passage for passage in passages}
     making = _Making(corpus, encoder, reader)
     good = making.good(generated)
-    if trusts is not None:
-        good = making.trusted(good, trusts)
+    if trust is not None:
+        good = making.trusted(good, trust)
     rest = making.group_by_name(good, base_names(passages))
     rest = making.group_by_time_and_place(rest)
     return making.finished(rest, seed)
@@ -131,13 +133,14 @@ class _Making:
                     kept.append(reading)
         return kept
 
-    def trusted(self, readings: Sequence[Reading], trusts: Trusts) -> list[Reading]:
-        """Return the questions that are trusted."""
-        asked = [(one.question, one.short_answers[0], self._corpus[one.pid or ""]) for one in readings]
-        told = list(zip(readings, trusts(asked), strict=True))
-        for reading in (one for one, trust in told if not trust):
+    def trusted(self, readings: Sequence[Reading], trust: Trust) -> list[Reading]:
+        """Return the questions that are trusted, and so many of the others that there are some to train with."""
+        values = trust([(one.question, one.short_answers[0], self._corpus[one.pid or ""]) for one in readings])
+        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        told = list(zip(readings, values, strict=True))
+        for reading in (one for one, value in told if value < least):
             self._drop(reading, "the model that asked it does not trust it")
-        return [one for one, trust in told if trust]
+        return [one for one, value in told if value >= least]
 
     def _drop(self, reading: Reading, why: str) -> None:
         self._dropped.append(Dropped(reading.question, reading.short_answers[0], reading.pid or "", why))

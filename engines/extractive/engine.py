@@ -49,7 +49,7 @@ from .closed_book import answer_closed_book, answer_refined, refine_question
 from .evidence import Models
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import compose_answer
-from .own_questions import trusted
+from .own_questions import trust_in_all
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
@@ -197,12 +197,12 @@ class ExtractiveEngine:
         heard = hear(signature.instructions, task.instructions, self.models.encoder)
         return heard.unheeded(OBEYED.get(task, frozenset()))
 
-    def trusts(self, asked: Sequence[tuple[str, str, Passage]]) -> list[bool]:
-        """Return, for questions that this engine made, each with answer and passage, whether it trusts them.
+    def trust(self, asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+        """Return how far this engine trusts questions that it made, each with answer and passage, in (0, 1).
 
         See `own_questions.trust`.
         """
-        return trusted(asked, self.models)
+        return trust_in_all(asked, self.models)
 
     def _count(self, text: str) -> int:
         return self.models.reader.count_tokens(text)

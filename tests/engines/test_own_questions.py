@@ -1,7 +1,10 @@
+import pytest
+
 from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.own_questions import TRUSTED, trust
+from polyqa.engines.extractive.own_questions import trust
 from polyqa.signatures import Passage
 
+TRUSTED = 0.62
 BRIDGE = Passage(
     pid="1",
     title="Dean Bridge",
@@ -30,6 +33,8 @@ def test_questions_are_trusted_together_as_each_alone(engine: ExtractiveEngine) 
         ("When was Dean Bridge opened?", "4 May 1911", BRIDGE),
         ("When did Orla Venn win the boat race?", "1923", BRIDGE),
     ]
-    assert engine.trusts(asked) == [True, False]
-    assert engine.trusts(asked[::-1]) == [False, True]
-    assert engine.trusts([]) == []
+    alone = [trust(*one, engine.models) for one in asked]
+    assert alone[0] > alone[1]
+    assert engine.trust(asked) == pytest.approx(alone)
+    assert engine.trust(asked[::-1]) == pytest.approx(alone[::-1])
+    assert engine.trust([]) == []

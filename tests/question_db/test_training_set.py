@@ -172,19 +172,28 @@ def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reade
     assert sum(found.reasons.values()) == len(found.dropped) == 3
 
 
-def test_what_is_not_trusted_is_dropped(encoder: Encoder, reader: Reader) -> None:
+def test_what_is_not_trusted_is_dropped_but_the_best(
+    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[tuple[str, str, Passage]] = []
 
-    def trusts(asked: Sequence[tuple[str, str, Passage]]) -> list[bool]:
+    def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
         seen.extend(asked)
-        return [question != SAND.question for question, _, _ in asked]
+        return [{"d": 0.5, "e": 0.3, "c": 0.9}[passage.pid] for _, _, passage in asked]
 
-    found = training_questions([DEAN, SAND], CORPUS, encoder=encoder, reader=reader, trusts=trusts)
-    assert [one.question for one in found.questions] == [DEAN.question]
-    assert [(one.question, one.why) for one in found.dropped] == [
-        (SAND.question, "the model that asked it does not trust it")
-    ]
-    assert seen == [(DEAN.question, "1771", TEXTS["d"]), (SAND.question, "1802", TEXTS["e"])]
+    def kept(few: int) -> set[str]:
+        monkeypatch.setattr(training_set, "_FEW", few)
+        found = training_questions([ROAD, DEAN, SAND], CORPUS, encoder=encoder, reader=reader, trust=trust)
+        dropped = {one.question for one in found.dropped}
+        assert {one.why for one in found.dropped} <= {"the model that asked it does not trust it"}
+        assert dropped | {one.question for one in found.questions} == {ROAD.question, DEAN.question, SAND.question}
+        return {one.question for one in found.questions}
+
+    assert kept(1) == {ROAD.question}
+    assert kept(2) == {ROAD.question, DEAN.question}
+    assert kept(9) == {ROAD.question, DEAN.question, SAND.question}
+    assert seen[:2] == [(ROAD.question, "1964", TEXTS["c"]), (DEAN.question, "1771", TEXTS["d"])]
+    assert training_questions([], CORPUS, encoder=encoder, reader=reader, trust=trust).questions == ()
 
 
 def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:
