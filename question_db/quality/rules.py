@@ -29,7 +29,7 @@ _WHERE = re.compile(
     r"^(?:Where|(?:In|On|At) (?:what|which) (?:city|country|state|town|village|county|province|region))\b"
 )
 _WHO_IS = re.compile(rf"^Who {_BE} ")
-_BREAKS_OFF = re.compile(r"\b(?:the|an?|of|and|or|to|with|for)$")
+_BREAKS_OFF = re.compile(r"\b(?:the|an?|and|or)$")  # "to" and "for" may end a question
 _NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b")
 _ONE_OF_MANY = re.compile(rf"^(?:What|Which) \w+ {_BE} located\b")
 _BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
