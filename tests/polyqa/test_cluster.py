@@ -41,7 +41,7 @@ def killing_once(folder: Path) -> Any:
 
     def work(item: str) -> tuple[str, int]:
         if item == "die" and not (folder / "died").exists():
-            (folder / "died").touch()
+            (folder / "died").write_text(str(os.getpid()))
             os.kill(os.getpid(), signal.SIGKILL)
         return item, os.getpid()
 
@@ -63,7 +63,8 @@ def test_what_a_lost_worker_had_is_done_by_another(tmp_path: Path) -> None:
         done = asyncio.run(all_of_them(workers))
         assert workers.wait("d")[0] == "d"
     assert [item for item, _ in done] == ["a", "die", "b", "c"]
-    assert len({pid for _, pid in done} - {os.getpid()}) >= 2
+    # Who did the others depends on how soon a new worker has started.
+    assert dict(done)["die"] not in (int((tmp_path / "died").read_text()), os.getpid())
 
 
 @pytest.mark.usefixtures("cluster")
