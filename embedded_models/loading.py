@@ -19,8 +19,8 @@ LOADING = threading.RLock()
 def cpu_has_bfloat16() -> bool:
     """Return whether the CPU multiplies bfloat16 clearly faster than float32.
 
-    With AMX it is 2 to 3 × as fast, and 2 × on AMD's processors with AVX512-BF16, which run its instruction at the full
-    rate. Intel's run it at half of that: without AMX PyTorch's float32 was 1.4 × as fast there.
+    With AMX it is 2 to 3 × as fast, and 2 × on an AMD EPYC with AVX512-BF16. That instruction set alone does not tell:
+    on another processor that has it PyTorch's float32 was 1.4 × as fast. So it counts on AMD's processors only.
     """
     import torch
 
