@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyqa.embedded_models.batching import by_padded_length
 from polyqa.embedded_models.forks import own_threads
 from polyqa.embedded_models.loading import Precision, resolve_precision
 
@@ -25,6 +26,8 @@ from .settings import IndexSettings
 if TYPE_CHECKING:
     import torch
     from colbert.infra import ColBERTConfig
+_LENGTH_STEP = 16
+_TOKENIZED = 1_000  # texts at once
 _QUIET = threading.RLock()  # redirecting a stream is for the whole process: one thread at a time
 
 
@@ -105,14 +108,17 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
         from colbert.modeling.checkpoint import Checkpoint
 
         model = Checkpoint(str(checkpoint), colbert_config=colbert_config(checkpoint, settings), verbose=0)
-    model.amp_manager = _Autocast(precision)
+    model.amp_manager = amp = _Autocast(precision)
+    if amp.enabled and not model.use_gpu:
+        # Else every batch, of one question as well, would turn all weights into bfloat16 again.
+        model.bert.bfloat16()
     return model
 
 
 def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> tuple["torch.Tensor", list[int]]:
     """Return the token vectors of the texts, concatenated in their order, and the lengths.
 
-    Texts of like length share a batch, so that little is spent on padding.
+    Texts of as many tokens share a batch, so that little is spent on padding.
 
     Parameters
     ----------
@@ -131,15 +137,31 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
     """
     import torch
 
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    size = model.colbert_config.index_bsize
+    settings = model.colbert_config
+    rows = _tokens(model, texts)
+    lengths = [len(own) for own in rows]
     parts: list[Any] = [None] * len(texts)
+    batches = by_padded_length(lengths, settings.index_bsize, step=_LENGTH_STEP, longest=settings.doc_maxlen)
     with torch.inference_mode():
-        for begin in range(0, len(order), size):
-            batch = order[begin : begin + size]
-            vectors, lengths = model.docFromText([texts[i] for i in batch], bsize=len(batch), keep_dims="flatten")
-            for index, own in zip(batch, vectors.half().split(lengths), strict=True):
-                parts[index] = own
+        for batch, length in batches:
+            ids = torch.full((len(batch), length), model.raw_tokenizer.pad_token_id)
+            for row, index in enumerate(batch):
+                ids[row, : lengths[index]] = rows[index]
+            own_lengths = torch.tensor([lengths[index] for index in batch])
+            attended = (torch.arange(length) < own_lengths.unsqueeze(1)).long()
+            vectors, kept = model.doc(ids, attended, keep_dims="return_mask", to_cpu=True)
+            for index, own, mask in zip(batch, vectors.half(), kept.cpu().squeeze(-1), strict=True):
+                parts[index] = own[mask]
             if advance is not None:
                 advance(len(batch))
     return torch.cat(parts), [len(part) for part in parts]
+
+
+def _tokens(model: Any, texts: Sequence[str]) -> list["torch.Tensor"]:
+    """Return the tokens of each text, with the marker of a document."""
+    rows: list[Any] = []
+    for begin in range(0, len(texts), _TOKENIZED):
+        ids, attended = model.doc_tokenizer.tensorize(list(texts[begin : begin + _TOKENIZED]))
+        lengths = attended.sum(dim=1).tolist()
+        rows += [own[:length].int() for own, length in zip(ids, lengths, strict=True)]
+    return rows

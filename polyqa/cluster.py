@@ -45,9 +45,11 @@ class _Worker:
         """Return when everything is loaded."""
 
     async def call(self, item: Any) -> Any:
+        loop = asyncio.get_running_loop()
         if inspect.iscoroutinefunction(getattr(self._work, "__call__", None)):  # noqa: B004  whether it is to be awaited
+            loop.set_default_executor(self._pool)  # for its searches
             return await self._work(item)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, self._work, item)
+        return await loop.run_in_executor(self._pool, copy_context().run, self._work, item)
 
 
 class Workers(Generic[Item, Result]):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from polyqa.metrics.text import content_words, holds, sentences, several, without_marks
 from polyqa.signatures import Interpretation, Passage
@@ -9,6 +10,7 @@ from polyqa.signatures import Interpretation, Passage
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _ENDS = re.compile(r"[.!?]+[\"”’')\]]*$")
 _FEW_WORDS = 4  # may stand in a sentence by chance
+_PASSAGES = 1_000  # whose words are kept: those of a batch come again
 
 
 def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
@@ -78,9 +80,8 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
         return answer
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
-    said = [_said(passage) for passage in passages]
     for sentence in reversed(sentences(answer)):
-        found = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, said)
+        found = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, passages)
         if found:
             told = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(told)
@@ -105,10 +106,11 @@ def _sources(
     return sorted({-number for _, number in nearest.values()})
 
 
-def _said(passage: Passage) -> list[set[str]]:
+@lru_cache(_PASSAGES)
+def _said(title: str, text: str) -> list[frozenset[str]]:
     """Return the content words of each sentence of a passage, each with those of the title."""
-    title = content_words(passage.title)
-    return [set(map(_owner, [*title, *content_words(one.text)])) for one in sentences(passage.text)]
+    named = content_words(title)
+    return [frozenset(map(_owner, [*named, *content_words(one.text)])) for one in sentences(text)]
 
 
 def _owner(word: str) -> str:
@@ -116,9 +118,10 @@ def _owner(word: str) -> str:
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’")
 
 
-def _quoted(sentence: str, said: Sequence[Sequence[set[str]]]) -> list[int]:
+def _quoted(sentence: str, passages: Sequence[Passage]) -> list[int]:
     """Return the number of the first passage of which a sentence says what this one does."""
     own = set(map(_owner, content_words(sentence)))
     if len(own) < _FEW_WORDS:
         return []
+    said = (_said(passage.title, passage.text) for passage in passages)
     return next(([number] for number, known in enumerate(said, 1) if any(own <= words for words in known)), [])

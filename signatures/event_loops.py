@@ -1,4 +1,4 @@
-"""Threads that still find the event loop of whoever started them, and coroutines that run to their end.
+"""Threads of event loops, threads that still find the loop of whoever started them, coroutines run to their end.
 
 `dspy.streamify` sends its status messages with ``anyio.from_thread.run``, which works only in threads that anyio
 started itself. A program's calls and searches run in threads of its own, so what those must know is carried along.
@@ -11,6 +11,19 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_THREADS = 64
+
+
+def give_threads() -> ThreadPoolExecutor:
+    """Give the running event loop 64 threads for `asyncio.to_thread`, where it would have four more than the cores.
+
+    Whoever waits for a model or a lock needs a thread and no core, and models take together what waits at the same time
+    (see `polyqa.embedded_models.memory`): with few threads there is little to take. Returns the threads; the loop ends
+    them itself.
+    """
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="polyqa")
+    asyncio.get_running_loop().set_default_executor(threads)
+    return threads
 
 
 def carried(function: Callable[[], T]) -> Callable[[], T]:
@@ -39,13 +52,21 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
 
 
 def run_to_end(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread."""
+    """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread.
+
+    The loop has `give_threads`.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(job)
+        return asyncio.run(_threaded(job))
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, job).result()
+        return thread.submit(copy_context().run, asyncio.run, _threaded(job)).result()
+
+
+async def _threaded(job: Coroutine[Any, Any, T]) -> T:
+    give_threads()
+    return await job
 
 
 def _token_of_this_loop() -> object | None:

@@ -1,8 +1,6 @@
 """The application: every route behind one guard."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from polyqa import __version__
+from polyqa.signatures.event_loops import give_threads
 
 from .ask import ask_router
 from .catalog import catalog_router
@@ -26,8 +25,6 @@ from .service import Service
 
 STATIC = Path(__file__).parent / "static"
 _KINDS = {status: kind for kind, status in STATUS.items()}
-_THREADS = 64
-"""For searches and whatever else would hold up the event loop; more wait."""
 
 
 def make_app(service: Service, guard: Guard = Guard(), *, runs: Path | None = None) -> Guarded:
@@ -84,8 +81,7 @@ class _Static(StaticFiles):
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="polyqa") as threads:
-        asyncio.get_running_loop().set_default_executor(threads)
+    with give_threads():
         yield
 
 

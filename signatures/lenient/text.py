@@ -18,7 +18,9 @@ _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _MOST_UNCLOSED = 8
 _MOST_REPEATED = 64
-_LOOP = re.compile(rf"(.{{1,24}}?)\1{{{_MOST_REPEATED},}}", re.S)
+_LONGEST_REPEATED = 24
+_LOOP = re.compile(rf"(.{{1,{_LONGEST_REPEATED}}}?)\1{{{_MOST_REPEATED},}}", re.S)
+_PROBE = 16  # characters, and two probes in the shortest loop
 _GAP = re.compile(rf"(\s{{{_MOST_REPEATED}}})\s+")
 _LONGEST = 100_000  # characters; a model that reasons has at most 16,000 tokens for a reply
 
@@ -32,9 +34,17 @@ def without_loops(text: str) -> str:
     >>> len(without_loops("Yes" + 5000 * " " + "." + 300 * "na"))
     196
     """
-    if len(text) <= _MOST_REPEATED:  # most texts are short, and searching for loops is slow
-        return text
-    return _LOOP.sub(lambda found: found[1] * _MOST_REPEATED, _GAP.sub(r"\1", text))
+    text = _GAP.sub(r"\1", text)
+    return _LOOP.sub(lambda found: found[1] * _MOST_REPEATED, text) if _may_loop(text) else text
+
+
+def _may_loop(text: str) -> bool:
+    """Return whether any of some short pieces, one of which lies in every loop, comes again where it would in one.
+
+    Most texts have no loop, and looking for one everywhere takes longer than reading the rest of a reply.
+    """
+    pieces = range(0, len(text) - _PROBE, 2 * _PROBE)
+    return any(text.find(text[at : at + _PROBE], at + 1, at + _PROBE + _LONGEST_REPEATED) >= 0 for at in pieces)
 
 
 def without_thoughts(text: str) -> str:

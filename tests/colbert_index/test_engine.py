@@ -1,7 +1,13 @@
 import sys
 import threading
 
-from polyqa.colbert_index.engine import quiet
+import numpy as np
+import torch
+
+from polyqa.colbert_index import IndexSettings
+from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
+from polyqa.colbert_index.engine import encode_documents, load_checkpoint, quiet
+from polyqa.signatures import Passage
 
 
 def test_quiet_in_two_threads_gives_standard_output_back() -> None:
@@ -25,3 +31,15 @@ def test_quiet_in_two_threads_gives_standard_output_back() -> None:
     for thread in threads:
         thread.join(10)
     assert sys.stdout is before
+
+
+def test_a_passage_has_the_vectors_that_colbert_ai_gives_it_whatever_stands_beside_it() -> None:
+    passages = [Passage(pid="0", title="A title", text=" ".join(["one more word"] * times)) for times in (1, 200, 30, 5)]
+    texts = [*(one.indexed_text for one in passages), "Word, by word; and so on: here. There!"]
+    model = load_checkpoint(resolve_checkpoint(EMBEDDED_CHECKPOINT), IndexSettings(batch_size=2), "float32")
+    vectors, lengths = encode_documents(model, texts)
+    assert lengths[1] == 180
+    for text, own in zip(texts, vectors.split(lengths), strict=True):
+        theirs = model.docFromText([text], bsize=1, keep_dims="flatten")[0]
+        np.testing.assert_allclose(own.float().numpy(), theirs.numpy(), atol=2e-3)
+        assert torch.equal(own, encode_documents(model, [text])[0])

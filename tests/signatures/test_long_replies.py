@@ -1,11 +1,14 @@
 """Replies of a model that has lost its way are read in a time that grows with their length, not with its square."""
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lenient_kinds import KINDS
 
 from polyqa.metrics.text import sentences, sentences_by_shape, split_title
@@ -90,3 +93,20 @@ def test_loops_are_shortened(text: str, left: str | None) -> None:
 def test_a_reply_longer_than_any_model_writes_is_refused() -> None:
     with pytest.raises(ValueError, match="characters where at most 100,000 are read"):
         told(", ".join(map(str, range(30_000))))
+
+
+@given(
+    st.text("ab \n", max_size=80),
+    st.text("abc\t", min_size=1, max_size=24),
+    st.integers(60, 70),
+    st.text("ab", max_size=80),
+)
+def test_every_loop_is_found_wherever_it_begins(before: str, unit: str, times: int, after: str) -> None:
+    text = before + times * unit + after
+    assert without_loops(text) == everywhere(text)
+
+
+def everywhere(text: str) -> str:
+    """Return what looking for a loop at every character leaves."""
+    text = re.sub(r"(\s{64})\s+", r"\1", text)
+    return re.sub(r"(.{1,24}?)\1{64,}", lambda found: 64 * found[1], text, flags=re.S)
