@@ -22,6 +22,7 @@ from polyqa.programs.registry import most_calls
 from polyqa.signatures import adapter_name
 
 from .calls import CallCounter
+from .clauses.fitted import MOST_FITTED
 from .clauses.library import MOST_CLAUSES
 from .clauses.search import CHALLENGERS, HELD_OUT, ROUNDS, START
 from .plan import EMBEDDED, SIMBA_BATCH, Plan
@@ -151,7 +152,7 @@ def runs_and_writings(
         case "bootstrap":
             return train, 0
         case "clauses":
-            return _clauses(recipe, train, own * MOST_CLAUSES if clauses is None else clauses), 0
+            return _clauses(recipe, train, own * (MOST_CLAUSES + MOST_FITTED) if clauses is None else clauses), 0
         case "few-shot":
             return train * recipe.number("max_rounds", 1), 0
         case "few-shot-search":

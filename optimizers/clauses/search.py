@@ -1,4 +1,4 @@
-"""Instructions by search: which clauses of the library raise the score, each added to what was found so far.
+"""Instructions by search: which clauses of the library and of the labels (see `fitted`) raise the score.
 
 Greedy: in a round every clause that is left is tried on top of the program so far, the best one is kept, and the next
 round begins; it ends where no clause gains. In a round the clauses compete by successive halving (Jamieson & Talwalkar,
@@ -27,6 +27,7 @@ from ..calls import CallCounter
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
 from ..trials import Trial, write_trials
+from .fitted import fitted
 from .library import Candidate, candidates_for
 
 ROUNDS, START, CHALLENGERS = 4, 16, 2
@@ -282,11 +283,11 @@ def _quiet() -> Iterator[None]:
 
 
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
-    """Yield what a search adds to a program: not what stands there, nor what the embedded engine does not obey."""
+    """Yield what a search adds to a program (see `fitted`), without what stands there or the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
     names = plan.recipe.predictors or [name for name, _ in program.named_predictors()]
     for name, predictor in program.named_predictors():
-        for clause in candidates_for(predictor.signature) if name in names else ():
+        for clause in fitted(candidates_for(predictor.signature), plan.trainset) if name in names else ():
             there = clause.text in predictor.signature.instructions
             if not there and not (isinstance(engine, ExtractiveEngine) and _unheeded(engine, predictor, clause)):
                 yield Change(name, clause)

@@ -34,7 +34,8 @@ def test_quiet_in_two_threads_gives_standard_output_back() -> None:
 
 
 def test_a_passage_has_the_vectors_that_colbert_ai_gives_it_whatever_stands_beside_it() -> None:
-    passages = [Passage(pid="0", title="A title", text=" ".join(["one more word"] * times)) for times in (1, 200, 30, 5)]
+    long = [" ".join(["one more word"] * times) for times in (1, 200, 30, 5)]
+    passages = [Passage(pid="0", title="A title", text=text) for text in long]
     texts = [*(one.indexed_text for one in passages), "Word, by word; and so on: here. There!"]
     model = load_checkpoint(resolve_checkpoint(EMBEDDED_CHECKPOINT), IndexSettings(batch_size=2), "float32")
     vectors, lengths = encode_documents(model, texts)
