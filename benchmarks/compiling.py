@@ -2,12 +2,12 @@
 
 python -m polyqa.benchmarks.compiling --sets FOLDER [--only NAME] [--train 150] [--dev 50] [--test 200] [--json FILE]
 
-FOLDER holds ``NAME-train.json`` and ``NAME-test.json`` of the sets below, in any format that `polyqa evaluate` takes;
-`python -m polyqa.benchmarks.answerable --depth 5` makes those of AmbigNQ and SituatedQA, and ASQA's own files have the
-long answers that DR needs. The program is compiled by each recipe on train (the first questions for train, the next for
-dev), and test is answered once by the uncompiled program and once by each compiled one. Every clause of the library is
-also tried alone on train. Takes about half an hour a set; what is made is kept in ``--work``, and the same command goes
-on.
+FOLDER holds ``NAME-train.json`` and ``NAME-test.json`` of the sets below, in any format that `polyqa evaluate` takes.
+`python -m polyqa.benchmarks.answerable --depth 5` makes those of AmbigNQ and SituatedQA, `python -m
+polyqa.benchmarks.timeqa` those of TimeQA with their corpus, and ASQA's own files have the long answers that DR needs.
+The program is compiled by each recipe on train (the first questions for train, the next for dev), and test is answered
+once by the uncompiled program and once by each compiled one. Every clause is also tried alone on train. Takes about
+half an hour a set; what is made is kept in ``--work``, and the same command goes on.
 
 Two sets need no file: the shipped questions (``homonyms``), and those of them that ask when, with nothing but years for
 answers (``years``), as somebody may want them who labels questions otherwise than those that the engine was fitted to.
@@ -33,7 +33,7 @@ from polyqa.evaluation.tables import markdown_table, p_text
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.models import Models
-from polyqa.optimizers.clauses import candidates_for
+from polyqa.optimizers.clauses import Candidate, candidates_for, fitted
 from polyqa.optimizers.compiler import compile_program
 from polyqa.questions import Sets
 from polyqa.signatures import Passage
@@ -55,6 +55,7 @@ SETS: Mapping[str, Set] = {
     "temp": Set("SituatedQA, times", "asqa", "f1_answer"),
     "geo": Set("SituatedQA, places", "asqa", "f1_answer"),
     "asqa": Set("ASQA", "asqa", "dr"),
+    "timeqa": Set("TimeQA", "timeqa", "f1_answer"),
     "homonyms": Set("homonyms", "homonyms", "dr"),
     "squad": Set("SQuAD, four articles", "squad-four", "f1_answer"),
     "years": Set("homonyms, answered by years", "homonyms", "f1_answer"),
@@ -146,12 +147,17 @@ class Remembered:
         return self._found[query, k]
 
 
-def _kept(program: dspy.Module, compiled: dspy.Module) -> list[str]:
+def _tried(task: type[dspy.Signature], train: Sequence[Question]) -> list[Candidate]:
+    """Return the library's clauses and those of the labels."""
+    return list(dict.fromkeys([*candidates_for(task), *fitted(candidates_for(task), train)]))
+
+
+def _kept(program: dspy.Module, compiled: dspy.Module, train: Sequence[Question]) -> list[str]:
     before = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
     return [
         clause.name
         for name, predictor in compiled.named_predictors()
-        for clause in candidates_for(predictor.signature)
+        for clause in _tried(predictor.signature, train)
         if clause.text in predictor.signature.instructions and clause.text not in before[name]
     ]
 
@@ -191,14 +197,14 @@ def measure(
             low=round(found.low, 2),
             high=round(found.high, 2),
             p=round(found.p, 4),
-            kept=_kept(ready, compiled),
+            kept=_kept(ready, compiled, train),
         )
         typer.echo(f"{about.label}, {recipe}: {found.a:.1f} → {found.b:.1f}, {found}, p = {p_text(found.p)}", err=True)
     if not alone:
         return measured
     bare = _run(ready, train, work / name / "train-bare", models)
     for predictor_name, predictor in ready.named_predictors():
-        for clause in candidates_for(predictor.signature):
+        for clause in _tried(predictor.signature, train):
             changed = ready.deepcopy()
             own = dict(changed.named_predictors())[predictor_name]
             own.signature = own.signature.with_instructions(f"{own.signature.instructions}\n{clause.text}")

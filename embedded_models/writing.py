@@ -23,6 +23,7 @@ _LOWER = frozenset((
 ))  # fmt: skip
 _TIGHT = re.compile(r"\s+([,.;:!?)’'”]|n['’]t\b)|([(“])\s+")
 _QUOTED = re.compile(r'" ([^"]*) "')
+_ONE_YEAR = re.compile(r"\b((?:from|between) )?([12]\d{3})(?: (?:to|until|and) | ?[–—-] ?)\2\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,9 @@ def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
         at += length
     text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
     text = _QUOTED.sub(r'"\1"', text)
+    text = _ONE_YEAR.sub(
+        lambda match: f"{'in ' if match[1] else ''}{match[2]}", text
+    )  # trained on periods, it sees them
     text = text.rstrip(" ?.") + "?" if text else ""
     return text[:1].upper() + text[1:]
 

@@ -118,12 +118,13 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 # %% [markdown]
 # ## The search
 #
-# The recipe `clauses` needs no language model that writes. It tries every clause, in rounds:
+# The recipe `clauses` needs no language model that writes. It tries every clause that the labels do not rule out (full
+# dates are not tried where no label has one), in rounds:
 #
 # 1. all candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
 #    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943));
-# 2. the best must also gain on a third of the training questions that took no part in the choice, so clearly that chance
-#    would do it once in twenty times (a t-test), or it is dropped. That is what lesson 6 asks for: the best of many always
+# 2. the best must also gain on the half of the training questions that took no part in the choice, so clearly that chance
+#    would do it once in ten times (a t-test), or it is dropped. That is what lesson 6 asks for: the best of many always
 #    looks good where it was picked;
 # 3. if it is kept, the next round begins on top of it.
 #

@@ -30,10 +30,10 @@ from ..trials import Trial, write_trials
 from .fitted import fitted
 from .library import Candidate, candidates_for
 
-ROUNDS, START, CHALLENGERS = 4, 16, 2
-HELD_OUT = 1 / 3
+ROUNDS, START, CHALLENGERS = 4, 16, 3
+HELD_OUT = 1 / 2
 """Share of the training questions that only confirm."""
-CONFIDENCE = 0.95
+CONFIDENCE = 0.9
 """One-sided, of the gain on the questions held out."""
 LEAST = 12
 """Training questions without which there is nothing to choose by."""
@@ -94,9 +94,9 @@ def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCoun
     program
         It is not changed. Clauses that stand in its instructions already are not tried.
     plan
-        Its trainset is parted by the seed: two thirds choose, one third confirms. The recipe's ``settings``:
+        Its trainset is parted by the seed: one half chooses, the other confirms. The recipe's ``settings``:
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
-        a round are confirmed at most, 2), ``calls`` (begin no further comparison when so many calls of language models
+        a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
         have gone out; no limit if not given).
     told
         The file for what was tried, see `trials.write_trials`.
@@ -136,8 +136,8 @@ class _Search:
             )
         if len(plan.trainset) < LEAST:
             raise PolyqaError(
-                f"The recipe {plan.recipe.name!r} needs {LEAST} training questions at least: two thirds choose clauses "
-                f"and one third confirms them. There are {len(plan.trainset)}."
+                f"The recipe {plan.recipe.name!r} needs {LEAST} training questions at least: one half chooses clauses "
+                f"and the other confirms them. There are {len(plan.trainset)}."
             )
         places = list(range(len(plan.trainset)))
         random.Random(plan.seed).shuffle(places)
@@ -283,7 +283,7 @@ def _quiet() -> Iterator[None]:
 
 
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
-    """Yield what a search adds to a program (see `fitted`), without what stands there or the embedded engine disobeys."""
+    """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
     names = plan.recipe.predictors or [name for name, _ in program.named_predictors()]
     for name, predictor in program.named_predictors():

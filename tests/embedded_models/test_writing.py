@@ -1,3 +1,5 @@
+import pytest
+
 from polyqa.embedded_models.writer import source_tokenizer
 from polyqa.embedded_models.writing import LONGEST_SOURCE, Task, as_text, read_tasks
 
@@ -65,6 +67,20 @@ def test_what_is_not_in_the_source_is_written_plainly() -> None:
     assert as_text(tokens("when did it founder"), source, TOKENIZER) == "When did it founder?"
     assert as_text(tokens('what is called " unsinkability " ?'), source, TOKENIZER) == 'What is called "unsinkability"?'
     assert as_text([], source, TOKENIZER) == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("who led it from 1971 to 1971", "Who led it in 1971?"),
+        ("who led it from 1971 to 1972", "Who led it from 1971 to 1972?"),
+        ("when does the 2018 - 2018 season start", "When does the 2018 season start?"),
+        ("where did it play from 1999 - 1999", "Where did it play in 1999?"),
+    ],
+)
+def test_a_period_of_one_year_is_that_year(written: str, told: str) -> None:
+    (source,) = read_tasks([task("1923")], TOKENIZER)
+    assert as_text(tokens(written), source, TOKENIZER) == told
 
 
 def test_a_word_that_only_opens_a_sentence_loses_its_capital_a_name_does_not() -> None:
