@@ -10,7 +10,7 @@ QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
 LESSONS ?=
-HALF := tests/polyqa tests/optimizers tests/artifacts tests/benchmarks tests/test_lessons.py
+HALF := tests/polyqa tests/optimizers tests/artifacts tests/test_lessons.py
 
 .PHONY: ask test test-one test-other fuzz lint docs figures lessons setup clean
 

@@ -263,7 +263,7 @@ def main(
 ) -> None:
     """Measure what compiling brings."""
     done = Compilations(
-        command="python -m polyqa.benchmarks.compiling --sets FOLDER "
+        command=f"python -m polyqa.benchmarks.compiling --sets FOLDER --only {only} "
         f"--train {train} --dev {dev} --test {test} --program {program}{'' if alone else ' --no-alone'}",
         date=today(),
         program=program,

@@ -44,3 +44,19 @@ def test_a_passage_has_the_vectors_that_colbert_ai_gives_it_whatever_stands_besi
         theirs = model.docFromText([text], bsize=1, keep_dims="flatten")[0]
         np.testing.assert_allclose(own.float().numpy(), theirs.numpy(), atol=2e-3)
         assert torch.equal(own, encode_documents(model, [text])[0])
+
+
+def test_bfloat16_gives_nearly_the_same_vectors_of_passages_and_questions() -> None:
+    texts, location = (
+        ["Word, by word; and so on: here. There!", "A title | It sank in 1923."],
+        resolve_checkpoint("embedded"),
+    )
+    exact, quick = (load_checkpoint(location, IndexSettings(), kind) for kind in ("float32", "bfloat16"))
+    assert next(quick.bert.parameters()).dtype == torch.bfloat16
+    for passages in (True, False):
+        one, other = (
+            encode_documents(model, texts)[0].float() if passages else model.queryFromText(texts).float().flatten(0, 1)
+            for model in (exact, quick)
+        )
+        told = one.norm(dim=1) > 0.5  # what pads a question has no vector
+        assert torch.nn.functional.cosine_similarity(one[told], other[told]).min() > 0.99

@@ -159,7 +159,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
         (["ask", "Who?", "--lm", "openai/gpt-4o"], "OPENAI_API_KEY"),
         (["ask", "Who?", "--lm", "polyqa/extractive", "--api-base", "http://127.0.0.1:9"], "no --api-base"),
         (
-            ["ask", "Who founded Rome?", "--lm", "openai/x", "--api-base", "http://127.0.0.1:9/v1"],
+            ["ask", "Who founded Rome?", "--lm", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--retries", "0"],
             "cannot be reached",
         ),
         (["ask", "Who?", "--demos", "missing.json"], "no file missing.json"),

@@ -90,7 +90,7 @@ def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(
 ) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
     words = ("evaluate", "--program", "closed-book", "--lm", model, "--limit", "24", *PLAIN, "--runs", tmp_path)
-    words = (*words, "--name", "mine", "--api-base")
+    words = (*words, "--name", "mine", "--retries", "1", "--api-base")
     told = "questions fail one after the other: .*start the same command again"
     assert re.search(told, refused(*words, "http://127.0.0.1:9/v1"))
     assert 8 <= len(read_records(tmp_path / "mine" / PREDICTIONS)) < 24
