@@ -174,9 +174,8 @@ def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
         at += length
     text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
     text = _QUOTED.sub(r'"\1"', text)
-    text = _ONE_YEAR.sub(
-        lambda match: f"{'in ' if match[1] else ''}{match[2]}", text
-    )  # trained on periods, it sees them
+    # The writer learned from periods, and writes one where there is a single year.
+    text = _ONE_YEAR.sub(lambda match: f"{'in ' if match[1] else ''}{match[2]}", text)
     text = text.rstrip(" ?.") + "?" if text else ""
     return text[:1].upper() + text[1:]
 
