@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -88,38 +88,53 @@ def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
     if tracker is None or not tracker.experiment:
         yield Report()
         return
-    run = Run(tracker.experiment, kind, name, _PARENT.get(), tracker.losses)
-    token = _PARENT.set(run.id or _PARENT.get())
-    status = "FAILED"
-    try:
-        with ExitStack() as stack:
-            if not trace:
-                stack.enter_context(_callbacks(without=tracker.callback))
-            stack.enter_context(_told_of_the_end())
-            yield run
-        status = "FINISHED"
-    except (KeyboardInterrupt, SystemExit):
-        status = "KILLED"
-        raise
-    finally:
-        _PARENT.reset(token)
-        run.end(status)
+    with _told_of_the_end() as heed:
+        run = Run(tracker.experiment, kind, name, _PARENT.get(), tracker.losses)
+        token = _PARENT.set(run.id or _PARENT.get())
+        status = "FAILED"
+        try:
+            with ExitStack() as stack:
+                if not trace:
+                    stack.enter_context(_callbacks(without=tracker.callback))
+                heed()
+                yield run
+            status = "FINISHED"
+        except (KeyboardInterrupt, SystemExit):
+            status = "KILLED"
+            raise
+        finally:
+            _PARENT.reset(token)
+            run.end(status)
 
 
 @contextmanager
-def _told_of_the_end() -> Iterator[None]:
-    """Have SIGTERM end the block as an exception does, where nobody has said what it should do."""
+def _told_of_the_end() -> Iterator[Callable[[], None]]:
+    """Have SIGTERM end the block as an exception does, where nobody has said what it should do.
+
+    A signal that comes before the function that is given is called ends the block then: while a run is made on a
+    server, nobody here knows yet how to end it.
+    """
     own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if not own:
-        yield
+        yield lambda: None
         return
+    heeded = ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(TERMINATED)
+        nonlocal ended
+        ended = True
+        if heeded:
+            raise SystemExit(TERMINATED)
+
+    def heed() -> None:
+        nonlocal heeded
+        heeded = True
+        if ended:
+            raise SystemExit(TERMINATED)
 
     signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield heed
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

@@ -27,6 +27,8 @@ import polyqa
 from polyqa.models import embedded_engine
 from polyqa.signatures import PolyqaError
 from polyqa.tracing import TracingWarning, traced
+from polyqa.tracing.blocks import job
+from polyqa.tracing.runs import Run
 
 pytest.importorskip("mlflow", reason="MLflow is an extra: pip install 'polyqa[mlflow]'")
 QUESTION = "When did Titanic come out?"
@@ -345,6 +347,26 @@ def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Pa
         finally:
             process.kill()
     assert (process.returncode, status()) == (143, "KILLED"), error
+
+
+def test_a_signal_that_comes_while_a_run_is_made_ends_it(
+    mlflow_server: Mlflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def make(*given: Any) -> Run:
+        made.append(Run(*given))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return made[-1]
+
+    monkeypatch.setattr("polyqa.tracing.blocks.Run", make)
+    with traced(mlflow_server.address), pytest.raises(SystemExit) as stop, job("evaluation", "one"):
+        pytest.fail("the block has begun")
+    import mlflow
+
+    assert stop.value.code == 143
+    assert mlflow.MlflowClient(mlflow_server.address).get_run(made[0].id).info.status == "KILLED"
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_a_server_that_goes_away_costs_no_answer(tmp_path: Path) -> None:
