@@ -8,7 +8,9 @@ or locally. Ray is an extra: ``pip install polyqa[ray]``.
 import json
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -131,6 +133,7 @@ def cluster(workers: int, address: str | None) -> Iterator[Any]:
     except ImportError as error:
         raise PolyqaError("Work on a cluster needs Ray: pip install 'polyqa[ray]'.") from error
     started = not ray.is_initialized()
+    earlier = signal.getsignal(signal.SIGTERM)  # Ray sets its own, and leaves it when it is shut down
     if started:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers over the network
         # One CPU beside the workers: Ray Data's own tasks wait for ever where actors hold all of them.
@@ -144,6 +147,8 @@ def cluster(workers: int, address: str | None) -> Iterator[Any]:
                 f"There is no Ray cluster{where} ({' '.join(str(error).split())[:200]}). Start one with `ray start "
                 "--head`, or leave out --address to work on this machine."
             ) from error
+        if earlier not in (signal.SIG_DFL, None) and _in_main_thread():
+            signal.signal(signal.SIGTERM, earlier)  # whoever wants to hear of the end is told, not Ray alone
     context = ray.data.DataContext.get_current()
     shown, context.enable_progress_bars = context.enable_progress_bars, False
     logger = logging.getLogger("ray.data")
@@ -156,6 +161,13 @@ def cluster(workers: int, address: str | None) -> Iterator[Any]:
         logger.setLevel(level)
         if started:
             ray.shutdown()
+            if earlier is not None and _in_main_thread():
+                signal.signal(signal.SIGTERM, earlier)
+
+
+def _in_main_thread() -> bool:
+    """Say whether signals can be set here."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def _knock(address: str | None) -> None:

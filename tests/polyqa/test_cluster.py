@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -32,8 +33,19 @@ def cluster() -> Iterator[None]:
     """A cluster that all tests here use; each on its own would start one for five seconds."""
     from polyqa.question_db.distributed import cluster
 
+    earlier = signal.signal(signal.SIGTERM, told_of_the_end)
     with cluster(2, None):
         yield
+    assert signal.signal(signal.SIGTERM, earlier) is told_of_the_end
+
+
+def told_of_the_end(number: int, frame: FrameType | None) -> None:
+    """What a program has set to hear of SIGTERM."""
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_leaves_a_program_to_hear_of_its_end() -> None:
+    assert signal.getsignal(signal.SIGTERM) is told_of_the_end
 
 
 def killing_once(folder: Path) -> Any:

@@ -350,7 +350,7 @@ def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Pa
 
 
 def test_a_signal_that_comes_while_a_run_is_made_ends_it(
-    mlflow_server: Mlflow, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    mlflow_server: Mlflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
 
@@ -360,8 +360,6 @@ def test_a_signal_that_comes_while_a_run_is_made_ends_it(
         return made[-1]
 
     monkeypatch.setattr("polyqa.tracing.blocks.Run", make)
-    earlier = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a test that used Ray has left Ray's
-    request.addfinalizer(lambda: signal.signal(signal.SIGTERM, earlier))
     with traced(mlflow_server.address), pytest.raises(SystemExit) as stop, job("evaluation", "one"):
         pytest.fail("the block has begun")
     import mlflow
