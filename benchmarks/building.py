@@ -3,6 +3,9 @@
 python -m polyqa.benchmarks.building corpus.jsonl [--limit 3000] [--shards 4] [--pylate PYTHON] [--json FILE]
     [--questions SOURCE] [--only WORDS]
 
+A limit beyond the corpus has more passages made: the first half of one and the second half of another, so that words,
+lengths and what stands beside what are a corpus's.
+
 With questions, such as ASQA's, it is measured too how well each finds their passages; ``--only`` takes the ways whose
 names have one of these words. An index that was built on Ray is searched by its workers.
 
@@ -198,6 +201,23 @@ class Probes:
         return Figure.model_validate(rounded(estimated))
 
 
+def grown(passages: Sequence[Passage], count: int) -> list[Passage]:
+    """Return the first so many passages, and after the last one generated ones, no two of which are alike."""
+    halves = [_halved(one.text) for one in passages]
+    found = list(passages[:count])
+    for number in range(len(passages), count):
+        copy, place = divmod(number, len(passages))
+        other = (place + copy) % len(passages)
+        text = f"{halves[place][0]} {halves[other][1]}"
+        found.append(passages[place].model_copy(update={"pid": f"{passages[place].pid}-{copy}", "text": text}))
+    return found
+
+
+def _halved(text: str) -> tuple[str, str]:
+    words = text.split()
+    return " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
+
+
 def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: Probes) -> Built:
     environment = {**os.environ, "OMP_NUM_THREADS": str(_cores()), PRECISION: str(given.get("precision", "auto"))}
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
@@ -224,7 +244,7 @@ def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: P
 @app.command()
 def build(
     corpus: Annotated[Path, typer.Argument(help="As for polyqa index build.")],
-    limit: Annotated[int, typer.Option(min=100, help="Only the first passages.")] = 3_000,
+    limit: Annotated[int, typer.Option(min=100, help="Only the first passages, or more than there are.")] = 3_000,
     shards: Annotated[int, typer.Option(min=2, help="How many shards.")] = 4,
     pylate: Annotated[Path | None, typer.Option(help="Python of an environment with PyLate.")] = None,
     questions: Annotated[
@@ -236,7 +256,7 @@ def build(
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
 ) -> None:
     """Time builds of one corpus."""
-    passages = read_corpus(corpus)[:limit]
+    passages = grown(read_corpus(corpus), limit)
     probes = Probes.of(passages, load_questions(questions) if questions else [])
     ways: list[tuple[str, dict[str, Any]]] = [
         ("polyqa, one part", {"encoder": True, "shards": 1, "workers": 0}),

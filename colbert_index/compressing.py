@@ -1,13 +1,13 @@
 """Encodes passages, trains centroids and compresses: what colbert-ai's `CollectionIndexer.run` does, and its files.
 
-There are four differences: a corpus of one chunk is encoded once and not twice, the centroids never outnumber the
-vectors, every random choice is seeded, and faiss finds the nearest centroids (see `nearest_centroids`).
+There are four differences: no passage is encoded twice, for the sample and for the index, the centroids never outnumber
+the vectors, every random choice is seeded, and faiss finds the nearest centroids (see `nearest_centroids`).
 """
 
 import os
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,16 +80,17 @@ def write_vectors(
     with shown.stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
-    # A corpus of one chunk is encoded once: its vectors serve as the sample, too.
+    # The sample's vectors are kept for the index; those of a corpus of one chunk are all of them.
     once = len(chunks) == 1
-    sample = texts if once else _drawn(texts, settings) if codec is None else []
+    sample = list(range(len(texts))) if once else _drawn(texts, settings) if codec is None else []
     first: Any = None
-    first_lengths: list[int] = []
+    known: dict[int, Any] = {}
     average = 1.0
     if sample:
         with shown.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
-            first, first_lengths = encode_documents(model, sample, advance)
-        average = len(first) / len(first_lengths)
+            first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
+        known = dict(zip(sample, first.split(lengths), strict=True))
+        average = len(first) / len(lengths)
     with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
         if codec is not None:
@@ -100,11 +101,11 @@ def write_vectors(
         with ExitStack() as running:
             encoded = None if once else running.enter_context(shown.stage("encoding", len(texts), "passage"))
             compressed = running.enter_context(shown.stage("compressing", len(texts), "passage"))
-            if not once:
-                first = None
             running.enter_context(indexer.saver.thread())
             for number, chunk in enumerate(chunks):
-                vectors, lengths = (first, first_lengths) if once else encode_documents(model, chunk, encoded)
+                vectors, lengths = (
+                    (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
+                )
                 with _counting_vectors(indexer.saver.codec, len(chunk) / max(1, len(vectors)), compressed):
                     indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
         with shown.stage("writing the inverted file"):
@@ -113,8 +114,25 @@ def write_vectors(
     return int(indexer.num_embeddings)
 
 
-def _drawn(texts: Sequence[str], settings: IndexSettings) -> list[str]:
-    return [texts[number] for number in sampled(len(texts), sum(map(len, texts)), settings)]
+def _drawn(texts: Sequence[str], settings: IndexSettings) -> list[int]:
+    return sampled(len(texts), sum(map(len, texts)), settings)
+
+
+def _encoded(
+    model: Any, texts: Sequence[str], begin: int, known: Mapping[int, Any], advance: Advance
+) -> tuple[Any, list[int]]:
+    """Return what `encode_documents` does for texts from number ``begin`` on, of which some have their vectors."""
+    import torch
+
+    every = range(begin, begin + len(texts))
+    left = [number for number in every if number not in known]
+    advance(len(texts) - len(left))
+    own: dict[int, Any] = {}
+    if left:
+        vectors, lengths = encode_documents(model, [texts[number - begin] for number in left], advance)
+        own = dict(zip(left, vectors.split(lengths), strict=True))
+    parts = [known[number] if number in known else own[number] for number in every]
+    return torch.cat(parts), [len(part) for part in parts]
 
 
 def _take_codec(codec: Path, work: Path) -> int:

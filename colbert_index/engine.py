@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyqa.embedded_models.batching import by_padded_length
 from polyqa.embedded_models.forks import own_threads
+from polyqa.embedded_models.heap import keep_freed_memory
 from polyqa.embedded_models.loading import Precision, resolve_precision
 
 from .extensions import keep_from_compiling
@@ -103,6 +104,7 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
         Its `queryFromText` and `docFromText` make the token vectors.
     """
     own_threads()
+    keep_freed_memory()
     prepare_colbert()
     with quiet():
         from colbert.modeling.checkpoint import Checkpoint

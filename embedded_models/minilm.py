@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batching import by_padded_length
+from .heap import keep_freed_memory
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 
 _MAX_TOKENS = 256
@@ -43,6 +44,7 @@ class MiniLM:
         from tokenizers import Tokenizer
         from transformers import BertModel
 
+        keep_freed_memory()
         self._torch = torch
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MAX_TOKENS)

@@ -13,6 +13,7 @@ from .batching import by_padded_length
 from .compact import load_model, reader_path
 from .excerpts import excerpts
 from .forks import own_threads
+from .heap import keep_freed_memory
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
 from .spans import Reading, Window, read_windows
@@ -88,6 +89,7 @@ class Reader(SharedModel):
             import torch
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
+            keep_freed_memory()
             path = str(reader_path()) if self.name == EMBEDDED_READER else self.name
             dtype = getattr(torch, resolve_precision(self.precision))
             with without_progress_bars():

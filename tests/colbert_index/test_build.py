@@ -14,6 +14,7 @@ from filelock import FileLock
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build_index, check_index, compressing
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
 from polyqa.colbert_index.compressing import sampled
+from polyqa.colbert_index.engine import encode_documents
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.embedded_models import Encoder
@@ -76,10 +77,19 @@ def test_tiny_corpora(passages: list[Passage], tmp_path: Path, count: int) -> No
 
 def test_a_corpus_of_several_chunks(passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compressing, "_CHUNK", 15)  # the usual 25,000 passages would take minutes
+    monkeypatch.setattr(compressing, "sampled", lambda count, *_: [*range(17, 0, -2), *range(18, 30, 2)])
+    encoded: list[str] = []
+
+    def encode(model: Any, texts: Any, *more: Any) -> Any:
+        encoded.extend(texts)
+        return encode_documents(model, texts, *more)
+
+    monkeypatch.setattr(compressing, "encode_documents", encode)
     built = build_index(passages, tmp_path / "chunks", progress=False)
     assert (built.folder / "2.codes.pt").is_file()
     assert not (built.folder / "3.codes.pt").exists()
     check_index(built.path)
+    assert sorted(encoded) == sorted(one.indexed_text for one in passages)  # those of the sample, too, once
     for passage in passages[::6]:
         assert built.search(passage.text, k=3)[0].pid == passage.pid
 
