@@ -1,7 +1,8 @@
 """Encodes passages, trains centroids and compresses: what colbert-ai's `CollectionIndexer.run` does, and its files.
 
-There are four differences: no passage is encoded twice, for the sample and for the index, the centroids never outnumber
-the vectors, every random choice is seeded, and faiss finds the nearest centroids (see `nearest_centroids`).
+There are four differences: an index in one part has no passage encoded twice, for the sample and for itself, the
+centroids never outnumber the vectors, every random choice is seeded, and faiss finds the nearest centroids (see
+`nearest_centroids`).
 """
 
 import os
