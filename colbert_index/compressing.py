@@ -83,14 +83,16 @@ def write_vectors(
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     # The sample's vectors are kept for the index; those of a corpus of one chunk are all of them.
     once = len(chunks) == 1
-    sample = list(range(len(texts))) if once else _drawn(texts, settings) if codec is None else []
+    sample: Sequence[int] = range(len(texts)) if once else []
+    if not once and codec is None:
+        sample = sampled(len(texts), sum(map(len, texts)), settings)
     first: Any = None
     known: dict[int, Any] = {}
     average = 1.0
     if sample:
         with shown.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
-        known = dict(zip(sample, first.split(lengths), strict=True))
+        known = {} if once else dict(zip(sample, first.split(lengths), strict=True))
         average = len(first) / len(lengths)
     with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
@@ -113,10 +115,6 @@ def write_vectors(
             indexer.finalize()
     scrub_metadata(work)
     return int(indexer.num_embeddings)
-
-
-def _drawn(texts: Sequence[str], settings: IndexSettings) -> list[int]:
-    return sampled(len(texts), sum(map(len, texts)), settings)
 
 
 def _encoded(
