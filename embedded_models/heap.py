@@ -13,7 +13,8 @@ from functools import cache
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 _KEPT = 128 << 20  # bytes at the end of the heap that stay this process's
 _OWN_MAPPING = 32 << 20  # bytes from which an array has pages of its own, which are given back
-_SAID = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+SAID = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+"""Variables of the environment that say how glibc keeps memory."""
 
 
 @cache
@@ -23,7 +24,7 @@ def keep_freed_memory() -> None:
     Nothing is changed where the environment says how memory is kept (``MALLOC_TRIM_THRESHOLD_``,
     ``MALLOC_MMAP_THRESHOLD_``, ``GLIBC_TUNABLES``).
     """
-    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in _SAID):
+    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in SAID):
         return
     mallopt = ctypes.CDLL(None).mallopt
     mallopt(_TRIM_THRESHOLD, _KEPT)
