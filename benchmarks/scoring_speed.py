@@ -8,11 +8,13 @@ scorer runs. Both run in one process; the answers must be the same.
 """
 
 import time
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from polyqa.embedded_models import EMBEDDED_READER, Reader
+from polyqa.embedded_models.compact import load_model, reader_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics.gold import Question
@@ -22,9 +24,17 @@ from polyqa.signatures import PolyqaError
 _MAX_LENGTH, _STRIDE, _N_BEST, _LONGEST = 384, 128, 20, 30
 
 
-def read_one_by_one(reader: Reader, pairs: list[tuple[str, str]]) -> list[str]:
+def load_official(name: str) -> tuple[Any, Any]:
+    """Return the tokenizer and the model of a reader as `transformers` loads them."""
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    location = str(reader_path()) if name == EMBEDDED_READER else name
+    return AutoTokenizer.from_pretrained(location), load_model(AutoModelForQuestionAnswering, location).float().eval()
+
+
+def read_one_by_one(official: tuple[Any, Any], pairs: list[tuple[str, str]]) -> list[str]:
     """Return the answers by the official script's steps: pad, run one window, loop over starts and ends."""
-    return [_read_one(*reader.parts, question, context) for question, context in pairs]
+    return [_read_one(*official, question, context) for question, context in pairs]
 
 
 def _read_one(tokenizer: Any, model: Any, question: str, context: str) -> str:
@@ -67,14 +77,15 @@ def _read_one(tokenizer: Any, model: Any, question: str, context: str) -> str:
     return "" if null is None or null - best[0] > 0 else best[1]
 
 
-def run(questions: list[Question], reader: Reader, other: Reader) -> None:
+def run(questions: list[Question], reader: Reader) -> None:
     """Time both ways and print the comparison."""
     answers = [question.long_answers[0] for question in questions]
     pairs = [
         (one.question, text) for question, text in zip(questions, answers, strict=True) for one in question.readings
     ]
-    for each in (reader, other):  # load outside the clock; the pair is not among those that are timed
-        each.read([("warm up?", "warm up")])
+    official = load_official(reader.name)
+    for warm in (reader.read, partial(read_one_by_one, official)):  # loaded outside the clock, with another pair
+        warm([("warm up?", "warm up")])
     started = time.perf_counter()
     batched = [found.answer() for found in reader.read(pairs)]
     reading = time.perf_counter() - started
@@ -82,7 +93,7 @@ def run(questions: list[Question], reader: Reader, other: Reader) -> None:
     scores = score_long_answers(answers, questions, reader)  # the reader remembers what it has just read
     rest = time.perf_counter() - started
     started = time.perf_counter()
-    single = read_one_by_one(other, pairs)
+    single = read_one_by_one(official, pairs)
     alone = time.perf_counter() - started
     same = sum(a == b for a, b in zip(batched, single, strict=True))
     rows = {"the reader, batched": reading, "ROUGE-L, STR-EM, token F1": rest, "the reader one by one": alone}
@@ -104,7 +115,7 @@ def main(
     chosen = [one for one in load_questions(questions, seed=seed, limit=limit) if one.long_answers]
     if not chosen:
         raise PolyqaError(f"{questions} has no question with a long answer.")
-    run(chosen, Reader(reader), Reader(reader))
+    run(chosen, Reader(reader))
 
 
 if __name__ == "__main__":

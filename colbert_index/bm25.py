@@ -13,7 +13,7 @@ from typing import Any
 from polyqa.embedded_models.memory import Shared
 from polyqa.signatures import Passage
 
-from .retriever import Retriever, require_positive
+from .retriever import Ranking, Retriever, require_positive, scored
 
 _SETTINGS = {"stopwords": "english", "stemmer": "english"}
 
@@ -61,11 +61,15 @@ class BM25Retriever(Shared, Retriever):
         list of list of Passage
             Per query at most ``k`` passages, best first; the score is BM25, above 0 and unbounded.
         """
+        return scored(self.rank_many(queries, k))
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         if not queries:
             return []
         return [
-            [self.passages[position].with_score(score) for position, score in row]
+            [(self.passages[position], score) for position, score in row]
             for row in _ranked(self._model, queries, min(k, len(self.passages)))
         ]
 

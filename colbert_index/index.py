@@ -36,7 +36,8 @@ from .files import (
     reading,
 )
 from .intact import require_terms, require_vectors, require_written
-from .retriever import MergedRetriever, Retriever, require_positive
+from .query_encoder import Encode, load_query_encoder
+from .retriever import MergedRetriever, Ranking, Retriever, require_positive, scored
 from .rows import Rows
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
@@ -260,6 +261,15 @@ class ColBERTIndex(Shared, Retriever):
                 return load_checkpoint(trusted_checkpoint(self.manifest, self.path), self.settings)
 
     @cached_property
+    def query_encoder(self) -> Encode:
+        """What encodes queries, see `query_encoder.load_query_encoder`."""
+        with self._lock:
+            if "query_encoder" in self.__dict__:
+                return self.__dict__["query_encoder"]
+            with LOADING:
+                return load_query_encoder(trusted_checkpoint(self.manifest, self.path), self.settings)
+
+    @cached_property
     def token_vectors(self) -> CompressedVectors:
         """The compressed token vectors, read into memory."""
         with self._lock:
@@ -303,9 +313,13 @@ class ColBERTIndex(Shared, Retriever):
             Per query at most ``k`` passages, best first. The score is the sum over query tokens of
             the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
+        return scored(self.rank_many(queries, k))
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         asked = [index for index, query in enumerate(queries) if query.strip()]
-        results: list[list[Passage]] = [[] for _ in queries]
+        results: list[Ranking] = [[] for _ in queries]
         if not asked:
             return results
         own_threads()
@@ -317,15 +331,15 @@ class ColBERTIndex(Shared, Retriever):
             results[index] = found
         return results
 
-    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[list[Passage]]:
+    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         """Return the best passages of each query, which is given by its token vectors."""
         found = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
         every = ([(self.positions[position], score) for position, score in one] for one in found)
-        return [[passage.with_score(score) for passage, score in one if passage is not None] for one in every]
+        return [[(passage, score) for passage, score in one if passage is not None] for one in every]
 
     def _encode_queries(self, queries: list[str]) -> list[NDArray[np.float32]]:
         """Return the token vectors of each query, each of shape (query_maxlen, dimensions)."""
-        return list(self.checkpoint.queryFromText(queries, bsize=128, to_cpu=True).float().numpy())
+        return self.query_encoder(queries)
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""

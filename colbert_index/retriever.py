@@ -31,6 +31,34 @@ class Reranker(Protocol):
         ...
 
 
+Ranking = list[tuple[Passage, float]]
+"""Passages as their retriever keeps them, best first, each with the score that it has for a query."""
+
+
+@runtime_checkable
+class Ranks(Protocol):
+    """A retriever that also tells its rankings: a copy of each passage for its score is left to who needs it.
+
+    Of hundreds of candidates few are looked at, and the copies take longer than finding them.
+    """
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Return what `Retriever.search_many` finds for each query."""
+        ...
+
+
+def scored(rankings: Sequence[Ranking]) -> list[list[Passage]]:
+    """Return the passages of each ranking, each with its score."""
+    return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
+
+
+def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking]:
+    """Return what a retriever finds for each query, without copies if it `Ranks`."""
+    if isinstance(retriever, Ranks):
+        return retriever.rank_many(queries, k)
+    return [[(passage, passage.score) for passage in found] for found in retriever.search_many(queries, k)]
+
+
 def require_positive(k: int) -> None:
     """Check how many passages are asked for.
 
@@ -67,9 +95,13 @@ class MergedRetriever(Retriever):
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first."""
-        found = [retriever.search_many(queries, k) for retriever in self.retrievers]
-        every = [[passage for own in found for passage in own[number]] for number in range(len(queries))]
-        return [sorted(one, key=lambda passage: -passage.score)[:k] for one in every]
+        return scored(self.rank_many(queries, k))
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Search as `search_many` does; see `Ranks`."""
+        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
+        every = [[one for own in found for one in own[number]] for number in range(len(queries))]
+        return [sorted(one, key=lambda of: -of[1])[:k] for one in every]
 
 
 class FusedRetriever(Retriever):
@@ -100,15 +132,15 @@ class FusedRetriever(Retriever):
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
-        rankings = [retriever.search_many(queries, k) for retriever in self.retrievers]
-        return [self._fuse([ranking[index] for ranking in rankings], k) for index in range(len(queries))]
+        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
+        return scored([self._fuse([own[number] for own in found], k) for number in range(len(queries))])
 
-    def _fuse(self, rankings: Sequence[Sequence[Passage]], k: int) -> list[Passage]:
+    def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         scores: dict[str, float] = {}
         passages: dict[str, Passage] = {}
         for ranking in rankings:
-            for rank, passage in enumerate(ranking, 1):
+            for rank, (passage, _) in enumerate(ranking, 1):
                 passages.setdefault(passage.pid, passage)
                 scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (self.constant + rank)
         best = sorted(scores, key=lambda pid: -scores[pid])[:k]
-        return [passages[pid].with_score(scores[pid]) for pid in best]
+        return [(passages[pid], scores[pid]) for pid in best]

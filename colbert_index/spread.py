@@ -19,7 +19,7 @@ from polyqa.signatures import Passage, PolyqaError
 from .compressed import Candidates, CompressedVectors
 from .files import IndexFaultError
 from .index import ColBERTIndex, each_query
-from .retriever import Retriever, require_positive
+from .retriever import Ranking, Retriever, ranked, require_positive, scored
 from .rows import require_within
 from .settings import SearchSettings
 
@@ -97,8 +97,8 @@ class Share:
 
     def by_words(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return BM25's best positions for each query, and their scores."""
-        found = self._index.bm25.search_many(queries, k)
-        return [[(self._index._position_of[one.pid], one.score) for one in own] for own in found]
+        found = ranked(self._index.bm25, queries, k)
+        return [[(self._index._position_of[one.pid], score) for one, score in own] for own in found]
 
     def passages(self, positions: Sequence[int]) -> list[Passage | None]:
         """Return the passages at some positions."""
@@ -230,16 +230,16 @@ class SpreadIndex(ColBERTIndex):
         """Return the sentence vectors at some positions."""
         return self._kept(self._rows, "vectors", positions)
 
-    def by_words(self, queries: Sequence[str], k: int) -> list[list[Passage]]:
+    def by_words(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return BM25's best passages of each query."""
         replies: list[list[list[tuple[int, float]]]] = self._ask_all("by_words", list(queries), k)
         found: list[list[tuple[int, float]]] = [[] for _ in queries]
         for start, own in zip(self._starts[:-1].tolist(), replies, strict=True):
-            for one, ranked in zip(found, own, strict=True):
-                one += [(start + position, score) for position, score in ranked]
-        return self._with_scores([sorted(one, key=lambda ranked: -ranked[1])[:k] for one in found])
+            for one, more in zip(found, own, strict=True):
+                one += [(start + position, score) for position, score in more]
+        return self._rankings([sorted(one, key=lambda of: -of[1])[:k] for one in found])
 
-    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[list[Passage]]:
+    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         replies: list[list[Candidates]] = self._ask_all("nearest", list(queries), k)
         shifted = [
             [one._replace(positions=one.positions + start) for one in own]
@@ -248,7 +248,7 @@ class SpreadIndex(ColBERTIndex):
         passes = self.search_settings.passes(k)
         documents = [documents_of([own[number] for own in shifted], passes) for number in range(len(queries))]
         self._score_the_rest(queries, documents)
-        return self._with_scores([best_of(one, k) for one in documents])
+        return self._rankings([best_of(one, k) for one in documents])
 
     def _score_the_rest(self, queries: Sequence[NDArray[np.float32]], documents: Sequence[Candidates]) -> None:
         """Fill in the exact scores of passages that were not among the best of their worker."""
@@ -269,11 +269,11 @@ class SpreadIndex(ColBERTIndex):
             for (number, places), scores in zip(asked[holder], replies, strict=True):
                 documents[number].exact[places] = scores
 
-    def _with_scores(self, found: Sequence[Sequence[tuple[int, float]]]) -> list[list[Passage]]:
+    def _rankings(self, found: Sequence[Sequence[tuple[int, float]]]) -> list[Ranking]:
         every = dict.fromkeys(position for one in found for position, _ in one)
         passages = dict(zip(every, self.at(list(every)), strict=True))
-        scored = [[(passages[position], score) for position, score in one] for one in found]
-        return [[passage.with_score(score) for passage, score in one if passage is not None] for one in scored]
+        held = ([(passages[position], score) for position, score in one] for one in found)
+        return [[(passage, score) for passage, score in one if passage is not None] for one in held]
 
     def _place(self, pid: str) -> int | None:
         return self._places.get([pid.encode()], [pid], self._find)[0]
@@ -334,6 +334,10 @@ class _SpreadBM25(Retriever):
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; see `BM25Retriever.search_many`."""
+        return scored(self.rank_many(queries, k))
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         return self._index.by_words(queries, k) if queries else []
 

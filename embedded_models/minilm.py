@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 without sentence-transformers, whose import costs every command 1.6 seconds.
+"""all-MiniLM-L6-v2 without sentence-transformers and transformers, whose imports cost every command seconds.
 
 Its pipeline is short: a BERT of six layers, the mean of the token vectors, unit length. A test holds
 it against sentence-transformers' own.
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .batching import by_padded_length
 from .heap import keep_freed_memory
-from .loading import LOADING, Precision, resolve_precision, without_progress_bars
+from .loading import LOADING, Precision, resolve_precision
 
 _MAX_TOKENS = 256
 _LENGTH_STEP = 16
@@ -41,17 +41,18 @@ class MiniLM:
 
     def _load(self, folder: Path, precision: Precision) -> None:
         import torch
+        from safetensors.torch import load_file
         from tokenizers import Tokenizer
-        from transformers import BertModel
+
+        from .bert import Bert, read_config
 
         keep_freed_memory()
         self._torch = torch
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.no_padding()
-        with without_progress_bars():
-            dtype = getattr(torch, resolve_precision(precision))
-            self._model = BertModel.from_pretrained(folder, dtype=dtype).eval()
+        dtype = getattr(torch, resolve_precision(precision))
+        self._model = Bert(read_config(folder), load_file(folder / "model.safetensors"), dtype=dtype)
 
     def encode(self, texts: Sequence[str], batch_size: int = 64) -> NDArray[np.float32]:
         """Return unit vectors, shape (len(texts), 384); texts of like length share a batch."""

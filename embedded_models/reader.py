@@ -3,20 +3,22 @@
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol
 
 from polyqa.signatures.unicode import well_formed
 
 from .batching import by_padded_length
-from .compact import load_model, reader_path
+from .compact import reader_path
 from .excerpts import excerpts
 from .forks import own_threads
 from .heap import keep_freed_memory
-from .loading import LOADING, Precision, resolve_precision, without_progress_bars
+from .loading import LOADING, Precision, resolve_precision
 from .memory import Memory, SharedModel
 from .spans import Reading, Window, read_windows
+
+if TYPE_CHECKING:
+    from .span_network import SpanNetwork
+    from .windows import Windows
 
 EMBEDDED_READER = "polyqa-minilm-reader"
 _LENGTH_STEP = 32
@@ -83,23 +85,27 @@ class Reader(SharedModel):
         self._memory: Memory[Reading] = Memory(memory)
 
     @cached_property
-    def parts(self) -> tuple[Any, Any]:
-        """The tokenizer and the model, as `transformers` loads them."""
+    def network(self) -> "SpanNetwork":
+        """What reads, see `span_network`."""
         with LOADING:
             import torch
-            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+            from .span_network import load_span_network
 
             keep_freed_memory()
-            path = str(reader_path()) if self.name == EMBEDDED_READER else self.name
-            dtype = getattr(torch, resolve_precision(self.precision))
-            with without_progress_bars():
-                tokenizer = AutoTokenizer.from_pretrained(path)
-            return tokenizer, load_model(AutoModelForQuestionAnswering, path, dtype=dtype).eval()
+            location = str(reader_path()) if self.name == EMBEDDED_READER else self.name
+            return load_span_network(location, getattr(torch, resolve_precision(self.precision)))
+
+    @cached_property
+    def _windowed(self) -> "Windows":
+        from .windows import Windows
+
+        return Windows(self.network.tokenizer, max_length=self.max_length, stride=self.stride)
 
     @property
     def null_threshold(self) -> float:
         """The null threshold of the model's configuration, which training chose on held-out articles; else 0."""
-        return float(getattr(self.parts[1].config, "null_threshold", 0.0))
+        return self.network.null_threshold
 
     def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
         """Read every (question, context) pair.
@@ -125,16 +131,7 @@ class Reader(SharedModel):
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
-        return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False).ids)
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_str(self.parts[0].backend_tokenizer.to_str())
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return self._windowed.count(well_formed(text))
 
     def _read_fresh(self, pairs: Sequence[tuple[str, str]], keep: int) -> list[Reading]:
         readable = [index for index, (question, context) in enumerate(pairs) if question.strip() and context.strip()]
@@ -153,68 +150,28 @@ class Reader(SharedModel):
     def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
         import torch
 
-        tokenizer, model = self.parts
-        encoded = encode_windows(tokenizer, pairs, max_length=self.max_length, stride=self.stride)
-        owners = encoded["overflow_to_sample_mapping"]
-        ids = encoded["input_ids"]
-        windows: list[list[tuple[int, Window]]] = [[] for _ in pairs]
-        lengths = [len(own) for own in ids]
+        cut = self._windowed.encode(pairs)
+        every = [window for own in cut for window in own]
+        lengths = [len(window.ids) for window in every]
+        read: dict[int, Window] = {}
         for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=self.max_length):
-            padded = tokenizer.pad(
-                {
-                    name: [encoded[name][index] for index in batch]
-                    for name in ("input_ids", "attention_mask", "token_type_ids")
-                    if name in encoded
-                },
-                padding="max_length",
-                max_length=length,
-                return_tensors="pt",
-            )
-            with torch.inference_mode():
-                output = model(**padded.to(model.device))
-            starts = output.start_logits.float().cpu().numpy()
-            ends = output.end_logits.float().cpu().numpy()
+            ids = torch.full((len(batch), length), self.network.padding)
+            mask, types = torch.zeros_like(ids), torch.zeros_like(ids)
             for row, index in enumerate(batch):
-                real = lengths[index]
-                sequence = encoded.sequence_ids(index)
+                ids[row, : lengths[index]] = torch.tensor(every[index].ids)
+                types[row, : lengths[index]] = torch.tensor(every[index].type_ids)
+                mask[row, : lengths[index]] = 1
+            with torch.inference_mode():
+                starts, ends = (logits.numpy() for logits in self.network.logits(ids, mask, types))
+            for row, index in enumerate(batch):
                 offsets = [
-                    (int(start), int(end)) if part == 1 else None
-                    for (start, end), part in zip(encoded["offset_mapping"][index], sequence, strict=True)
+                    offset if part == 1 else None
+                    for offset, part in zip(every[index].offsets, every[index].sequence_ids, strict=True)
                 ]
-                window = Window(np.array(starts[row, :real]), np.array(ends[row, :real]), offsets)
-                windows[owners[index]].append((index, window))
-        return [[window for _, window in sorted(own, key=lambda item: item[0])] for own in windows]
-
-
-def encode_windows(tokenizer: Any, pairs: Sequence[tuple[str, str]], *, max_length: int, stride: int) -> Any:
-    """Return the tokens of (question, context) pairs, cut into overlapping windows as the official scripts do.
-
-    Parameters
-    ----------
-    tokenizer
-        A fast tokenizer of `transformers`.
-    max_length, stride
-        Tokens per window, and tokens that neighbouring windows share. A question that would leave no room for the
-        context is cut; the tokenizer panics on it.
-    """
-    most = max(16, max_length - 2 * stride)
-    return tokenizer(
-        [_cut(question.strip(), tokenizer, most) for question, _ in pairs],
-        [context for _, context in pairs],
-        truncation="only_second",
-        max_length=max_length,
-        stride=stride,
-        return_overflowing_tokens=True,
-        return_offsets_mapping=True,
-    )
-
-
-def _cut(question: str, tokenizer: Any, most: int) -> str:
-    if len(question) <= most:  # a token has at least one character
-        return question
-    encoded = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    offsets = encoded["offset_mapping"]
-    return question[: offsets[most - 1][1]] if len(offsets) > most else question
+                real = slice(lengths[index])
+                read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
+        order = iter(sorted(read))
+        return [[read[next(order)] for _ in own] for own in cut]
 
 
 def _key(question: str, context: str, keep: int) -> bytes:

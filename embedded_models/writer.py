@@ -11,7 +11,7 @@ from typing import Any
 from polyqa.signatures import PolyqaError
 
 from .batching import by_padded_length
-from .compact import COMPACT_FILE, read_compact, write_compact, writer_path
+from .compact import COMPACT_FILE, encoder_weights, read_compact, write_compact, writer_path
 from .forks import own_threads
 from .loading import LOADING, without_progress_bars
 from .memory import Memory, SharedModel
@@ -150,7 +150,7 @@ def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
 
 
 def new_network(vocabulary: Any) -> Any:
-    """Return a network that starts from the sentence encoder."""
+    """Return a network to be trained, which starts from the sentence encoder; its encoder is one of `transformers`."""
     import torch
 
     with LOADING:
@@ -166,8 +166,13 @@ def new_network(vocabulary: Any) -> Any:
     return network
 
 
-def load_writer(folder: Path) -> Any:
+def load_writer(folder: Path, *, training: bool = False) -> Any:
     """Load a network that `save_writer` wrote.
+
+    Parameters
+    ----------
+    training
+        Whether it is to be trained further, or saved; else it only reads and writes, which needs no `transformers`.
 
     Raises
     ------
@@ -176,14 +181,23 @@ def load_writer(folder: Path) -> Any:
     """
     import torch
 
+    from .bert import Bert, read_config
+    from .writer_network import WriterNetwork
+
     if not (folder / COMPACT_FILE).is_file() or not (folder / VOCABULARY_FILE).is_file():
         raise PolyqaError(
             f"{folder} holds no writer. Give a folder that polyqa.training.train_writer wrote (shipped/)."
         )
-    weights = read_compact(folder / COMPACT_FILE)
-    network = new_network(torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))))
-    own = {_renamed(name, "bert.", "encoder."): weight for name, weight in weights.items()}
-    # What is not there is as the sentence encoder has it.
+    weights = read_compact(folder / COMPACT_FILE)  # what is not there is as the sentence encoder has it
+    vocabulary = torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8")))
+    if training:
+        network = new_network(vocabulary)
+        own = {_renamed(name, "bert.", "encoder."): weight for name, weight in weights.items()}
+    else:
+        read = encoder_weights() | weights
+        encoder = Bert(read_config(minilm_path()), read, prefix="bert.", dtype=torch.float32)
+        network = WriterNetwork(encoder, vocabulary)
+        own = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
     missing, unknown = network.load_state_dict(own, strict=False)
     lost = [name for name in missing if not name.startswith("encoder.") and name != "vocabulary"]
     if lost or unknown:

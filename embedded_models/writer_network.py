@@ -71,7 +71,7 @@ class WriterNetwork(nn.Module):
     Parameters
     ----------
     encoder
-        A `transformers.BertModel`; its word embeddings are the decoder's, too.
+        A `transformers.BertModel`, to be trained, or a `bert.Bert`; its word embeddings are the decoder's, too.
     vocabulary
         Ids of the word pieces that can be written; all others can only be copied. Shape (words,).
     """

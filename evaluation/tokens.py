@@ -118,9 +118,9 @@ def _bundled_file(encoding: str) -> Iterator[None]:
 def _word_pieces() -> Callable[[str], Tokens]:
     from tokenizers import Tokenizer as WordPieces
 
-    from polyqa.embedded_models import Reader
+    from polyqa.embedded_models.compact import reader_path
 
-    made = WordPieces.from_str(Reader().parts[0].backend_tokenizer.to_str())
+    made = WordPieces.from_file(str(reader_path() / "tokenizer.json"))
     made.no_truncation()
     made.no_padding()
 

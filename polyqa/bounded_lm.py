@@ -21,6 +21,7 @@ from polyqa.signatures.counts import counted
 from polyqa.signatures.needed import check_needed, not_needed
 
 from .bounded_http import MEGABYTE, Engines, SilentServerError, WireLimits
+from .model_catalogue import remember_models
 from .pacing import CLOCK, Clock, Pace, sleep
 
 LONGEST_WAIT = 60.0
@@ -108,6 +109,7 @@ class BoundedLM(RecentLM):
     def __init__(self, model: str, *, limits: Limits = Limits(), **settings: Any) -> None:
         # Not DSPy's `timeout`, which is a part of the key of its cache: a longer one would lose all replies.
         super().__init__(model, **settings, num_retries=0)
+        remember_models()
         self.limits = limits
         self._pace = Pace(limits.per_minute)
         self._engine_store = self._engines()
@@ -117,6 +119,7 @@ class BoundedLM(RecentLM):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        remember_models()
         self._pace = Pace(self.limits.per_minute)
         self._engine_store = self._engines()
 

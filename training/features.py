@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyqa.embedded_models.reader import encode_windows
+from tokenizers import Tokenizer
+
+from polyqa.embedded_models.windows import Windows
 
 from .squad import Example
 
@@ -33,13 +35,14 @@ def make_features(examples: Sequence[Example], tokenizer: Any, *, max_length: in
         Tokens per window, and tokens that neighbours share.
     """
     pairs = [(example.question, example.context) for example in examples]
-    encoded = encode_windows(tokenizer, pairs, max_length=max_length, stride=stride)
+    windows = Windows(
+        Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()), max_length=max_length, stride=stride
+    ).encode(pairs)
     features = []
-    for row, owner in enumerate(encoded["overflow_to_sample_mapping"]):
-        ids = encoded["input_ids"][row]
-        types = encoded["token_type_ids"][row] if "token_type_ids" in encoded else [0] * len(ids)
-        begin, end = _labels(examples[owner], encoded["offset_mapping"][row], encoded.sequence_ids(row))
-        features.append(Feature(tuple(ids), tuple(types), begin, end))
+    for example, own in zip(examples, windows, strict=True):
+        for window in own:
+            begin, end = _labels(example, window.offsets, window.sequence_ids)
+            features.append(Feature(tuple(window.ids), tuple(window.type_ids), begin, end))
     return features
 
 

@@ -151,7 +151,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
         ids = vocabulary_of([one.target for one in known], setup.words, ends(tokenizer)[1:])
         network = new_network(torch.tensor(ids))
     else:
-        network = load_writer(setup.init)
+        network = load_writer(setup.init, training=True)
     share_dropout(network.encoder, setup.dropout)
     for part in (network.encoder.embeddings, *network.encoder.encoder.layer[: setup.frozen_layers]):
         part.requires_grad_(False)

@@ -1,0 +1,109 @@
+"""Token vectors of queries: those of colbert-ai, without loading it for a checkpoint that is a BERT.
+
+colbert-ai brings its training code along whatever is imported of it, which takes longer than a search does to load.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyqa.embedded_models.heap import keep_freed_memory
+from polyqa.embedded_models.loading import Precision, resolve_precision
+
+from .settings import IndexSettings
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from torch import Tensor
+
+    from polyqa.embedded_models.bert import Bert
+
+Encode = Callable[[Sequence[str]], list[NDArray[np.float32]]]
+"""Returns the token vectors of each query, shape (query_maxlen, dimensions), of unit length, or 0 for padding."""
+_BATCH = 128
+_SETTINGS = "artifact.metadata"  # colbert-ai's name for a checkpoint's own
+
+
+def load_query_encoder(checkpoint: Path | str, settings: IndexSettings, precision: Precision = "auto") -> Encode:
+    """Load what encodes queries with a ColBERT checkpoint.
+
+    Parameters
+    ----------
+    checkpoint
+        Its folder.
+    precision
+        See `loading.resolve_precision`.
+    """
+    keep_freed_memory()
+    return _own(Path(checkpoint), settings, precision) or _of_colbert_ai(checkpoint, settings, precision)
+
+
+def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode | None:
+    """Return an encoder that needs no colbert-ai; ``None`` if the checkpoint, or the machine, wants its own."""
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    from polyqa.embedded_models.bert import Bert, is_bert, read_config
+
+    files = [folder / name for name in (_SETTINGS, "tokenizer.json", "tokenizer_config.json", "model.safetensors")]
+    config = read_config(folder)
+    if torch.cuda.is_available() or not is_bert(config) or not all(map(Path.is_file, files)):
+        return None
+    own, named = (json.loads(path.read_text(encoding="utf-8")) for path in (files[0], files[2]))
+    tokenizer = Tokenizer.from_file(str(files[1]))
+    marks = SimpleNamespace(
+        marker=tokenizer.token_to_id(own["query_token_id"]),
+        padding=tokenizer.token_to_id(_token(named["pad_token"])),
+        mask=tokenizer.token_to_id(_token(named["mask_token"])),
+        attended=own["attend_to_mask_tokens"],
+    )
+    tokenizer.enable_truncation(settings.query_maxlen - 1)  # the marker is one more
+    tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=marks.padding)
+    weights = load_file(files[3])
+    dtype = getattr(torch, resolve_precision(precision))
+    bert = Bert(config, weights, prefix="bert.", dtype=dtype)
+    return _Queries(tokenizer, marks, bert, weights["linear.weight"].to(dtype)).encode
+
+
+def _token(told: Any) -> str:
+    return told["content"] if isinstance(told, dict) else told
+
+
+class _Queries:
+    def __init__(self, tokenizer: "Tokenizer", marks: SimpleNamespace, bert: "Bert", projection: "Tensor") -> None:
+        self._tokenizer, self._marks, self._bert, self._projection = tokenizer, marks, bert, projection
+
+    def encode(self, queries: Sequence[str]) -> list[NDArray[np.float32]]:
+        import torch
+
+        with torch.inference_mode():
+            parts = [self._forward(queries[begin : begin + _BATCH]) for begin in range(0, len(queries), _BATCH)]
+            return list(torch.cat(parts).numpy()) if parts else []
+
+    def _forward(self, queries: Sequence[str]) -> "Tensor":
+        import torch
+        from torch.nn import functional
+
+        marks = self._marks
+        encoded = self._tokenizer.encode_batch(list(queries))
+        ids = torch.tensor([[one.ids[0], marks.marker, *one.ids[1:]] for one in encoded])
+        attended = torch.tensor([[1, 1, *one.attention_mask[1:]] for one in encoded])
+        ids[ids == marks.padding] = marks.mask
+        if marks.attended:
+            attended[ids == marks.mask] = 1
+        states = functional.linear(self._bert(ids, attended).last_hidden_state, self._projection)
+        told = (ids != marks.padding).unsqueeze(2).float()
+        return functional.normalize(states * told, p=2, dim=2)
+
+
+def _of_colbert_ai(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
+    from .engine import load_checkpoint
+
+    model = load_checkpoint(checkpoint, settings, precision)
+    return lambda queries: list(model.queryFromText(list(queries), bsize=_BATCH, to_cpu=True).float().numpy())

@@ -1,0 +1,141 @@
+"""BERT's forward pass for inference, with nothing but PyTorch.
+
+The models that come with this package need no more of transformers, whose import takes longer than answering a
+question, and whose modules do twice as many operations for the same numbers: between any two of them Python's lock
+changes hands, so that threads which answer questions wait for each other. A test holds this against transformers' own.
+
+Source: Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"; the
+activation is the exact GELU, as in the published weights.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Hidden(NamedTuple):
+    """The states behind the last layer, shape (texts, tokens, size); named as transformers names them."""
+
+    last_hidden_state: Tensor
+
+
+def read_config(folder: Path) -> SimpleNamespace:
+    """Return a model's ``config.json``, each of its entries an attribute."""
+    return SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+
+
+def is_bert(config: SimpleNamespace) -> bool:
+    """Return whether `Bert` computes the layers of a model with this configuration."""
+    told = vars(config)
+    return (
+        told.get("model_type") == "bert"
+        and told.get("hidden_act") == "gelu"
+        and told.get("position_embedding_type", "absolute") == "absolute"
+        and not told.get("is_decoder")
+    )
+
+
+class Bert:
+    """The embeddings and layers of a BERT, without a head and without dropout.
+
+    Parameters
+    ----------
+    config
+        See `read_config`.
+    weights
+        Named as transformers names them.
+    prefix
+        What stands before the name of each of its weights; others are passed over.
+    dtype
+        What is computed in.
+    """
+
+    def __init__(
+        self, config: SimpleNamespace, weights: Mapping[str, Tensor], *, prefix: str = "", dtype: torch.dtype
+    ) -> None:
+        own = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
+        self.config = config
+        self.embeddings = _Embeddings(config, own, dtype)
+        self._layers = [_Layer(config, own, number, dtype) for number in range(config.num_hidden_layers)]
+
+    def __call__(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    ) -> Hidden:
+        """Compute the states of texts, each argument of shape (texts, tokens).
+
+        Parameters
+        ----------
+        input_ids
+            Numbers of word pieces.
+        attention_mask
+            1 where a text has a token, 0 where it is padded; without it nothing is padded.
+        token_type_ids
+            0 for the first part of a text, 1 for the second; without it there is one part.
+        """
+        states = self.embeddings(input_ids, token_type_ids)
+        # Attention without a mask takes a quicker way.
+        padded = attention_mask is not None and not bool(attention_mask.all())
+        mask = attention_mask[:, None, None, :].bool() if attention_mask is not None and padded else None
+        for layer in self._layers:
+            states = layer(states, mask)
+        return Hidden(states)
+
+
+class _Embeddings:
+    # Not modules with weights of their own: PyTorch would draw these first, or load its compiler to leave them empty.
+    def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], dtype: torch.dtype) -> None:
+        self.word_embeddings, self.position_embeddings, self.token_type_embeddings = (
+            nn.Embedding.from_pretrained(weights[f"embeddings.{kind}_embeddings.weight"].to(dtype))
+            for kind in ("word", "position", "token_type")
+        )
+        self._norm = _Norm(config, weights, "embeddings.LayerNorm", dtype)
+
+    def __call__(self, ids: Tensor, types: Tensor | None) -> Tensor:
+        kinds = self.token_type_embeddings.weight[0] if types is None else self.token_type_embeddings(types)
+        return self._norm(self.word_embeddings(ids) + kinds + self.position_embeddings.weight[: ids.shape[1]])
+
+
+class _Linear:
+    def __init__(self, weights: Mapping[str, Tensor], names: Sequence[str], dtype: torch.dtype) -> None:
+        """Several projections of the same states become one."""
+        self._weight, self._bias = (
+            torch.cat([weights[f"{name}.{kind}"] for name in names]).to(dtype) for kind in ("weight", "bias")
+        )
+
+    def __call__(self, states: Tensor) -> Tensor:
+        return functional.linear(states, self._weight, self._bias)
+
+
+class _Norm:
+    def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], name: str, dtype: torch.dtype) -> None:
+        self._weight, self._bias = (weights[f"{name}.{kind}"].to(dtype) for kind in ("weight", "bias"))
+        self._epsilon = config.layer_norm_eps
+
+    def __call__(self, states: Tensor) -> Tensor:
+        return functional.layer_norm(states, states.shape[-1:], self._weight, self._bias, self._epsilon)
+
+
+class _Layer:
+    def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], number: int, dtype: torch.dtype) -> None:
+        prefix = f"encoder.layer.{number}."
+        own = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
+        self._heads = config.num_attention_heads
+        self._attend = _Linear(own, [f"attention.self.{part}" for part in ("query", "key", "value")], dtype)
+        self._out = _Linear(own, ["attention.output.dense"], dtype)
+        self._up, self._down = (_Linear(own, [f"{part}.dense"], dtype) for part in ("intermediate", "output"))
+        self._after_attention = _Norm(config, own, "attention.output.LayerNorm", dtype)
+        self._after_inner = _Norm(config, own, "output.LayerNorm", dtype)
+
+    def __call__(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        texts, tokens, size = states.shape
+        split = self._attend(states).view(texts, tokens, 3, self._heads, size // self._heads)
+        query, key, value = split.permute(2, 0, 3, 1, 4)
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        states = self._after_attention(states + self._out(found.transpose(1, 2).reshape(texts, tokens, size)))
+        return self._after_inner(states + self._down(functional.gelu(self._up(states))))

@@ -1,0 +1,76 @@
+"""Queries have the vectors that colbert-ai gives them, and asking loads neither it nor transformers."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polyqa.colbert_index import IndexSettings
+from polyqa.colbert_index.checkpoint import embedded_checkpoint
+from polyqa.colbert_index.engine import load_checkpoint
+from polyqa.colbert_index.query_encoder import load_query_encoder
+from polyqa.embedded_models.loading import Precision
+
+QUERIES = ["Who wrote it?", "what " * 50, "Ünïcode ☕ 日本語, and [SEP] more", "x", ""]
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("length", [32, 8])
+@pytest.mark.parametrize(
+    ("mask", "attended", "named"),
+    [
+        ("[PAD]", False, "[PAD]"),
+        ("[MASK]", False, {"__type": "AddedToken", "content": "[MASK]"}),
+        ("[MASK]", True, "[MASK]"),
+    ],
+)
+def test_vectors_are_those_of_colbert_ai(
+    precision: Precision, length: int, mask: str, attended: bool, named: object, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoint"
+    shutil.copytree(embedded_checkpoint(), folder)
+    for name, told in (
+        ("tokenizer_config.json", {"mask_token": named}),
+        ("artifact.metadata", {"attend_to_mask_tokens": attended}),
+    ):
+        path = folder / name
+        path.write_text(json.dumps(json.loads(path.read_text()) | told))
+    settings = IndexSettings(query_maxlen=length)
+    theirs = load_checkpoint(folder, settings, precision).queryFromText(QUERIES, bsize=2).float().numpy()
+    encode = load_query_encoder(folder, settings, precision)
+    ours = np.stack(encode(QUERIES))
+    assert ours.dtype == np.float32
+    assert (np.abs(ours).sum(axis=2) == 0).any() is np.bool_(mask == "[PAD]"), "what pads a query has no vector"
+    np.testing.assert_array_equal(ours, theirs)
+    assert encode([]) == []
+
+
+@pytest.mark.parametrize("missing", ["artifact.metadata", "tokenizer.json"])
+def test_a_checkpoint_that_lacks_a_file_is_left_to_colbert_ai(missing: str, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    shutil.copytree(embedded_checkpoint(), folder)
+    if missing == "tokenizer.json":  # the slow kind of tokenizer
+        (folder / "vocab.txt").write_text(_vocabulary(folder), encoding="utf-8")
+    (folder / missing).unlink()
+    settings = IndexSettings()
+    found = load_query_encoder(folder, settings, "float32")(QUERIES[:1])[0]
+    expected = load_checkpoint(folder, settings, "float32").queryFromText(QUERIES[:1])[0].numpy()
+    np.testing.assert_array_equal(found, expected)
+
+
+def _vocabulary(folder: Path) -> str:
+    words = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    return "".join(f"{word}\n" for word in sorted(words, key=words.get))
+
+
+def test_answering_loads_neither_colbert_ai_nor_transformers() -> None:
+    asked = (
+        "import sys, polyqa; polyqa.ask('When did Titanic come out?', program='diva'); "
+        "print([name for name in ('colbert', 'transformers', 'torch._dynamo') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
