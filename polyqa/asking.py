@@ -240,6 +240,7 @@ def result_of(
         Of the calls.
     """
     fields = dict(prediction.items())
+    own = own_lms(ready)
     coverage = fields.pop("coverage", None)
     faults, not_needed = tuple(fields.pop("faults", ())), fields.pop("not_needed", 0)
     return Result(
@@ -256,15 +257,17 @@ def result_of(
         seconds=recorder.seconds,
         faults=faults,
         extra=fields,
-        helper_lm=names_of(own_lms(ready)),
+        helper_lm=names_of(own),
         not_needed=not_needed,
-        unheeded=_unheeded(ready, model),
+        unheeded=_unheeded(ready, model, own),
     )
 
 
-def _unheeded(program: dspy.Module, model: dspy.LM) -> dict[str, tuple[str, ...]]:
+def _unheeded(program: dspy.Module, model: dspy.LM, own: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:
     """Return what the embedded engine passes over in the instructions of the predictors that ask it."""
     found: dict[str, tuple[str, ...]] = {}
+    if not any(isinstance(getattr(lm, "engine", None), ExtractiveEngine) for lm in (model, *own.values())):
+        return found
     for name, predictor in program.named_predictors():
         engine = getattr(predictor.lm or model, "engine", None)
         if isinstance(engine, ExtractiveEngine) and (sentences := engine.unheeded(predictor.signature)):

@@ -175,6 +175,8 @@ def write_value(field: FieldInfo, value: Any) -> str:
             return str(format_field_value(field_info=field, value=value))
     if field.annotation is str and isinstance(value, list) and _fits_lines(value):
         return "\n".join(f"[{number}] {item}" for number, item in enumerate(value, 1))
+    if type(value) is str:  # for which DSPy would make a schema first
+        return value
     return str(format_field_value(field_info=field, value=value))
 
 
