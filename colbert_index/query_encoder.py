@@ -55,17 +55,22 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     config = read_config(folder)
     if torch.cuda.is_available() or not is_bert(config) or not all(map(Path.is_file, files)):
         return None
-    own, named = (json.loads(path.read_text(encoding="utf-8")) for path in (files[0], files[2]))
+    own, made, named = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
+    weights = load_file(files[3])
+    lowers = (made.get("normalizer") or {}).get("lowercase")
+    if "linear.weight" not in weights or lowers is not named.get("do_lower_case", lowers):
+        return None
     tokenizer = Tokenizer.from_file(str(files[1]))
     marks = SimpleNamespace(
-        marker=tokenizer.token_to_id(own["query_token_id"]),
-        padding=tokenizer.token_to_id(_token(named["pad_token"])),
-        mask=tokenizer.token_to_id(_token(named["mask_token"])),
-        attended=own["attend_to_mask_tokens"],
+        marker=tokenizer.token_to_id(own.get("query_token_id", "[unused0]")),
+        padding=tokenizer.token_to_id(_token(named.get("pad_token", "[PAD]"))),
+        mask=tokenizer.token_to_id(_token(named.get("mask_token", "[MASK]"))),
+        attended=own.get("attend_to_mask_tokens", False),
     )
+    if None in (marks.marker, marks.padding, marks.mask):
+        return None
     tokenizer.enable_truncation(settings.query_maxlen - 1)  # the marker is one more
     tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=marks.padding)
-    weights = load_file(files[3])
     dtype = getattr(torch, resolve_precision(precision))
     bert = Bert(config, weights, prefix="bert.", dtype=dtype)
     return _Queries(tokenizer, marks, bert, weights["linear.weight"].to(dtype)).encode

@@ -49,13 +49,17 @@ def test_vectors_are_those_of_colbert_ai(
     assert encode([]) == []
 
 
-@pytest.mark.parametrize("missing", ["artifact.metadata", "tokenizer.json"])
-def test_a_checkpoint_that_lacks_a_file_is_left_to_colbert_ai(missing: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["artifact.metadata", "tokenizer.json", "capitals"])
+def test_what_colbert_ai_reads_in_another_way_is_left_to_it(other: str, tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     shutil.copytree(embedded_checkpoint(), folder)
-    if missing == "tokenizer.json":  # the slow kind of tokenizer
-        (folder / "vocab.txt").write_text(_vocabulary(folder), encoding="utf-8")
-    (folder / missing).unlink()
+    if other == "capitals":
+        path = folder / "tokenizer_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": False}))
+    else:
+        if other == "tokenizer.json":  # the slow kind of tokenizer
+            (folder / "vocab.txt").write_text(_vocabulary(folder), encoding="utf-8")
+        (folder / other).unlink()
     settings = IndexSettings()
     found = load_query_encoder(folder, settings, "float32")(QUERIES[:1])[0]
     expected = load_checkpoint(folder, settings, "float32").queryFromText(QUERIES[:1])[0].numpy()
