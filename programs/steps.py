@@ -31,7 +31,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
-from polyqa.signatures.event_loops import carried
+from polyqa.signatures.event_loops import carried, worked
 from polyqa.signatures.exchanges import exchanging
 from polyqa.signatures.needed import ahead, check_needed
 from polyqa.signatures.threads import in_threads
@@ -156,7 +156,7 @@ async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults:
             return end.value
         try:
             if isinstance(step, Work):
-                result = await asyncio.to_thread(carried(step.function))
+                result = await worked(step.function)
             else:
                 call = _acall_ahead if isinstance(step, Ahead) else _acall
                 result = await call(step, calls_at_once, faults)
@@ -216,7 +216,7 @@ async def _acall(step: Calls, at_once: int, faults: Faults) -> Any:
 
     running: list[Awaitable[Any]] = [run(call, trace) for call, trace in zip(calls, traces, strict=True)]
     if step.meanwhile is not None:
-        running.append(asyncio.to_thread(carried(step.meanwhile)))
+        running.append(worked(step.meanwhile))
     results = await asyncio.gather(*running, return_exceptions=True)
     _merge(traces)
     _raise_first([one if isinstance(one, BaseException) else None for one in results])

@@ -5,13 +5,17 @@ started itself. A program's calls and searches run in threads of its own, so wha
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _THREADS = 64
+AT_WORK = 8 * (os.cpu_count() or 1)
+"""How much `worked` does at once in a loop of `run_to_end`."""
+_PLACES: ContextVar[asyncio.Semaphore | None] = ContextVar("places", default=None)
 
 
 def give_threads() -> ThreadPoolExecutor:
@@ -54,7 +58,7 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
 def run_to_end(job: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread.
 
-    The loop has `give_threads`.
+    The loop has `give_threads`, and does `AT_WORK` of what `worked` is given at once.
     """
     try:
         asyncio.get_running_loop()
@@ -66,7 +70,21 @@ def run_to_end(job: Coroutine[Any, Any, T]) -> T:
 
 async def _threaded(job: Coroutine[Any, Any, T]) -> T:
     give_threads()
+    _PLACES.set(asyncio.Semaphore(AT_WORK))
     return await job
+
+
+async def worked(function: Callable[[], T]) -> T:
+    """Do some work in a thread: a search or a model's, which takes a core.
+
+    Where many questions begin together, in `run_to_end`, the first of them are done first: if all of them searched at
+    once, all would ask their language model at the same late moment, and the cores would rest while it answers.
+    """
+    places = _PLACES.get()
+    if places is None:
+        return await asyncio.to_thread(carried(function))
+    async with places:
+        return await asyncio.to_thread(carried(function))
 
 
 def _token_of_this_loop() -> object | None:
