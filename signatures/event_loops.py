@@ -15,7 +15,7 @@ T = TypeVar("T")
 _THREADS = 64
 AT_WORK = 8 * (os.cpu_count() or 1)
 """How much `worked` does at once in a loop of `run_to_end`."""
-_PLACES: ContextVar[asyncio.Semaphore | None] = ContextVar("places", default=None)
+_PLACES: ContextVar[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None] = ContextVar("places", default=None)
 
 
 def give_threads() -> ThreadPoolExecutor:
@@ -70,7 +70,7 @@ def run_to_end(job: Coroutine[Any, Any, T]) -> T:
 
 async def _threaded(job: Coroutine[Any, Any, T]) -> T:
     give_threads()
-    _PLACES.set(asyncio.Semaphore(AT_WORK))
+    _PLACES.set((asyncio.get_running_loop(), asyncio.Semaphore(AT_WORK)))
     return await job
 
 
@@ -80,8 +80,8 @@ async def worked(function: Callable[[], T]) -> T:
     Where many questions begin together, in `run_to_end`, the first of them are done first: if all of them searched at
     once, all would ask their language model at the same late moment, and the cores would rest while it answers.
     """
-    places = _PLACES.get()
-    if places is None:
+    loop, places = _PLACES.get() or (None, None)
+    if places is None or loop is not asyncio.get_running_loop():  # a thread may have a loop of its own
         return await asyncio.to_thread(carried(function))
     async with places:
         return await asyncio.to_thread(carried(function))
