@@ -26,10 +26,12 @@ _MAX_LENGTH, _STRIDE, _N_BEST, _LONGEST = 384, 128, 20, 30
 
 def load_official(name: str) -> tuple[Any, Any]:
     """Return the tokenizer and the model of a reader as `transformers` loads them."""
+    import torch
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
     location = str(reader_path()) if name == EMBEDDED_READER else name
-    return AutoTokenizer.from_pretrained(location), load_model(AutoModelForQuestionAnswering, location).float().eval()
+    model = load_model(AutoModelForQuestionAnswering, location, dtype=torch.float32)
+    return AutoTokenizer.from_pretrained(location), model.eval()
 
 
 def read_one_by_one(official: tuple[Any, Any], pairs: list[tuple[str, str]]) -> list[str]:

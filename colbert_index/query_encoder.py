@@ -5,8 +5,8 @@ colbert-ai brings its training code along whatever is imported of it, which take
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,14 +61,11 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     if "linear.weight" not in weights or lowers is not named.get("do_lower_case", lowers):
         return None
     tokenizer = Tokenizer.from_file(str(files[1]))
-    marks = SimpleNamespace(
-        marker=tokenizer.token_to_id(own.get("query_token_id", "[unused0]")),
-        padding=tokenizer.token_to_id(_token(named.get("pad_token", "[PAD]"))),
-        mask=tokenizer.token_to_id(_token(named.get("mask_token", "[MASK]"))),
-        attended=own.get("attend_to_mask_tokens", False),
-    )
-    if None in (marks.marker, marks.padding, marks.mask):
+    told = (own.get("query_token_id", "[unused0]"), named.get("pad_token", "[PAD]"), named.get("mask_token", "[MASK]"))
+    marker, padding, mask = (tokenizer.token_to_id(_token(one)) for one in told)
+    if marker is None or padding is None or mask is None:
         return None
+    marks = _Marks(marker, padding, mask, own.get("attend_to_mask_tokens", False))
     tokenizer.enable_truncation(settings.query_maxlen - 1)  # the marker is one more
     tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=marks.padding)
     dtype = getattr(torch, resolve_precision(precision))
@@ -80,8 +77,18 @@ def _token(told: Any) -> str:
     return told["content"] if isinstance(told, dict) else told
 
 
+@dataclass(frozen=True)
+class _Marks:
+    """Numbers of the tokens that mark a query and stand behind it, and whether its padding is attended to."""
+
+    marker: int
+    padding: int
+    mask: int
+    attended: bool
+
+
 class _Queries:
-    def __init__(self, tokenizer: "Tokenizer", marks: SimpleNamespace, bert: "Bert", projection: "Tensor") -> None:
+    def __init__(self, tokenizer: "Tokenizer", marks: _Marks, bert: "Bert", projection: "Tensor") -> None:
         self._tokenizer, self._marks, self._bert, self._projection = tokenizer, marks, bert, projection
 
     def encode(self, queries: Sequence[str]) -> list[NDArray[np.float32]]:

@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertConfig, BertModel
+from transformers import (
+    AutoModelForQuestionAnswering,
+    AutoTokenizer,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertForQuestionAnswering,
+)
 
+from polyqa.embedded_models import Reader
 from polyqa.embedded_models.bert import Bert, is_bert, read_config
 from polyqa.embedded_models.compact import load_model, reader_path
 from polyqa.embedded_models.minilm import minilm_path
@@ -94,3 +102,29 @@ def test_windows_and_logits_of_the_shipped_reader_are_those_of_transformers(max_
                 expected = model(input_ids=ids, token_type_ids=types)
             assert torch.equal(found[0], expected.start_logits)
             assert torch.equal(found[1], expected.end_logits)
+
+
+def test_a_reader_in_the_form_of_transformers_reads_what_the_compact_one_reads(tmp_path: Path) -> None:
+    model = load_model(AutoModelForQuestionAnswering, str(reader_path()), dtype=torch.float32)
+    model.save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(reader_path()).save_pretrained(tmp_path)
+    shipped, other = Reader(), Reader(str(tmp_path))
+    assert other.null_threshold == shipped.null_threshold > 0
+    assert other.read(TEXTS, keep=3) == shipped.read(TEXTS, keep=3)
+
+
+def test_a_reader_that_knows_no_types_of_tokens_reads(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = DistilBertConfig(dim=24, n_heads=2, n_layers=1, hidden_dim=32)
+    model = DistilBertForQuestionAnswering(config)
+    model.save_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(reader_path(), model_input_names=["input_ids", "attention_mask"])
+    tokenizer.save_pretrained(tmp_path)
+    network = load_span_network(str(tmp_path), torch.float32)
+    ids = torch.tensor([tokenizer("Who?", "One.")["input_ids"]])
+    with torch.inference_mode():
+        found = network.logits(ids, torch.ones_like(ids), torch.zeros_like(ids))
+        expected = model.eval()(input_ids=ids)
+    assert torch.equal(found[0], expected.start_logits)
+    assert network.null_threshold == 0
+    assert Reader(str(tmp_path)).read(TEXTS[:1])[0].spans
