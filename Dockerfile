@@ -11,21 +11,13 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/polyqa
 COPY pyproject.toml constraints.txt README.md LICENSE ./
-COPY artifacts artifacts
-COPY benchmarks benchmarks
 COPY colbert_index colbert_index
 COPY compiled compiled
-COPY embedded_models embedded_models
-COPY engines engines
-COPY evaluation evaluation
 COPY lessons lessons
 COPY metrics metrics
-COPY optimizers optimizers
 COPY polyqa polyqa
 COPY programs programs
-COPY question_db question_db
 COPY signatures signatures
-COPY training training
 ARG EXTRAS=serve
 ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 XDG_CACHE_HOME=/opt/cache
 # torch is named first and pinned to an exact version: so pip takes the CPU build.

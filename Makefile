@@ -43,7 +43,7 @@ docs: $(VENV)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 figures: $(VENV)/.ready-dev
-	$(BIN)/python -m polyqa.benchmarks.figures
+	$(BIN)/python -m lab.figures
 
 lessons: $(VENV)/.ready-dev
 	$(BIN)/python lessons/build.py $(LESSONS)
@@ -56,7 +56,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -e . -c constraints.txt
 	@touch $@
 
-$(VENV)/.ready: $(VENV)/.installed evaluation/homonyms/corpus.jsonl
+$(VENV)/.ready: $(VENV)/.installed polyqa/evaluation/homonyms/corpus.jsonl
 	$(BIN)/polyqa setup
 	@touch $@
 
@@ -69,4 +69,4 @@ $(VENV)/.ready-docs: $(VENV)/.ready-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) site colbert_index/indexes embedded_models/checkpoints
+	rm -rf $(VENV) site colbert_index/indexes polyqa/models/checkpoints

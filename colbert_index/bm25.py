@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyqa.embedded_models.memory import Shared
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
+from polyqa.models.memory import Shared
 
 from .retriever import Ranking, Retriever, require_positive, scored
 

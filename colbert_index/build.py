@@ -4,8 +4,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.models import Encoder
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus

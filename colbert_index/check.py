@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
+from polyqa.models import Encoder
 
 from .files import VECTORS, IndexFaultError
 from .index import ColBERTIndex

@@ -9,9 +9,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from polyqa.embedded_models.compact import colbert_weights_path, read_compact
-from polyqa.embedded_models.minilm import minilm_path
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.models.compact import colbert_weights_path, read_compact
+from polyqa.models.minilm import minilm_path
 
 from .engine import prepare_colbert, quiet
 from .store import checkpoint_home

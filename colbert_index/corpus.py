@@ -7,7 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 

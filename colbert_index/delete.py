@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from .files import BM25, no_index, own_files
 from .shards import forget_shards

@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyqa.embedded_models.batching import by_padded_length
-from polyqa.embedded_models.forks import own_threads
-from polyqa.embedded_models.heap import keep_freed_memory
-from polyqa.embedded_models.loading import Precision, resolve_precision
+from polyqa.models.batching import by_padded_length
+from polyqa.models.forks import own_threads
+from polyqa.models.heap import keep_freed_memory
+from polyqa.models.loading import Precision, resolve_precision
 
 from .extensions import keep_from_compiling
 from .settings import IndexSettings

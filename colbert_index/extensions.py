@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.counts import counted
+from polyqa.base.counts import counted
+from polyqa.base.errors import PolyqaError
 
 from .libraries import compile_missing, compiler, library_folder, missing_in
 

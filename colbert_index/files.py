@@ -10,7 +10,8 @@ from pickle import UnpicklingError
 from typing import Any
 from zipfile import BadZipFile
 
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 
 from .bm25 import BM25Retriever
 from .settings import Manifest

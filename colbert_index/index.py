@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.embedded_models.forks import own_threads
-from polyqa.embedded_models.loading import LOADING
-from polyqa.embedded_models.memory import Memory, Shared
-from polyqa.signatures import Passage, PolyqaError
-from polyqa.signatures.markup import html_block, html_facts, markdown_facts, tag
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import html_block, html_facts, markdown_facts, tag
+from polyqa.base.values import Passage
+from polyqa.models.forks import own_threads
+from polyqa.models.loading import LOADING
+from polyqa.models.memory import Memory, Shared
 
 from .bm25 import BM25Retriever
 from .compressed import CompressedVectors

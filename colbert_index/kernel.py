@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from .libraries import compile_missing, compiler, library_folder, missing_in
 

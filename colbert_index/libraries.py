@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from .store import extension_home, shared_extension_home
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
+from polyqa.models import Encoder
 
 from .compressing import write_vectors
 from .files import VECTORS, write_texts

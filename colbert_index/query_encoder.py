@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.embedded_models.heap import keep_freed_memory
-from polyqa.embedded_models.loading import Precision, resolve_precision
+from polyqa.models.heap import keep_freed_memory
+from polyqa.models.loading import Precision, resolve_precision
 
 from .settings import IndexSettings
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor
 
-    from polyqa.embedded_models.bert import Bert
+    from polyqa.models.bert import Bert
 
 Encode = Callable[[Sequence[str]], list[NDArray[np.float32]]]
 """Returns the token vectors of each query, shape (query_maxlen, dimensions), of unit length, or 0 for padding."""
@@ -49,7 +49,7 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    from polyqa.embedded_models.bert import Bert, is_bert, read_config
+    from polyqa.models.bert import Bert, is_bert, read_config
 
     files = [folder / name for name in (_SETTINGS, "tokenizer.json", "tokenizer_config.json", "model.safetensors")]
     config = read_config(folder)

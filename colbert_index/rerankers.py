@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.embedded_models import Encoder, SpanReader
-from polyqa.embedded_models.forks import own_threads
-from polyqa.embedded_models.loading import LOADING
-from polyqa.embedded_models.memory import Shared
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
+from polyqa.models import Encoder, SpanReader
+from polyqa.models.forks import own_threads
+from polyqa.models.loading import LOADING
+from polyqa.models.memory import Shared
 
 from .index import ColBERTIndex
 

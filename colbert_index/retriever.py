@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
 
 
 @runtime_checkable

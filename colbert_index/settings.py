@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
 
 MOST_SHARDS = 10_000
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from polyqa.embedded_models import Encoder
+from polyqa.base.files import write_whole
+from polyqa.models import Encoder
 
 from .compressing import sampled, train_codec
 from .corpus import CorpusSource
-from .durable import write_whole
 from .files import parts_of, read_part, read_passages
 from .parts import Built, Part, Run, write_part
 from .settings import fingerprint

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 
 from .corpus import CorpusSource, iter_corpus
 from .files import passage_line, read_passages

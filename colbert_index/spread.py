@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyqa.embedded_models.memory import Memory
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.models.memory import Memory
 
 from .compressed import Candidates, CompressedVectors
 from .files import IndexFaultError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from .versions import is_index
 
@@ -32,7 +32,7 @@ def index_home() -> Path:
 
 def checkpoint_home() -> Path:
     """Return the folder of the checkpoints that set-up makes."""
-    return _home("embedded_models/checkpoints", "checkpoints")
+    return _home("polyqa/models/checkpoints", "checkpoints")
 
 
 def shared_extension_home() -> Path:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from polyqa.embedded_models import EMBEDDED_ENCODER
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.models import EMBEDDED_ENCODER
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
 from .settings import Manifest

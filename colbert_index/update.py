@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.models import Encoder
 
 from .compressing import make_indexer
 from .corpus import CorpusSource, read_corpus

@@ -29,7 +29,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from .durable import sync, sync_folder, write_whole
+from polyqa.base.files import sync, sync_folder, write_whole
+
 from .files import BM25, MANIFEST, IndexFaultError, folders_of, no_index, own_files, read_manifest
 from .writing import one_writer
 

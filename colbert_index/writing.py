@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 _BUILDING = ".building-"
 

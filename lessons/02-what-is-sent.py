@@ -72,8 +72,8 @@ for name, field in signature.fields.items():
 # %%
 import dspy
 
-with dspy.context(lm=polyqa.embedded_lm(), adapter=polyqa.signatures.LeanAdapter()):
-    passages = polyqa.signatures.render_passages(result.passages)
+with dspy.context(lm=polyqa.embedded_lm(), adapter=polyqa.lm.adapter.LeanAdapter()):
+    passages = polyqa.base.values.render_passages(result.passages)
     prediction = rac.clarify(question=QUESTION, passages=passages)
 for reading in prediction.interpretations:
     print(type(reading).__name__, "|", reading.question, "|", reading.answer)
@@ -85,7 +85,7 @@ for reading in prediction.interpretations:
 # which is the default here. Look at how each says how the list of readings is to be written.
 
 # %%
-adapters = {"ChatAdapter": dspy.ChatAdapter(), "LeanAdapter": polyqa.signatures.LeanAdapter()}
+adapters = {"ChatAdapter": dspy.ChatAdapter(), "LeanAdapter": polyqa.lm.adapter.LeanAdapter()}
 inputs = {"question": QUESTION, "passages": passages}
 rendered = {name: adapter.format(signature, [], inputs) for name, adapter in adapters.items()}
 print(rendered["ChatAdapter"][0]["content"])

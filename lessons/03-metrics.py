@@ -89,8 +89,8 @@ for name, answer in ANSWERS.items():
 # | **LEN** | how many words? | |
 
 # %%
-from polyqa.embedded_models import Reader
 from polyqa.metrics.long_form import score_long_answers
+from polyqa.models import Reader
 
 reader = Reader()
 scores = dict(zip(ANSWERS, score_long_answers(list(ANSWERS.values()), [gold] * len(ANSWERS), reader), strict=True))
@@ -181,10 +181,10 @@ for name, guess in guesses.items():
 # and whether it is one of the gold readings. polyqa's embedded judge is a reader with a sentence encoder.
 
 # %%
-from polyqa.embedded_models import Encoder
+from polyqa.base.values import Interpretation
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.judges import judge_readings
-from polyqa.signatures import Interpretation
+from polyqa.models import Encoder
 
 judge = EmbeddedJudge(reader, Encoder())
 true = rac.interpretations

@@ -30,8 +30,8 @@
 import dspy
 
 import polyqa
-from polyqa.embedded_models import Encoder, Reader
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Encoder, Reader
 
 index = polyqa.open_index("homonyms")
 lm, metric = polyqa.embedded_lm(), AnswerMetric(Reader(), measure="dr")

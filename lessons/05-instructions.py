@@ -93,8 +93,8 @@ for one in candidates_for(rac.clarify.signature)[:10]:
 import re
 from dataclasses import replace
 
-from polyqa.embedded_models import Reader
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 
 
 def in_years(question):

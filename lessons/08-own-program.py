@@ -41,11 +41,12 @@
 import dspy
 
 import polyqa
+from polyqa.base.values import render_passages
 from polyqa.metrics.agreement import agree
 from polyqa.programs import RetrievingProgram, ask_all, work
 from polyqa.programs.base import write_answer
 from polyqa.programs.citation import cite
-from polyqa.signatures import ExtractInterpretations, WriteLongFormAnswer, render_passages
+from polyqa.signatures import ExtractInterpretations, WriteLongFormAnswer
 
 
 class OneByOne(RetrievingProgram):

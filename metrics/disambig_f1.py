@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyqa.embedded_models import SpanReader
+from polyqa.models import SpanReader
 
 from .exact_match import exact_match
 from .gold import Reading

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from polyqa.signatures import Interpretation
+from polyqa.base.values import Interpretation
 
 from .exact_match import exact_match
 from .gold import Reading

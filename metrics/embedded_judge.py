@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.embedded_models import Encoder, SpanReader
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
+from polyqa.models import Encoder, SpanReader
 
 from .agreement import agree
 from .judges import Claim

@@ -5,20 +5,19 @@ from typing import Any
 
 import dspy
 
-from polyqa.embedded_models import SpanReader
+from polyqa.base.values import AmbiguityType, Interpretation
+from polyqa.models import SpanReader
+from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures import (
-    AmbiguityType,
     ClarifyQuestion,
     ExtractInterpretations,
     InferPseudoInterpretations,
-    Interpretation,
     TypeAmbiguity,
     VerifyInterpretation,
     VerifyInterpretations,
     VerifyReadings,
     WriteLongFormAnswer,
 )
-from polyqa.signatures.lenient import parse_ambiguity_types
 
 from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from polyqa.signatures import Interpretation, Passage
+from polyqa.base.values import Interpretation, Passage
 
 from .gold import Question
 from .grounded import Judgement

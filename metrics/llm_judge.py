@@ -6,10 +6,13 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import FindDistinct, LeanAdapter, MatchInterpretations, Passage, PolyqaError, VerifySupport
-from polyqa.signatures.exchanges import exchanging
-from polyqa.signatures.harmless import harmless
-from polyqa.signatures.threads import in_threads
+from polyqa.base.errors import PolyqaError
+from polyqa.base.threads import in_threads
+from polyqa.base.values import Passage
+from polyqa.lm.adapter import LeanAdapter
+from polyqa.lm.exchanges import exchanging
+from polyqa.lm.harmless import harmless
+from polyqa.signatures import FindDistinct, MatchInterpretations, VerifySupport
 
 from .judges import Claim
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyqa.embedded_models import SpanReader
+from polyqa.models import SpanReader
 
 from .disambig_f1 import DisambigScore, score_disambig_f1
 from .dr import dr

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import evaluate
 from datasets import Features, List, Value
 
-from polyqa.embedded_models import Reader, SpanReader
-from polyqa.signatures import Interpretation
+from polyqa.base.values import Interpretation
+from polyqa.models import Reader, SpanReader
 
 from . import grounded
 from .alce import alce_text

@@ -5,8 +5,8 @@ from typing import Any, Literal, get_args
 
 import dspy
 
-from polyqa.embedded_models import SpanReader
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.models import SpanReader
 
 from .f1_answer import f1_answer
 from .gold import Question

@@ -11,41 +11,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polyqa.adapting import adapt as adapt
+    from polyqa.asking import Result as Result
+    from polyqa.asking import aask as aask
+    from polyqa.asking import ask as ask
+    from polyqa.base.errors import PolyqaError as PolyqaError
+    from polyqa.base.values import Coverage as Coverage
+    from polyqa.base.values import Interpretation as Interpretation
+    from polyqa.base.values import Passage as Passage
+    from polyqa.batch import Answered as Answered
+    from polyqa.batch import Batch as Batch
+    from polyqa.batch import answer_many as answer_many
+    from polyqa.cluster import Ray as Ray
     from polyqa.colbert_index import ColBERTIndex as ColBERTIndex
     from polyqa.colbert_index import build_index as build_index
-    from polyqa.engines.extractive import embedded_lm as embedded_lm
-    from polyqa.signatures import Coverage as Coverage
-    from polyqa.signatures import Interpretation as Interpretation
-    from polyqa.signatures import Passage as Passage
-    from polyqa.signatures import PolyqaError as PolyqaError
-
-    from .adapting import adapt as adapt
-    from .asking import Result as Result
-    from .asking import aask as aask
-    from .asking import ask as ask
-    from .batch import Answered as Answered
-    from .batch import Batch as Batch
-    from .batch import answer_many as answer_many
-    from .cluster import Ray as Ray
-    from .compiling import Budget as Budget
-    from .compiling import compile as compile
-    from .costing import Cost as Cost
-    from .costing import cost as cost
-    from .evaluating import evaluate as evaluate
-    from .hub import Pulled as Pulled
-    from .hub import Pushed as Pushed
-    from .hub import pull as pull
-    from .hub import push as push
-    from .loading import load as load
-    from .loading import open_index as open_index
-    from .models import LMSettings as LMSettings
-    from .models import Models as Models
-    from .models import language_model as language_model
-    from .question_building import build_questions as build_questions
-    from .questions import Questions as Questions
-    from .questions import Sets as Sets
-    from .spreading import spread_index as spread_index
-    from .tracing import traced as traced
+    from polyqa.compiling import Budget as Budget
+    from polyqa.compiling import compile as compile
+    from polyqa.costing import Cost as Cost
+    from polyqa.costing import cost as cost
+    from polyqa.evaluating import evaluate as evaluate
+    from polyqa.extractive import embedded_lm as embedded_lm
+    from polyqa.hub import Pulled as Pulled
+    from polyqa.hub import Pushed as Pushed
+    from polyqa.hub import pull as pull
+    from polyqa.hub import push as push
+    from polyqa.language_models import LMSettings as LMSettings
+    from polyqa.language_models import Models as Models
+    from polyqa.language_models import language_model as language_model
+    from polyqa.loading import load as load
+    from polyqa.loading import open_index as open_index
+    from polyqa.question_building import build_questions as build_questions
+    from polyqa.question_sets import Questions as Questions
+    from polyqa.question_sets import Sets as Sets
+    from polyqa.spreading import spread_index as spread_index
+    from polyqa.tracing import traced as traced
 
 __version__ = "0.1.0"
 
@@ -59,13 +58,13 @@ _HOMES = {
         "polyqa.colbert_index": "ColBERTIndex build_index",
         "polyqa.compiling": "Budget compile",
         "polyqa.costing": "Cost cost",
-        "polyqa.engines.extractive": "embedded_lm",
+        "polyqa.extractive": "embedded_lm",
         "polyqa.evaluating": "evaluate",
         "polyqa.hub": "Pulled Pushed pull push",
         "polyqa.loading": "load open_index",
-        "polyqa.models": "LMSettings Models language_model",
+        "polyqa.language_models": "LMSettings Models language_model",
         "polyqa.question_building": "build_questions",
-        "polyqa.questions": "Questions Sets",
+        "polyqa.question_sets": "Questions Sets",
         "polyqa.spreading": "spread_index",
         "polyqa.tracing": "traced",
         "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",

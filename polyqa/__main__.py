@@ -1,3 +1,3 @@
-from .cli.process import main
+from polyqa.cli.process import main
 
 main()

@@ -9,36 +9,37 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
-from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
 from polyqa.evaluation.runs import Run, write_atomically
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.calls import kept_calls
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
-from polyqa.question_db import Counts, generate_questions
-from polyqa.question_db.training_set import (
+from polyqa.questions import Counts, generate_questions
+from polyqa.questions.training_set import (
     TrainingSet,
     independent_groups,
     pick_passages,
     split_questions,
     training_questions,
 )
-from polyqa.signatures import Passage, PolyqaError
 
 from .adaptation_report import adaptation_report
 from .compiling import Budget, Made, check_program, chosen_recipe, compile
 from .evaluating import evaluate
+from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .loading import load
-from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
-from .questions import Given, Questions, Sets, as_questions
+from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
 
 QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"

@@ -10,18 +10,19 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
-from polyqa.artifacts.lms import names_of, own_lms
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import shortened
+from polyqa.base.unicode import SURROGATE
+from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.evaluation.recording import Call, Recorder, recording
+from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.assigned import names_of, own_lms
+from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
 from polyqa.programs.faults import Fault
-from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
-from polyqa.signatures.markup import shortened
-from polyqa.signatures.unicode import SURROGATE
 
+from .language_models import Models
 from .loading import DEFAULT_PROGRAM, load, warm_up
-from .models import Models
 
 MAX_QUESTION = 2_000
 
@@ -54,7 +55,7 @@ class Result:
         Calls whose reply could not be had although it was asked for twice, and what stands in for each.
     unheeded
         Predictor to the sentences of its instructions that the embedded engine passes over, see
-        `polyqa.engines.extractive.ExtractiveEngine.unheeded`; empty for other language models.
+        `polyqa.extractive.ExtractiveEngine.unheeded`; empty for other language models.
     not_needed
         How many calls were made ahead, in case their reply was needed, and it was not.
     helper_lm
@@ -90,13 +91,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer with links to its evidence, readings, passages, tree."""
-        from .showing.result_html import result_html
+        from polyqa.showing.result_html import result_html
 
         return result_html(self)
 
     def to_markdown(self) -> str:
         """Return the answer with its ``[n]``, the readings with their sources, and the passages cited, as Markdown."""
-        from .showing.result_markdown import result_markdown
+        from polyqa.showing.result_markdown import result_markdown
 
         return result_markdown(self)
 

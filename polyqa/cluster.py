@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from polyqa.question_db.distributed import cluster
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.questions.distributed import cluster
 
 _CALLS = 8  # at once of an object's methods
 _TRIES = 4  # of an item whose worker was lost

@@ -11,15 +11,18 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
+from polyqa import loading
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
-from polyqa.artifacts.lms import names_of, own_lms, sampling
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
-from polyqa.embedded_models import EMBEDDED_ENCODER
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
+from polyqa.lm.adapter import adapter_name
+from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.models import EMBEDDED_ENCODER
 from polyqa.optimizers.calls import kept_calls
 from polyqa.optimizers.clauses.search import changes
 from polyqa.optimizers.compiler import Compiled, compile_program
@@ -30,13 +33,11 @@ from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index
-from polyqa.signatures import PolyqaError, adapter_name
 
-from . import loading
 from .compilation_report import compilation_report
 from .evaluating import evaluate
-from .models import Models, default_threads, ready_reader, shared_reader
-from .questions import Questions, Sets
+from .language_models import Models, default_threads, ready_reader, shared_reader
+from .question_sets import Questions, Sets
 from .tracing import job
 
 

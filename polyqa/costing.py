@@ -18,9 +18,9 @@ from polyqa.programs.registry import most_calls
 
 from .asking import check_question
 from .helper_lm import give_helper
+from .language_models import embedded_engine
 from .loading import DEFAULT_PROGRAM, load
-from .models import embedded_engine
-from .questions import Given, Questions, as_questions
+from .question_sets import Given, Questions, as_questions
 
 SAMPLE = Questions("homonyms/dev", limit=5)
 

@@ -11,27 +11,28 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts.identity import identity_hash
-from polyqa.artifacts.lms import describe_lms, names_of, own_lms, sampling, with_cache
-from polyqa.embedded_models import EMBEDDED_READER, SpanReader
-from polyqa.engines.extractive import MODEL_NAME
+from polyqa.base.counts import counted
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run, RunSettings
 from polyqa.evaluation.scoring import Scorer
+from polyqa.extractive import MODEL_NAME
+from polyqa.lm.adapter import adapter_name
+from polyqa.lm.assigned import describe_lms, names_of, own_lms, sampling, with_cache
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.signatures import PolyqaError, adapter_name
-from polyqa.signatures.counts import counted
+from polyqa.models import EMBEDDED_READER, SpanReader
 
 from .cluster import Ray, on_ray
 from .helper_lm import give_helper
+from .language_models import LMSettings, Models, default_threads, judge_model, shared_encoder, shared_reader
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
-from .models import LMSettings, Models, default_threads, judge_model, shared_encoder, shared_reader
 from .on_workers import for_workers
-from .questions import Given, as_questions
+from .question_sets import Given, as_questions
 from .tracing import job
 
 DEFAULT_RUNS = "runs"
@@ -50,7 +51,7 @@ def make_scorer(
     Parameters
     ----------
     reader, judge
-        See `polyqa.models.Models`.
+        See `polyqa.language_models.Models`.
     alce
         Score what ALCE scores.
     api_base

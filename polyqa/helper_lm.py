@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import dspy
 
 from polyqa import signatures as s
-from polyqa.artifacts.lms import set_lms
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.lm.assigned import set_lms
 from polyqa.signatures.lookup import find_by_fields
 
 HELPERS: Mapping[type[dspy.Signature], bool] = {

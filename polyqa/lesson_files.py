@@ -1,12 +1,13 @@
 """The lessons: notebooks that come with polyqa, found, copied and shown as text. That needs nothing of Jupyter."""
 
 import json
+import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyqa.signatures.errors import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ class Lesson:
 
 
 def lessons_home() -> Path:
-    """Return the folder of the lessons."""
-    return Path(__file__).resolve().parent / "lessons"
+    """Return the folder of the lessons: the checkout's, else where the wheel has put them."""
+    checkout = Path(__file__).resolve().parents[1] / "lessons"
+    return checkout if checkout.is_dir() else Path(sysconfig.get_path("data")) / "share" / "polyqa" / "lessons"
 
 
 def lessons() -> list[Lesson]:

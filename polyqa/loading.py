@@ -10,9 +10,9 @@ import dspy
 
 from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
 from polyqa.artifacts.card import Card
-from polyqa.artifacts.lms import own_lms
 from polyqa.artifacts.state import load_program, signature_fingerprints
 from polyqa.artifacts.store import STATE, read_json
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -22,16 +22,16 @@ from polyqa.colbert_index import (
     SpanReaderReranker,
 )
 from polyqa.colbert_index.store import SHIPPED
-from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder, Reader, Task
-from polyqa.engines.extractive import MODEL_NAME
+from polyqa.extractive import MODEL_NAME
+from polyqa.lm.assigned import own_lms
+from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
-from polyqa.question_db import QuestionDatabase, QuestionRetriever, questions_path
-from polyqa.signatures import PolyqaError
+from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
 from .helper_lm import give_helper
-from .models import Models, embedded_engine, shared_encoder
+from .language_models import Models, embedded_engine, shared_encoder
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED

@@ -7,11 +7,11 @@ from typing import Any
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.spread import SpreadIndex
-from polyqa.signatures import PolyqaError
 
-from .models import Models
+from .language_models import Models
 
 
 def for_workers(

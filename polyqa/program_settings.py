@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from polyqa.base.errors import PolyqaError
 from polyqa.programs.base import Settings
 from polyqa.programs.registry import program_class
-from polyqa.signatures import PolyqaError
 
 _PARTS = ("encoder",)  # keywords that loading fills
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.embedded_models import EMBEDDED_ENCODER, SpanReader
-from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.progress import display
-from polyqa.question_db import QuestionDatabase, QuestionSettings, locally, questions_path
-from polyqa.question_db import build_questions as build_database
-from polyqa.question_db.build import chosen_passages, free_place
+from polyqa.extractive import MODEL_NAME
+from polyqa.models import EMBEDDED_ENCODER, SpanReader
+from polyqa.questions import QuestionDatabase, QuestionSettings, locally, questions_path
+from polyqa.questions import build_questions as build_database
+from polyqa.questions.build import chosen_passages, free_place
 
 from .cluster import Ray
+from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .loading import open_index
-from .models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 
 
 def build_questions(
@@ -40,7 +40,7 @@ def build_questions(
     index
         Name or path, or an opened index.
     out, pids, limit, seed, overwrite
-        See `polyqa.question_db.build_questions`.
+        See `polyqa.questions.build_questions`.
     models
         What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
     settings
@@ -48,7 +48,7 @@ def build_questions(
     threads
         Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
     ray
-        The cluster, see `polyqa.question_db.distributed.on_ray`; this process if not given.
+        The cluster, see `polyqa.questions.distributed.on_ray`; this process if not given.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def build_questions(
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
     if ray is not None:
-        from polyqa.question_db.distributed import on_ray
+        from polyqa.questions.distributed import on_ray
 
         models = replace(models, lm=models.chosen_lm)  # workers have settings of their own
         generate = on_ray(

@@ -5,15 +5,15 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.web.app import make_app
+from polyqa.web.guard import LOCAL, Guard
+from polyqa.web.limits import WebLimits
+from polyqa.web.run import server
+from polyqa.web.service import Service
+from polyqa.web.shelf import Shelf
 
-from .models import MODEL_NAME, ready_reader
-from .web.app import make_app
-from .web.guard import LOCAL, Guard
-from .web.limits import WebLimits
-from .web.run import server
-from .web.service import Service
-from .web.shelf import Shelf
+from .language_models import MODEL_NAME, ready_reader
 
 SHORTEST_TOKEN = 16
 _REMOTE_AT_ONCE = 64

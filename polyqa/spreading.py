@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex, SearchSettings
 from polyqa.colbert_index.spread import Share, SpreadIndex
-from polyqa.signatures import PolyqaError
 
 from .cluster import Ray, placed
 

@@ -5,20 +5,13 @@ from typing import Any, Literal, Unpack
 
 import dspy
 
+from polyqa.base.values import AmbiguityType, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
-from polyqa.question_db import QuestionRetriever
-from polyqa.signatures import (
-    AmbiguityType,
-    Interpretation,
-    LocateAnswer,
-    Passage,
-    VerifyReadings,
-    WriteLongFormAnswer,
-    render_passages,
-)
-from polyqa.signatures.lenient import is_null
+from polyqa.questions import QuestionRetriever
+from polyqa.replies import is_null
+from polyqa.signatures import LocateAnswer, VerifyReadings, WriteLongFormAnswer
 
 from .base import write_answer
 from .citation import cite, number_citations

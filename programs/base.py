@@ -5,16 +5,10 @@ from typing import ClassVar, Literal, TypedDict, Unpack, get_args
 
 import dspy
 
+from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import (
-    ClarifyQuestion,
-    ExtractInterpretations,
-    Interpretation,
-    Passage,
-    WriteLongFormAnswer,
-    render_passages,
-)
+from polyqa.models import Encoder
+from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
 from .citation import cite, number_citations
 from .knn import KNNPredict

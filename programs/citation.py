@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.text import content_words, holds, sentences, several, without_marks
-from polyqa.signatures import Interpretation, Passage
 
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _ENDS = re.compile(r"[.!?]+[\"”’')\]]*$")

@@ -5,8 +5,9 @@ from typing import Unpack
 
 import dspy
 
+from polyqa.base.values import Grade, Passage
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.signatures import Grade, GradePassage, Passage, RewriteQuery
+from polyqa.signatures import GradePassage, RewriteQuery
 
 from .base import GroundedProgram, RetrievalSettings
 from .sampling import DIVA_SAMPLING

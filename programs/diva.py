@@ -6,18 +6,15 @@ from typing import Any, ClassVar, Literal, Unpack
 import dspy
 import numpy as np
 
+from polyqa.base.values import Coverage, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.question_db import QuestionRetriever
+from polyqa.questions import QuestionRetriever
 from polyqa.signatures import (
     AnswerClosedBook,
-    Coverage,
     InferPseudoInterpretations,
-    Interpretation,
-    Passage,
     TypeAmbiguity,
     VerifyInterpretation,
     VerifyInterpretations,
-    render_passages,
 )
 
 from .base import GroundedProgram, RetrievalSettings

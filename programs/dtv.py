@@ -5,7 +5,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import Passage
+from polyqa.base.values import Passage
 
 from .diva import DIVA, said_yes
 from .sampling import GREEDY_SAMPLING

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 from dspy.utils import exceptions as dspy_errors
 
-from polyqa.signatures.keys import error_line
+from polyqa.base.keys import error_line
 
 REFUSED = "a refusal instead of an answer"
 _LONGEST = 300  # characters of a reply

@@ -5,8 +5,9 @@ from typing import Unpack
 
 import dspy
 
+from polyqa.base.values import Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.signatures import Passage, SelectPassages, render_passages
+from polyqa.signatures import SelectPassages
 
 from .base import GroundedProgram, RetrievalSettings
 from .spans import rerank, search

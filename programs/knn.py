@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import dspy
 import numpy as np
 
-from polyqa.embedded_models import Encoder
+from polyqa.base.errors import PolyqaError
+from polyqa.lm.adapter import LeanAdapter
+from polyqa.lm.harmless import harmless, quote_back
 from polyqa.metrics.text import normalize_answer
-from polyqa.signatures import LeanAdapter, PolyqaError
-from polyqa.signatures.harmless import harmless, quote_back
+from polyqa.models import Encoder
 
 from .sampling import NO_SAMPLING, Sampling, sampling_for
 

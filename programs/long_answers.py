@@ -7,7 +7,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.metrics.exact_presence import exact_presence
-from polyqa.signatures.lenient import clean_answer, tells_nothing
+from polyqa.replies import clean_answer, tells_nothing
 
 from .faults import REFUSED
 

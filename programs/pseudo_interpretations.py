@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from polyqa.embedded_models import Encoder
 from polyqa.metrics.agreement import agree
-from polyqa.question_db import FoundQuestion
+from polyqa.models import Encoder
+from polyqa.questions import FoundQuestion
 
 from .consolidation import consolidate
 

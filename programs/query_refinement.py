@@ -5,7 +5,8 @@ from typing import Unpack
 
 import dspy
 
-from polyqa.signatures import AnswerRefined, Interpretation, RefineQuestion
+from polyqa.base.values import Interpretation
+from polyqa.signatures import AnswerRefined, RefineQuestion
 
 from .base import Program, Settings
 from .sampling import DIVA_SAMPLING

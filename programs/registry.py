@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import dspy
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from .auto import Auto
 from .base import GroundedProgram

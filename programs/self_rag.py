@@ -6,18 +6,11 @@ from typing import Unpack
 
 import dspy
 
+from polyqa.base.values import Interpretation, Passage, Support
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.text import several
-from polyqa.signatures import (
-    AnswerClosedBook,
-    CritiqueSegment,
-    DecideRetrieval,
-    DraftSegment,
-    Interpretation,
-    Passage,
-    Support,
-)
-from polyqa.signatures.lenient import is_null
+from polyqa.replies import is_null
+from polyqa.signatures import AnswerClosedBook, CritiqueSegment, DecideRetrieval, DraftSegment
 
 from .base import RetrievalSettings, RetrievingProgram
 from .steps import Steps, ask, ask_all, ask_while, work

@@ -6,9 +6,10 @@ from typing import Literal, Unpack, get_args
 
 import dspy
 
+from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.question_db import FoundQuestion, QuestionRetriever
-from polyqa.signatures import Interpretation, Passage, SelectQuestions, WriteLongFormAnswer
+from polyqa.questions import FoundQuestion, QuestionRetriever
+from polyqa.signatures import SelectQuestions, WriteLongFormAnswer
 
 from .base import GroundedProgram, RetrievalSettings, write_answer
 from .steps import Steps, ask_while, work

@@ -12,8 +12,8 @@ from dspy.utils.callback import with_callbacks
 from numpy.typing import NDArray
 
 from polyqa import colbert_index
+from polyqa.base.values import Passage
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.signatures import Passage
 
 
 class Retrieve(dspy.Retrieve):

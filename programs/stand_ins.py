@@ -11,6 +11,8 @@ from typing import Any
 
 import dspy
 
+from polyqa.base.values import Grade, Interpretation, Support
+from polyqa.replies import parse_interpretations, without_thoughts
 from polyqa.signatures import (
     AnswerRefined,
     ClarifyQuestion,
@@ -18,10 +20,8 @@ from polyqa.signatures import (
     DecideRetrieval,
     DraftSegment,
     ExtractInterpretations,
-    Grade,
     GradePassage,
     InferPseudoInterpretations,
-    Interpretation,
     InterpretPassage,
     LocateAnswer,
     RefineQuestion,
@@ -29,7 +29,6 @@ from polyqa.signatures import (
     RewriteQuery,
     SelectPassages,
     SelectQuestions,
-    Support,
     TypeAmbiguity,
     VerifyAgainstRoot,
     VerifyInterpretation,
@@ -37,7 +36,6 @@ from polyqa.signatures import (
     VerifyReadings,
     WriteLongFormAnswer,
 )
-from polyqa.signatures.lenient import parse_interpretations, without_thoughts
 from polyqa.signatures.lookup import find_by_fields
 
 _COMPLETE = ("]", "}", "\n", "?", ".")  # what an item of a list ends with that has not broken off

@@ -31,10 +31,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
-from polyqa.signatures.event_loops import carried, worked
-from polyqa.signatures.exchanges import exchanging
-from polyqa.signatures.needed import ahead, check_needed
-from polyqa.signatures.threads import in_threads
+from polyqa.base.event_loops import carried, worked
+from polyqa.base.needed import ahead, check_needed
+from polyqa.base.threads import in_threads
+from polyqa.lm.exchanges import exchanging
 
 from .stand_ins import StandIn
 from .tries import Call, Faults, Tries, prediction_of

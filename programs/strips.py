@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import Reranker
 from polyqa.metrics.text import sentences_by_shape
-from polyqa.signatures import Passage
 
 
 def decompose(passage: Passage, sentences: int = 2) -> list[Passage]:

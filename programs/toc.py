@@ -5,16 +5,10 @@ from typing import NamedTuple, Unpack
 
 import dspy
 
+from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.text import several
-from polyqa.signatures import (
-    ExtractInterpretations,
-    Interpretation,
-    Passage,
-    VerifyAgainstRoot,
-    WriteLongFormAnswer,
-    render_passages,
-)
+from polyqa.signatures import ExtractInterpretations, VerifyAgainstRoot, WriteLongFormAnswer
 
 from .base import RetrievalSettings, RetrievingProgram, write_answer
 from .citation import cite, holding

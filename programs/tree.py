@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from polyqa.base.values import Interpretation
 from polyqa.metrics.text import normalize_answer, several
-from polyqa.signatures import Interpretation
 
 if TYPE_CHECKING:
     from rich.tree import Tree

@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from polyqa.signatures.exchanges import UNREADABLE, Exchange
+from polyqa.lm.exchanges import UNREADABLE, Exchange
 
 from .faults import Fault, field_of, has_reply, is_silence, may_be_mended, reply_of, takes_long
 from .long_answers import settle_answer

@@ -5,10 +5,11 @@ from typing import Unpack
 
 import dspy
 
+from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Interpretation, InterpretPassage, Passage, RelaxQuery, WriteLongFormAnswer
-from polyqa.signatures.lenient import is_null, looks_like_refusal
+from polyqa.models import Encoder
+from polyqa.replies import is_null, looks_like_refusal
+from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
 from .base import Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate

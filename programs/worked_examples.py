@@ -8,7 +8,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import AmbiguityType
+from polyqa.base.values import AmbiguityType
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import dspy
 
-from .lenient import Numbers, YesNo
-from .types import Interpretation
+from polyqa.base.values import Interpretation
+from polyqa.replies import Numbers, YesNo
 
 
 class LocateAnswer(dspy.Signature):

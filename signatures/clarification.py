@@ -2,8 +2,8 @@
 
 import dspy
 
-from .lenient import Interpretations
-from .types import Interpretation
+from polyqa.base.values import Interpretation
+from polyqa.replies import Interpretations
 
 
 # DIVA's I_e (equation 1, Table 10).

@@ -2,8 +2,8 @@
 
 import dspy
 
-from .lenient import Readings
-from .types import Interpretation
+from polyqa.base.values import Interpretation
+from polyqa.replies import Readings
 
 
 # The closed-book baseline and DIVA's answer without passages, I_1 (section 3.3, Table 12).

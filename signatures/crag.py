@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import Grades
+from polyqa.replies import Grades
 
 
 # The retrieval evaluator (section 4.2): DIVA ran CRAG with GPT-4 in place of the trained T5.

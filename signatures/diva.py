@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import AmbiguityTypes, Numbers, Questions, YesNo
+from polyqa.replies import AmbiguityTypes, Numbers, Questions, YesNo
 
 
 # Ambiguity detection, I_a (section 3.2, Table 7).

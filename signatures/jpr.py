@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import Numbers
+from polyqa.replies import Numbers
 
 
 class SelectPassages(dspy.Signature):

@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import Readings, Supports, Usefulness, YesNo
+from polyqa.replies import Readings, Supports, Usefulness, YesNo
 
 
 # The Retrieve token.

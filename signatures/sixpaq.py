@@ -4,7 +4,7 @@ from functools import cache
 
 import dspy
 
-from .lenient import Answers, Numbers
+from polyqa.replies import Answers, Numbers
 
 
 # First step, answer detection (section 3.1.2): what in a passage may be asked for.

@@ -5,7 +5,7 @@ The root question comes first: it is the same for all nodes of a tree, so a prov
 
 import dspy
 
-from .lenient import YesNo
+from polyqa.replies import YesNo
 
 
 class VerifyAgainstRoot(dspy.Signature):

@@ -2,7 +2,7 @@
 
 import dspy
 
-from .lenient import Numbers, YesNo
+from polyqa.replies import Numbers, YesNo
 
 
 # Query relaxation, I_R (section 4.1, equation 6).

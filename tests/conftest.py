@@ -10,9 +10,9 @@ import pytest
 from dspy.clients.cache import Cache
 from hypothesis import settings
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.signatures import Passage
+from polyqa.models import Encoder, Reader
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and the tests of Ctrl-C with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

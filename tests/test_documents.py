@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 import polyqa
-from polyqa.benchmarks import figures
+from lab import figures
 from polyqa.cli.app import app
 from polyqa.programs.registry import REGISTRY
 
@@ -25,9 +25,9 @@ PAGES = sorted(
         "*.md",
         "docs/**/*.md",
         "compiled/**/README.md",
-        "benchmarks/README.md",
+        "lab/README.md",
         "lessons/README.md",
-        "embedded_models/**/*.md",
+        "polyqa/models/**/*.md",
     )
     for path in ROOT.glob(pattern)
 )

@@ -90,14 +90,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"polyqa"}
+    assert [name for name in names if name.endswith("data/share/polyqa/lessons/01-five-systems.ipynb")]
+    assert not [name for name in names if "/lab/" in name or "log.md" in name]
     wanted = (
         "compiled/rac-homonyms/program.json",
-        "embedded_models/weights/reader/weights.int8.safetensors",
-        "embedded_models/weights/writer/vocabulary.json",
-        "embedded_models/weights/writer/weights.int8.safetensors",
+        "models/weights/reader/weights.int8.safetensors",
+        "models/weights/writer/vocabulary.json",
+        "models/weights/writer/weights.int8.safetensors",
         "evaluation/homonyms/corpus.jsonl",
         "evaluation/homonyms/train.json",
-        "lessons/01-five-systems.ipynb",
         "py.typed",
     )
     assert not {f"polyqa/{name}" for name in wanted} - set(names)

@@ -11,21 +11,22 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts.identity import identity_hash
-from polyqa.artifacts.lms import describe_lms, own_lms, sampling
+from polyqa.base.errors import PolyqaError
+from polyqa.base.event_loops import run_to_end
+from polyqa.base.outage import Outage
+from polyqa.cluster import Ray, on_ray
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import MODEL_NAME
 from polyqa.evaluation.prices import Price, price_of
 from polyqa.evaluation.progress import display
+from polyqa.extractive import MODEL_NAME
+from polyqa.helper_lm import give_helper
+from polyqa.language_models import Models
+from polyqa.lm.adapter import adapter_name
+from polyqa.lm.assigned import describe_lms, own_lms, sampling
+from polyqa.loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
+from polyqa.on_workers import for_workers
 from polyqa.programs.registry import most_calls
-from polyqa.question_db.outage import Outage
-from polyqa.signatures import PolyqaError, adapter_name
-from polyqa.signatures.event_loops import run_to_end
 
-from ..cluster import Ray, on_ray
-from ..helper_lm import give_helper
-from ..loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
-from ..models import Models
-from ..on_workers import for_workers
 from .asked import Asked, Given, read_asked
 from .lines import Answered, Answers, open_answers
 from .work import Answerer, CallLimit, Fields, work_on

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.loading.files import SUFFIXES, read_file
 from polyqa.evaluation.loading.record import Record, excerpt, problem
-from polyqa.signatures import PolyqaError
 
 _TEXT = ".txt"
 _QUESTION = ("question", "ambiguous_question", "utterance")

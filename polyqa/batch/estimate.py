@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyqa.engines.extractive import MODEL_NAME
-from polyqa.signatures.counts import counted
+from polyqa.base.counts import counted
+from polyqa.costing import Cost, cost
+from polyqa.extractive import MODEL_NAME
+from polyqa.language_models import Models
 
-from ..costing import Cost, cost
-from ..models import Models
 from .asked import Asked
 
 _SAMPLE = 5

@@ -1,6 +1,6 @@
 """The file of answers: a line for each question as it ends, what the batch was begun with beside it.
 
-answers.jsonl                  an answer a line, with a checksum (`polyqa.question_db.lines`); at the end in the
+answers.jsonl                  an answer a line, with a checksum (`polyqa.base.lines`); at the end in the
                                order of the questions
 answers.jsonl.settings.json    what answered; a batch goes on only with the same
 """
@@ -15,11 +15,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from polyqa.artifacts.identity import changes
-from polyqa.colbert_index.durable import write_whole
+from polyqa.base.counts import counted
+from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_whole
+from polyqa.base.lines import Appender, appending_lines, json_object, read_lines, with_checksum
 from polyqa.evaluation.records import Took
-from polyqa.question_db.lines import Appender, appending_lines, json_object, read_lines, with_checksum
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.counts import counted
 
 from .asked import Asked
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import dspy
 
-from polyqa.evaluation.recording import Recorder, recording
+from polyqa.asking import check_question, result_of
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.records import Failure
-from polyqa.signatures import PolyqaError
+from polyqa.lm.recorder import Recorder, recording
 
-from ..asking import check_question, result_of
 from .asked import Asked
 
 Fields = dict[str, Any]

@@ -14,7 +14,7 @@ _EXAMPLES = 2
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..adapting import Adapted
+    from polyqa.adapting import Adapted
 
 
 @options.takes_language_models()
@@ -48,16 +48,16 @@ def adapt_command(
 
     The same command goes on where it was stopped, and asks again what failed. Exit code 3 if questions failed.
     """
+    from polyqa.adaptation_report import examples
+    from polyqa.adapting import REPORT, adapt
+    from polyqa.base.errors import PolyqaError
+    from polyqa.compiling import Budget
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
-    from polyqa.signatures import PolyqaError
+    from polyqa.tracing import traced
 
-    from ..adaptation_report import examples
-    from ..adapting import REPORT, adapt
-    from ..compiling import Budget
-    from ..tracing import traced
     from .display import Bars, confirming, console
 
     if registered(program).needs != {"index"}:

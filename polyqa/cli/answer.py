@@ -10,8 +10,8 @@ from .failures import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..batch import Answered, Asked
-    from ..models import Models
+    from polyqa.batch import Answered, Asked
+    from polyqa.language_models import Models
 
 
 @options.takes_language_models("prompt_lm")
@@ -58,12 +58,12 @@ def answer_command(
     The same command goes on where it was stopped, answers questions that were added to the file meanwhile, and asks
     again what failed. Exit code 3 if questions failed, 2 if all did.
     """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.batch import Batch, answer_many
+    from polyqa.batch.asked import read_asked
     from polyqa.evaluation.progress import showing
-    from polyqa.signatures import PolyqaError
+    from polyqa.tracing import traced
 
-    from ..batch import Batch, answer_many
-    from ..batch.asked import read_asked
-    from ..tracing import traced
     from .display import Bars
 
     cluster = options.cluster(engine, workers, address, index_workers)
@@ -90,7 +90,7 @@ def answer_command(
 
 def _confirmed(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, object]) -> bool:
     """Say what the questions are expected to cost and ask whether to start; yes if they cost nothing."""
-    from ..batch.estimate import estimate
+    from polyqa.batch.estimate import estimate
 
     expected = estimate(asked, program, models, chosen)
     if expected is None:
@@ -102,7 +102,7 @@ def _confirmed(asked: "list[Asked]", program: str, models: "Models", chosen: dic
 def _report(answered: "Answered", as_json: bool) -> None:
     from dataclasses import asdict
 
-    from polyqa.signatures.counts import counted
+    from polyqa.base.counts import counted
 
     from .display import show_json
 

@@ -112,7 +112,7 @@ def fail(error: Exception) -> int:
 
 def explain(error: Exception) -> tuple[str, int]:
     """Return what to tell the user about an error, and the exit code."""
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
 
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
@@ -130,7 +130,7 @@ def _language_model_error(error: Exception) -> str | None:
     import dspy
     from dspy.utils import exceptions as dspy_errors
 
-    from polyqa.bounded_lm import CallTimeoutError
+    from polyqa.lm.bounded_lm import CallTimeoutError
 
     text = " ".join(str(error).split())
     lower = text.lower()

@@ -8,7 +8,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from ..asking import Result
+    from polyqa.asking import Result
 
 
 @options.takes_language_models("prompt_lm")
@@ -27,9 +27,10 @@ def ask_command(
     show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
-    from ..asking import ask, check_question
-    from ..loading import load
-    from ..tracing import traced
+    from polyqa.asking import ask, check_question
+    from polyqa.loading import load
+    from polyqa.tracing import traced
+
     from .display import show_json
 
     question = check_question(question)
@@ -50,7 +51,8 @@ def _show(result: "Result", with_prompts: bool) -> None:
     from rich.padding import Padding
     from rich.rule import Rule
 
-    from ..showing.words import cautions, numbers_of, took
+    from polyqa.showing.words import cautions, numbers_of, took
+
     from .display import console as own_console
     from .display import show_prompts, table
 

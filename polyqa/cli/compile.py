@@ -52,16 +52,16 @@ def compile_command(
     The same command goes on where a compilation was stopped, and asks again what failed. Exit code 3 if questions
     failed.
     """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.compiling import Budget, compile
     from polyqa.evaluation.plots import check_format
     from polyqa.evaluation.progress import showing
     from polyqa.evaluation.tables import comparison_tables, p_text
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
-    from polyqa.signatures import PolyqaError
+    from polyqa.question_sets import Sets
+    from polyqa.tracing import traced
 
-    from ..compiling import Budget, compile
-    from ..questions import Sets
-    from ..tracing import traced
     from .display import Bars, confirming, show_json, show_markdown
 
     if measure not in MEASURES:
@@ -142,16 +142,16 @@ def curve_command(
     threads: options.Threads = None,
 ) -> None:
     """Draw a learning curve: score against training examples and against calls of the metric."""
+    from polyqa.base.errors import PolyqaError
+    from polyqa.compiling import make_plan
+    from polyqa.evaluating import run_name
     from polyqa.evaluation.plots import check_format
     from polyqa.evaluation.progress import showing
+    from polyqa.language_models import ready_reader
+    from polyqa.loading import load
     from polyqa.optimizers.curve import learning_curve, plot_curve
-    from polyqa.signatures import PolyqaError
+    from polyqa.question_sets import Sets
 
-    from ..compiling import make_plan
-    from ..evaluating import run_name
-    from ..loading import load
-    from ..models import ready_reader
-    from ..questions import Sets
     from .display import Bars
 
     try:

@@ -9,9 +9,8 @@ from . import options
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from polyqa.costing import Cost, Spread
     from polyqa.evaluation.prices import Price
-
-    from ..costing import Cost, Spread
 
 _HEADS = {"instructions": "instr."}
 _PANEL = "What counts"
@@ -59,8 +58,9 @@ def cost_command(
     The embedded engine stands in for the language model. Ask questions that fit your index: what a question costs
     depends on how many readings it has.
     """
-    from ..costing import cost
-    from ..questions import Questions
+    from polyqa.costing import cost
+    from polyqa.question_sets import Questions
+
     from .display import show_json
 
     found = cost(
@@ -84,8 +84,8 @@ def cost_command(
 def _show(found: "Cost") -> None:
     from rich.markup import escape
 
+    from polyqa.base.counts import counted
     from polyqa.evaluation.prompt_parts import PARTS
-    from polyqa.signatures.counts import counted
 
     from .display import console, facts, table
 

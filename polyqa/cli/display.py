@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from polyqa.evaluation.prices import Price
-    from polyqa.evaluation.recording import Call
     from polyqa.evaluation.records import Record, Took
+    from polyqa.lm.recorder import Call
 
 _LONGEST_HEAD = 12
 _RUNNING = ("disambig_f1", "rouge_l", "str_em", "f1_answer")

@@ -52,11 +52,11 @@ def evaluate_command(
     Every question is written to runs/NAME/predictions.jsonl as it ends; the same command goes on where
     a run was stopped, and asks again what failed. Exit code 3 if questions failed, 2 if all did.
     """
+    from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
+    from polyqa.question_sets import Questions
+    from polyqa.tracing import traced
 
-    from ..evaluating import evaluate, run_name
-    from ..questions import Questions
-    from ..tracing import traced
     from .display import Bars
 
     settings = options.program_settings(program, passages, sets, preset)
@@ -101,12 +101,11 @@ def score_command(
     Takes {"id": …, "answer": …} a line (with interpretations and passages if there are any), or a JSON
     object from id to answer. A question without an answer counts as an empty one.
     """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.evaluating import make_scorer
     from polyqa.evaluation.loading import load_questions
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_atomically, write_summary
-    from polyqa.signatures import PolyqaError
-
-    from ..evaluating import make_scorer
 
     if out is not None and (out / PREDICTIONS).exists():
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
@@ -172,11 +171,11 @@ def table_command(
     as_json: options.Json = False,
 ) -> None:
     """Put runs side by side, with the published figures if wanted."""
+    from polyqa.base.errors import PolyqaError
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.published import ASQA
     from polyqa.evaluation.runs import open_run, write_atomically
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
-    from polyqa.signatures import PolyqaError
 
     wanted = [one.strip() for one in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
     unknown = [one for one in wanted if one not in COLUMNS]

@@ -17,7 +17,7 @@ def push_command(
     license: Annotated[str | None, typer.Option(help="The licence, as the hub names it: apache-2.0.")] = None,
 ) -> None:
     """Bring a compiled program or a set of questions to the Hugging Face hub, with its card."""
-    from ..hub import push
+    from polyqa.hub import push
 
     done = push(what, repo, private=private, license=license)
     say(f"pushed {done.kind}: {done.url}, commit {done.commit}")
@@ -31,7 +31,7 @@ def pull_command(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was pulled before.")] = False,
 ) -> None:
     """Get a compiled program or a set of questions from the hub: data only, checked, none of it run."""
-    from ..hub import pull
+    from polyqa.hub import pull
 
     done = pull(repo, to, questions=questions, revision=revision, overwrite=overwrite)
     say(f"pulled {done.kind}: {done.path}, commit {done.commit}")

@@ -43,12 +43,11 @@ def build_command(
     """
     from contextlib import nullcontext
 
+    from polyqa.base.counts import counted
+    from polyqa.base.errors import PolyqaError
+    from polyqa.cluster import tasks
     from polyqa.colbert_index import IndexSettings, build_index
-    from polyqa.embedded_models import Encoder
-    from polyqa.signatures import PolyqaError
-    from polyqa.signatures.counts import counted
-
-    from ..cluster import tasks
+    from polyqa.models import Encoder
 
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
@@ -122,8 +121,8 @@ def search_command(
     as_json: options.Json = False,
 ) -> None:
     """Search an index."""
+    from polyqa.base.errors import PolyqaError
     from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-    from polyqa.signatures import PolyqaError
 
     from .display import show_json
 
@@ -158,8 +157,8 @@ def _indented(text: str) -> str:
 @index_app.command("add")
 def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]) -> None:
     """Add passages to an index."""
+    from polyqa.base.counts import counted
     from polyqa.colbert_index import ColBERTIndex, add_passages
-    from polyqa.signatures.counts import counted
 
     index = ColBERTIndex(name)
     before = len(index)
@@ -170,8 +169,8 @@ def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jso
 @index_app.command("remove")
 def remove_command(name: _Name, ids: Annotated[list[str], typer.Argument(help="Passage ids.")]) -> None:
     """Remove passages from an index by their ids."""
+    from polyqa.base.counts import counted
     from polyqa.colbert_index import ColBERTIndex, remove_passages
-    from polyqa.signatures.counts import counted
 
     index = ColBERTIndex(name)
     before = len(index)
@@ -201,8 +200,8 @@ def delete_command(
 
 def _what_goes(folder: Path) -> str:
     """Return what a folder holds that is deleted; the index is closed again."""
+    from polyqa.base.counts import counted
     from polyqa.colbert_index import ColBERTIndex, IndexFaultError
-    from polyqa.signatures.counts import counted
 
     try:
         index = ColBERTIndex(folder)
@@ -225,8 +224,8 @@ def trust_command(name: _Name) -> None:
 @index_app.command("check")
 def check_command(name: _Name) -> None:
     """Check that an index is whole, unchanged and searchable."""
+    from polyqa.base.counts import counted
     from polyqa.colbert_index import check_index
-    from polyqa.signatures.counts import counted
 
     index = check_index(name)
     say(f"{index.name} is whole: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}")
@@ -239,8 +238,8 @@ def setup_command() -> None:
     from polyqa.colbert_index.kernel import compile_kernel
     from polyqa.colbert_index.settings import IndexSettings, fingerprint
     from polyqa.colbert_index.store import SHIPPED
-    from polyqa.embedded_models import Encoder
     from polyqa.evaluation.homonyms import corpus_path
+    from polyqa.models import Encoder
 
     compile_kernel(lambda line: say(line, err=True))
     hashed = checkpoint_hash(str(embedded_checkpoint()))

@@ -11,7 +11,7 @@ import typer
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..lesson_files import Lesson
+    from polyqa.lesson_files import Lesson
 
 _INSTALL = 'pip install "polyqa[lessons]"'
 
@@ -22,7 +22,7 @@ def lesson_command(
     as_text: Annotated[bool, typer.Option("--print", help="Show it as text, here; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
-    from ..lesson_files import lesson, lessons
+    from polyqa.lesson_files import lesson, lessons
 
     if number is None:
         _list(lessons())

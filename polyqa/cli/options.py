@@ -13,10 +13,9 @@ import typer
 from . import completion
 
 if TYPE_CHECKING:
+    from polyqa.cluster import Ray
     from polyqa.colbert_index import ColBERTIndex
-
-    from ..cluster import Ray
-    from ..models import LMSettings, Models
+    from polyqa.language_models import LMSettings, Models
 
 _questions = completion.one_of(*completion.QUESTION_SETS)
 
@@ -245,9 +244,8 @@ class LanguageModels:
 
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
-        from polyqa.signatures import PolyqaError
-
-        from ..models import LMSettings
+        from polyqa.base.errors import PolyqaError
+        from polyqa.language_models import LMSettings
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
         if "api_key" in more:
@@ -268,7 +266,7 @@ class LanguageModels:
 
     def models(self, **scoring: Any) -> "Models":
         """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
-        from ..models import Models
+        from polyqa.language_models import Models
 
         return Models(
             lm=self.lm,
@@ -321,7 +319,7 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     PolyqaError
         If the pair has no name or no value.
     """
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
 
     name, equals, value = pair.partition("=")
     if not equals or not name.strip().isidentifier():
@@ -352,11 +350,10 @@ def program_settings(
         If a pair has no name or no value, says another preset than ``preset``, is no setting of the program, or is
         not of its type.
     """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.loading import check_settings
+    from polyqa.program_settings import setting_types
     from polyqa.programs import PROGRAMS
-    from polyqa.signatures import PolyqaError
-
-    from ..loading import check_settings
-    from ..program_settings import setting_types
 
     given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
     if preset is not None and given.setdefault("preset", preset) != preset:
@@ -383,9 +380,8 @@ def cluster(engine: str, workers: int, address: str | None, index_workers: int |
     PolyqaError
         If there is no such engine, or an address and no cluster.
     """
-    from polyqa.signatures import PolyqaError
-
-    from ..cluster import Ray
+    from polyqa.base.errors import PolyqaError
+    from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
@@ -408,10 +404,9 @@ def opened(
     if index_workers is None:
         yield index
         return
-    from polyqa.signatures import PolyqaError
-
-    from ..cluster import Ray
-    from ..spreading import spread_index
+    from polyqa.base.errors import PolyqaError
+    from polyqa.cluster import Ray
+    from polyqa.spreading import spread_index
 
     if index is None:
         raise PolyqaError("--index-workers spreads an index that is named: add --index.")
@@ -424,7 +419,7 @@ def all_opened(
     indexes: Sequence[str], index_workers: int | None, address: str | None
 ) -> Iterator[list["str | ColBERTIndex"]]:
     """Give several indexes, see `opened`; each is spread over workers of its own."""
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
 
     if index_workers is not None and not indexes:
         raise PolyqaError("--index-workers spreads indexes that are named: add --index.")

@@ -43,11 +43,11 @@ def build_command(
 
     The same command goes on where it was stopped, and reads again what failed. Exit code 3 if passages failed.
     """
+    from polyqa.base.counts import counted
     from polyqa.evaluation.progress import showing
-    from polyqa.question_db import QuestionSettings
-    from polyqa.signatures.counts import counted
+    from polyqa.question_building import build_questions
+    from polyqa.questions import QuestionSettings
 
-    from ..question_building import build_questions
     from .display import Bars
 
     cluster = options.cluster(engine, workers, address)
@@ -82,10 +82,10 @@ def search_command(
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or the passages through them."""
-    from polyqa.question_db import QuestionRetriever
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
+    from polyqa.question_building import open_questions
+    from polyqa.questions import QuestionRetriever
 
-    from ..question_building import open_questions
     from .display import console, show_json
 
     if by not in ("questions", "max", "count"):
@@ -114,9 +114,8 @@ def info_command(
     as_json: options.Json = False,
 ) -> None:
     """Say what a database of questions holds and how it was made."""
-    from polyqa.signatures.counts import counted
-
-    from ..question_building import open_questions
+    from polyqa.base.counts import counted
+    from polyqa.question_building import open_questions
 
     _, database = open_questions(index, questions)
     if check:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polyqa.colbert_index import ColBERTIndex
-
-    from ..web.shelf import Shelf
+    from polyqa.web.shelf import Shelf
 
 _Indexes = Annotated[
     list[str] | None,
@@ -103,11 +102,10 @@ def serve_command(
     Only this machine can ask, unless --host says otherwise; that needs --token. Ctrl-C finishes what runs.
     """
     _require("fastapi", "serve")
-    from polyqa.signatures import PolyqaError
-
-    from ..serving import guard_of, limits_of, serve
-    from ..tracing import traced
-    from ..web.logs import log_json
+    from polyqa.base.errors import PolyqaError
+    from polyqa.serving import guard_of, limits_of, serve
+    from polyqa.tracing import traced
+    from polyqa.web.logs import log_json
 
     if log_questions and not json_log:
         raise PolyqaError("--log-questions says what --log-json writes; give both.")
@@ -134,8 +132,8 @@ def mcp_command(
 ) -> None:
     """Serve the tools `ask` and `search` by the Model Context Protocol, on standard input and output."""
     _require("mcp", "mcp")
-    from ..tracing import traced
-    from ..web.mcp import run_mcp
+    from polyqa.tracing import traced
+    from polyqa.web.mcp import run_mcp
 
     shelf = _shelf(models, indexes or (), programs)
     ready()
@@ -144,7 +142,7 @@ def mcp_command(
 
 
 def _require(package: str, extra: str) -> None:
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
 
     if find_spec(package) is None:
         raise PolyqaError(f"This needs the extra {extra}: pip install 'polyqa[{extra}]'.")
@@ -153,7 +151,7 @@ def _require(package: str, extra: str) -> None:
 def _shelf(
     models: options.LanguageModels, indexes: "Sequence[str | ColBERTIndex]", programs: list[str] | None
 ) -> "Shelf":
-    from ..web.shelf import Shelf
+    from polyqa.web.shelf import Shelf
 
     asked = models.models()
     return Shelf(

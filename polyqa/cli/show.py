@@ -31,10 +31,10 @@ def show_command(
         return
     from polyqa.artifacts.state import dump_program
     from polyqa.artifacts.store import read_artifact
+    from polyqa.loading import load
     from polyqa.optimizers.prompts import prompt_texts
     from polyqa.programs import PROGRAMS
 
-    from ..loading import load
     from .display import show_json
 
     card = None if artifact in PROGRAMS else read_artifact(artifact).card
@@ -52,11 +52,10 @@ def show_command(
 def _write_report(artifact: str, to: Path) -> None:
     """Write the report of an artifact to a file."""
     from polyqa.artifacts.store import read_artifact
+    from polyqa.base.errors import PolyqaError
+    from polyqa.compilation_report import read_report
     from polyqa.evaluation.runs import write_atomically
     from polyqa.programs import PROGRAMS
-    from polyqa.signatures import PolyqaError
-
-    from ..compilation_report import read_report
 
     if artifact in PROGRAMS:
         raise PolyqaError(f"{artifact} is not compiled, so there is no report of it: name a compiled program.")
@@ -72,9 +71,8 @@ def diff_command(
     index: options.Index = None,
 ) -> None:
     """Show how the prompts of two programs differ, per predictor, as Markdown."""
+    from polyqa.loading import load
     from polyqa.optimizers.prompts import prompt_diff
-
-    from ..loading import load
 
     left, right = (load(name, index=index, strict=False) for name in (before, after))
     say(prompt_diff(left, right))
@@ -109,10 +107,10 @@ def why_command(
     from rich.markup import escape
     from rich.rule import Rule
 
+    from polyqa.asking import ask, check_question
+    from polyqa.loading import load
     from polyqa.optimizers.prompts import picked_demos
 
-    from ..asking import ask, check_question
-    from ..loading import load
     from .display import console, show_json, show_prompts, table
 
     question = check_question(question)

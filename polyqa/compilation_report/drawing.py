@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from polyqa.base.html import Html, joined, shortened, tag
 from polyqa.optimizers.trials import Trial
-from polyqa.signatures.markup import Html, joined, shortened, tag
 
 WIDTH = 760
 """Units of a drawing: pixels where the page is wide enough."""

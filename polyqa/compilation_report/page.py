@@ -4,6 +4,7 @@ import dspy
 
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import change_text, figure_text
+from polyqa.base.html import Html, html_facts, html_table, joined, plain, tag
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.runs import Run
@@ -11,7 +12,6 @@ from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.compiler import Compiled
-from polyqa.signatures.markup import Html, html_facts, html_table, joined, plain, tag
 
 from .drawing import interval_bars
 from .prompts import prompts

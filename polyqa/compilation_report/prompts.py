@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import dspy
 
+from polyqa.base.counts import counted
+from polyqa.base.html import Html, joined, tag
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
-from polyqa.signatures.counts import counted
-from polyqa.signatures.markup import Html, joined, tag
 
 OPEN, MOST = 3, 50
 """Demos of a predictor that are shown at once, and that are on the page at all."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from polyqa.base.counts import counted
+from polyqa.base.html import Html, joined, shortened, tag
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import Changed, won_and_lost
-from polyqa.signatures.counts import counted
-from polyqa.signatures.markup import Html, joined, shortened, tag
 
 SHOWN = 20
 """Questions of each kind at most, those that changed most."""

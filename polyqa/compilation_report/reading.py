@@ -1,8 +1,8 @@
 """Reads the report of an artifact, which may come from a stranger."""
 
 from polyqa.artifacts.store import REPORT, Artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.hub.contents import ORIGIN
-from polyqa.signatures import PolyqaError
 
 from .page import BEGINNING
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from polyqa.base.counts import counted
+from polyqa.base.html import Html, joined, tag
 from polyqa.optimizers.trials import Trial
-from polyqa.signatures.counts import counted
-from polyqa.signatures.markup import Html, joined, tag
 
 from .drawing import legend, score_against_calls
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from polyqa.artifacts import Artifact
 from polyqa.artifacts.store import README
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.markup import markdown
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import markdown
 
 from .contents import ARTIFACT, Kind
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 _BAD_TOKEN = "Invalid credentials in Authorization header"
 TIMEOUT = 60.0

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyqa.artifacts.store import CARD, README, STATE, read_artifact, read_json
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.loading.files import SUFFIXES
-from polyqa.signatures import PolyqaError
-
-from ..loading import check_artifact
+from polyqa.loading import check_artifact
 
 ORIGIN = "hub.json"
 """Written beside what was pulled: where it came from, and which commit."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 from . import client
 from .client import download, require_name, require_same, told

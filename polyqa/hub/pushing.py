@@ -7,8 +7,8 @@ from pathlib import Path
 
 from polyqa.artifacts import find_artifact, read_artifact
 from polyqa.artifacts.store import README
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading.files import SUFFIXES
-from polyqa.signatures import PolyqaError
 
 from . import client
 from .card import artifact_card, questions_card

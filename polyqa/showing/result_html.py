@@ -4,16 +4,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from polyqa.base.html import Html, html_block, html_table, joined, tag
+from polyqa.base.values import Passage
 from polyqa.programs.tree import ClarificationNode, NodeStatus
-from polyqa.signatures import Passage
-from polyqa.signatures.markup import Html, html_block, html_table, joined, tag
 
 from .citing import cited, pieces
 from .places import all_places, excerpt
 from .words import cautions, numbers_of, took
 
 if TYPE_CHECKING:
-    from ..asking import Result
+    from polyqa.asking import Result
 
 
 def result_html(result: "Result") -> str:

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from polyqa.signatures.markup import markdown, markdown_rows
+from polyqa.base.html import markdown, markdown_rows
 
 from .citing import cited, pieces
 from .places import all_places, excerpt
 from .words import cautions, numbers_of, took
 
 if TYPE_CHECKING:
-    from ..asking import Result
+    from polyqa.asking import Result
 
 
 def result_markdown(result: "Result") -> str:

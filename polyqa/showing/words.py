@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polyqa.signatures.counts import counted
+from polyqa.base.counts import counted
 
 if TYPE_CHECKING:
-    from polyqa.signatures import Passage
-
-    from ..asking import Result
+    from polyqa.asking import Result
+    from polyqa.base.values import Passage
 
 
 def numbers_of(passages: "Sequence[Passage]") -> dict[str, int]:

@@ -5,8 +5,8 @@ import urllib.error
 import urllib.request
 from importlib.util import find_spec
 
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.keys import error_line
+from polyqa.base.errors import PolyqaError
+from polyqa.base.keys import error_line
 
 OTEL = "otel"
 """In the place of an address: traces go to OpenTelemetry's collector only, whose address is in the environment."""

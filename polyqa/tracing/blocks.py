@@ -12,8 +12,8 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.keys import error_line
+from polyqa.base.errors import PolyqaError
+from polyqa.base.keys import error_line
 
 from .addresses import OTEL, environment, require_address
 from .losses import Losses

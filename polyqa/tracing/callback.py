@@ -7,11 +7,11 @@ from mlflow.dspy.callback import MlflowCallback
 from mlflow.entities import Document, SpanType
 from mlflow.tracing.constant import SpanAttributeKey, TokenUsageKey
 
-from polyqa.artifacts.lms import without_secrets
-from polyqa.evaluation.recording import Usage
+from polyqa.base.keys import without_keys
+from polyqa.base.values import Passage
+from polyqa.lm.assigned import without_secrets
+from polyqa.lm.recorder import Usage
 from polyqa.programs.spans import Rerank, Retrieve
-from polyqa.signatures import Passage
-from polyqa.signatures.keys import without_keys
 
 
 class PolyqaCallback(MlflowCallback):
@@ -83,7 +83,7 @@ def make_callback() -> PolyqaCallback:
 
 
 def _tokens() -> dict[str, Any]:
-    """Return the tokens of the question that ends, which `polyqa.evaluation.recording` counts."""
+    """Return the tokens of the question that ends, which `polyqa.lm.recorder` counts."""
     usage = dspy.settings.usage_tracker
     if not isinstance(usage, Usage):
         return {}

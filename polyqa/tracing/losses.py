@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from polyqa.signatures.keys import error_line, without_keys
+from polyqa.base.keys import error_line, without_keys
 
 _LONGEST = 200  # characters of a reason
 

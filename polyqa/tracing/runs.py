@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from polyqa.signatures.keys import is_secret
+from polyqa.base.keys import is_secret
 
 from .losses import Losses
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polyqa.evaluation.recording import Call
+from polyqa.asking import Result
+from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
-
-from ..asking import Result
-from ..showing.citing import cited, pieces
-from ..showing.places import all_places, places
-from ..showing.words import cautions, numbers_of
+from polyqa.showing.citing import cited, pieces
+from polyqa.showing.places import all_places, places
+from polyqa.showing.words import cautions, numbers_of
 
 
 def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from polyqa import __version__
-from polyqa.signatures.event_loops import give_threads
+from polyqa.base.event_loops import give_threads
 
 from .ask import ask_router
 from .catalog import catalog_router

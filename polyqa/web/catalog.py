@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from polyqa import __version__
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.asking import check_question
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 
-from ..asking import check_question
 from .errors import Kind, WebError
 from .schemas import Found, FoundPassage, Health
 from .service import Service

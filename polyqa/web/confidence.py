@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from math import exp, inf
 
-from polyqa.embedded_models import SpanReader
-from polyqa.embedded_models.spans import Reading
+from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.text import normalize_answer, several
-from polyqa.signatures import Interpretation, Passage
+from polyqa.models import SpanReader
+from polyqa.models.spans import Reading
 
 SPANS = 5
 """How many spans of a passage are looked at."""

@@ -7,7 +7,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from polyqa.signatures.keys import without_keys
+from polyqa.base.keys import without_keys
 
 _LOGGERS = ("polyqa", "uvicorn")
 _OTHERS = ("", "py.warnings")

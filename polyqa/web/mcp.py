@@ -7,9 +7,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from polyqa.signatures import Coverage, Interpretation, Passage, PolyqaError
+from polyqa.asking import aask, check_question
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Coverage, Interpretation, Passage
 
-from ..asking import aask, check_question
 from .errors import WebError
 from .shelf import Shelf
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.runs import PREDICTIONS, Run, open_run
 from polyqa.evaluation.statistics import Estimate
-from polyqa.signatures import PolyqaError
 
 from .errors import Kind, WebError
 

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from polyqa.artifacts.store import CARD, REPORT, artifact_names, find_artifact, read_artifact
+from polyqa.base.errors import PolyqaError
+from polyqa.compilation_report import read_report
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import HEADLINE
 from polyqa.evaluation.records import Record, column_scores
-from polyqa.signatures import PolyqaError
 
-from ..compilation_report import read_report
 from .errors import Kind, WebError
 from .run_folder import Kept, RunFolder
 

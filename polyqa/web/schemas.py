@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..asking import MAX_QUESTION
+from polyqa.asking import MAX_QUESTION
 
 _QUESTION = "When did Titanic come out?"
 _NAME = 200

@@ -10,10 +10,10 @@ from typing import Any
 
 import dspy
 
-from polyqa.embedded_models import SpanReader
-from polyqa.signatures import PolyqaError
+from polyqa.asking import Result, aask, check_question
+from polyqa.base.errors import PolyqaError
+from polyqa.models import SpanReader
 
-from ..asking import Result, aask, check_question
 from .answered import answered, told_sentences
 from .confidence import confidence
 from .errors import Kind, WebError

@@ -9,13 +9,13 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts.store import artifact_names, find_artifact, read_artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
+from polyqa.loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, open_index, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
-from polyqa.signatures import PolyqaError
 
-from ..loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, open_index, warm_up
 from .errors import Kind, WebError
 
 

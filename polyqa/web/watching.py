@@ -10,8 +10,8 @@ import dspy
 from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
+from polyqa.base.values import Passage
 from polyqa.programs.spans import Rerank, Retrieve
-from polyqa.signatures import Passage
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 """Is told the name of an event and its data; may be called in any thread."""

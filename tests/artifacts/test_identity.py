@@ -7,7 +7,7 @@ import dspy
 import pytest
 
 from polyqa.artifacts.identity import changes, identity, identity_hash
-from polyqa.embedded_models import Encoder
+from polyqa.models import Encoder
 from polyqa.programs import KNNPredict
 
 

@@ -21,12 +21,12 @@ from well_formed_html import read_html
 from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import plain
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, SpanReaderReranker
-from polyqa.embedded_models import EMBEDDED_ENCODER, Encoder
 from polyqa.loading import load
+from polyqa.models import EMBEDDED_ENCODER, Encoder
 from polyqa.programs import RAC, set_knn_demos
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.markup import plain
 
 DEMO = {
     "passages": ["Dune (novel) | Dune appeared in August 1965."],

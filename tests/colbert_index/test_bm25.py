@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import BM25Retriever, ColBERTIndex
 from polyqa.colbert_index.bm25 import nearest_by_words
-from polyqa.signatures import Passage
 
 FEW = [
     Passage(pid="a", title="Tea", text="Green tea is steamed."),

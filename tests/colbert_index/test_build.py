@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build_index, check_index, compressing
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
 from polyqa.colbert_index.compressing import sampled
 from polyqa.colbert_index.engine import encode_documents
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, check_index
 from polyqa.colbert_index.files import CHECKSUMS
-from polyqa.signatures import Passage
 
 Change = Callable[[bytes], bytes | None]
 TENSORS = ["0.codes.pt", "0.residuals.pt", "centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt"]

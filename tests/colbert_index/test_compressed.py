@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, SearchSettings, build_index
 from polyqa.colbert_index.compressed import CompressedVectors, weights_of_bytes
-from polyqa.signatures import Passage
 
 ALL = SearchSettings(ncells=1_000_000, candidates=1_000_000, ndocs=1_000_000)
 

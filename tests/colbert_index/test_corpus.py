@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.colbert_index.corpus import iter_corpus
 from polyqa.colbert_index.files import read_passages, write_passages
-from polyqa.signatures import Passage, PolyqaError
 
 Write = Callable[[str, str | bytes], Path]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex, delete_index
-from polyqa.signatures import PolyqaError
 
 HOLD = (
     "import sys; from polyqa.colbert_index import ColBERTIndex as I; i = I(sys.argv[1]); print(1, flush=True); input()"

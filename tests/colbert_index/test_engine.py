@@ -4,10 +4,10 @@ import threading
 import numpy as np
 import torch
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import IndexSettings
 from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
 from polyqa.colbert_index.engine import encode_documents, load_checkpoint, quiet
-from polyqa.signatures import Passage
 
 
 def test_quiet_in_two_threads_gives_standard_output_back() -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex, extensions
 from polyqa.colbert_index.extensions import compile_extensions, extensions_ready
 from polyqa.colbert_index.settings import SearchSettings
 from polyqa.colbert_index.store import extension_home
-from polyqa.signatures import PolyqaError
 
 NAMES = ["decompress_residuals_cpp", "filter_pids_cpp", "segmented_lookup_cpp", "segmented_maxsim_cpp"]
 ALL = SearchSettings(ncells=8, candidates=10_000, ndocs=10_000)

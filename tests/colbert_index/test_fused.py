@@ -2,8 +2,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from polyqa.signatures import Passage
 
 
 class Ranking:

@@ -11,6 +11,7 @@ from threading import Barrier
 import pytest
 from well_formed_html import read_html
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     ColBERTIndex,
     IndexFaultError,
@@ -19,7 +20,6 @@ from polyqa.colbert_index import (
     SearchSettings,
     build_index,
 )
-from polyqa.signatures import Passage
 
 QUERIES = {
     "what stops the kite from spinning in gusts": "kite-tail",

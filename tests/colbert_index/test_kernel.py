@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex, kernel
 from polyqa.colbert_index.kernel import compile_kernel, kernel_ready, pointer
 from polyqa.colbert_index.store import extension_home
-from polyqa.signatures import PolyqaError
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from polyqa.colbert_index import IndexSettings
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.engine import load_checkpoint
 from polyqa.colbert_index.query_encoder import load_query_encoder
-from polyqa.embedded_models.loading import Precision
+from polyqa.models.loading import Precision
 
 QUERIES = ["Who wrote it?", "what " * 50, "Ünïcode ☕ 日本語, and [SEP] more", "x", ""]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
 from polyqa.colbert_index.retriever import MergedRetriever, Ranks, ranked, scored
-from polyqa.signatures import Passage
 
 QUERIES = ["When was the bridge opened?", "river", "", "zzz"]
 

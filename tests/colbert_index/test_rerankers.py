@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -17,9 +18,8 @@ from polyqa.colbert_index import (
     rerank,
 )
 from polyqa.colbert_index.intact import write_checksums
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.embedded_models.minilm import minilm_path
-from polyqa.signatures import Passage
+from polyqa.models import Encoder, Reader
+from polyqa.models.minilm import minilm_path
 
 QUERIES = ["why is old ice blue", "what keeps bread free of mould", "sound post of the violin"]
 

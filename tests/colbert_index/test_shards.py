@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -27,8 +29,7 @@ from polyqa.colbert_index.engine import quiet
 from polyqa.colbert_index.intact import write_checksums
 from polyqa.colbert_index.parts import Built, Part
 from polyqa.colbert_index.shards import shards_home
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
 NEW = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")

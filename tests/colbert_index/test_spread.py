@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -22,8 +24,7 @@ from polyqa.colbert_index import (
 )
 from polyqa.colbert_index.compressed import Candidates
 from polyqa.colbert_index.spread import Request, Share, SpreadIndex, best_of, documents_of
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
 NARROW = SearchSettings(ncells=2, ndocs=4, candidates=9)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import build, build_index, compressing, parts
 from polyqa.colbert_index.stages import Advance, Stages
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage
+from polyqa.models import Encoder
 
 ONE_CHUNK = [
     "loading the checkpoint",

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
 from polyqa.colbert_index.store import checkpoint_home, index_home, index_names, index_path
-from polyqa.signatures import Passage, PolyqaError
 
 
 @pytest.mark.parametrize("name", ["a", "homonyms", "My-index_2.1", "9", "x" * 100])

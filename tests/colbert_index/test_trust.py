@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages
 from polyqa.colbert_index.checkpoint import embedded_checkpoint, resolve_checkpoint
 from polyqa.colbert_index.trust import trust
-from polyqa.signatures import Passage, PolyqaError
 
 NEW = Passage(pid="new", title="New", text="A new passage.")
 

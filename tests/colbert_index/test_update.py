@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages
 from polyqa.colbert_index.settings import fingerprint
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 MARMOT = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")
 ALPHORN = Passage(pid="alphorn", title="Alphorn", text="The alphorn is carved from a crooked spruce.")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     ColBERTIndex,
     IndexFaultError,
@@ -22,8 +24,7 @@ from polyqa.colbert_index import (
 )
 from polyqa.colbert_index.store import index_names
 from polyqa.colbert_index.versions import CURRENT, VERSIONS, version_in_force
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 MARMOT = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")
 ALPHORN = Passage(pid="alphorn", title="Alphorn", text="The alphorn is carved from a crooked spruce.")

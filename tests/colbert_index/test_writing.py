@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index.writing import replacing
-from polyqa.signatures import PolyqaError
 
 
 def leftovers(folder: Path) -> list[str]:

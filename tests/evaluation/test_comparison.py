@@ -3,10 +3,10 @@ import json
 import pytest
 from harness import FAILURE, long_form, record, run_of
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs
 from polyqa.evaluation.runs import Run, RunSettings
 from polyqa.evaluation.tables import comparison_tables
-from polyqa.signatures import PolyqaError
 
 
 def pair(n: int = 30, **fields: object) -> tuple[Run, Run]:

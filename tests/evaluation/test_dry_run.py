@@ -7,13 +7,14 @@ import dspy
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.dry_run import Rehearsal
-from polyqa.evaluation.recording import recording
-from polyqa.models import embedded_engine
+from polyqa.language_models import embedded_engine
+from polyqa.lm.recorder import recording
 from polyqa.programs import ClosedBook
 from polyqa.programs.base import Program
 from polyqa.programs.steps import Steps, ask, ask_all, work
-from polyqa.signatures import AnswerClosedBook, PolyqaError
+from polyqa.signatures import AnswerClosedBook
 
 QUESTION = "When did Titanic come out?"
 

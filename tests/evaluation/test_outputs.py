@@ -8,15 +8,16 @@ from harness import FAILURE, fields, question, questions, record, scripted
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from polyqa.embedded_models import Encoder, Reader
+from polyqa.base.errors import PolyqaError
+from polyqa.base.outage import AT_ONCE
+from polyqa.base.values import Interpretation, Passage
 from polyqa.evaluation.outputs import read_outputs, score_outputs
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import line_of, summarize
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.question_db.outage import AT_ONCE
-from polyqa.signatures import Interpretation, Passage, PolyqaError
+from polyqa.models import Encoder, Reader
 
 BLUE = (Interpretation(question="Which?", answer="blue"),)
 UNNAMED = (Interpretation(question="", answer="blue"), Interpretation(question="", answer="green"))

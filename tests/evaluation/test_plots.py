@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from harness import long_form, record, run_of
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.plots import FORMATS, plot_runs
 from polyqa.evaluation.published import ASQA
 from polyqa.evaluation.runs import Run, RunSettings
-from polyqa.signatures import PolyqaError
 
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 GOOD = run_of(long_form(12, lambda at: at / 12), "good")

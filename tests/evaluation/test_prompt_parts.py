@@ -4,13 +4,14 @@ import dspy
 import pytest
 
 import polyqa
+from polyqa.base.values import Passage
 from polyqa.colbert_index import BiEncoderReranker
 from polyqa.evaluation.dry_run import DryCall, Rehearsal
 from polyqa.evaluation.prompt_parts import PARTS, PASSAGE_FIELDS, count_parts
 from polyqa.evaluation.tokens import Tokenizer, tokenizer
-from polyqa.models import embedded_engine
+from polyqa.language_models import embedded_engine
 from polyqa.programs import RAC
-from polyqa.signatures import AnswerClosedBook, Passage
+from polyqa.signatures import AnswerClosedBook
 
 QUESTION = "When did Titanic come out?"
 ADAPTERS = {"default": None, "chat": dspy.ChatAdapter(), "json": dspy.JSONAdapter()}

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from harness import FAILURE, question, record
 
+from polyqa.base.values import Interpretation, Passage
 from polyqa.evaluation.records import Failure, Record, column_scores
 from polyqa.evaluation.scoring import Output
-from polyqa.signatures import Interpretation, Passage
 
 
 def column(records: list[Record], name: str) -> list[float]:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from harness import long_form, record, run_of, settings_of
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.plots import FORMATS
 from polyqa.evaluation.run_plots import plot_changes, plot_costs
 from polyqa.evaluation.runs import Run
-from polyqa.signatures import PolyqaError
 
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 BEFORE = run_of(long_form(12, lambda at: 0.4), "before")

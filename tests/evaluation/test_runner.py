@@ -18,8 +18,11 @@ from dspy.utils.callback import BaseCallback
 from harness import Told, fields, questions, record, scripted, settings_of
 from openai_server import Server
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.lines import DamageWarning
+from polyqa.base.outage import AT_ONCE
+from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever
-from polyqa.embedded_models import Reader
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
@@ -30,10 +33,8 @@ from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, RunSetti
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.llm_judge import LLMJudge
+from polyqa.models import Reader
 from polyqa.programs import RAC, ClosedBook
-from polyqa.question_db.lines import DamageWarning
-from polyqa.question_db.outage import AT_ONCE
-from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 BLUE = "It may be blue or green."
 Answer = Callable[..., Run]
@@ -529,7 +530,7 @@ class Half:
 
 def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
     import polyqa
-    from polyqa.models import language_model
+    from polyqa.language_models import language_model
 
     asked = load_questions("homonyms/dev")[:24]
     lm = language_model()

@@ -9,6 +9,9 @@ from harness import FAILURE, long_form, record, settings_of, strict_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.lines import DamageWarning, appending_lines
+from polyqa.base.values import Passage
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import (
     PREDICTIONS,
@@ -24,8 +27,6 @@ from polyqa.evaluation.runs import (
     write_atomically,
     write_summary,
 )
-from polyqa.question_db.lines import DamageWarning, appending_lines
-from polyqa.signatures import Passage, PolyqaError
 
 RECORDS = [record("a", {"str_em": 0.5}), record("ü", answer="Grün\u2028, \x85 or\rblue\n"), record("c", error=FAILURE)]
 
@@ -51,7 +52,7 @@ def test_no_file_holds_no_record(tmp_path: Path) -> None:
     assert read_records(tmp_path / PREDICTIONS) == []
 
 
-@pytest.mark.filterwarnings("ignore::polyqa.question_db.lines.DamageWarning")
+@pytest.mark.filterwarnings("ignore::polyqa.base.lines.DamageWarning")
 @pytest.mark.parametrize("older", [False, True])
 def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path, older: bool) -> None:
     if older:
@@ -217,7 +218,7 @@ def test_a_run_that_lost_its_settings_is_no_run_of_another_system(file: Path) ->
         open_run(file.parent)
 
 
-@pytest.mark.filterwarnings("ignore::polyqa.question_db.lines.DamageWarning")
+@pytest.mark.filterwarnings("ignore::polyqa.base.lines.DamageWarning")
 @pytest.mark.parametrize("content", [None, "", '{"id": "half'])
 def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
     if content is not None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from harness import question
 
-from polyqa.embedded_models import Encoder, Reader
+from polyqa.base.values import Interpretation, Passage
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.scoring import SUFFICIENT, Output, Scorer
@@ -12,7 +12,7 @@ from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.judges import Claim
 from polyqa.metrics.long_form import score_long_answers
-from polyqa.signatures import Interpretation, Passage
+from polyqa.models import Encoder, Reader
 
 LONG = {"disambig_f1", "disambig_em", "str_em", "length"}
 SHORT = {"readings", "f1_answer"}

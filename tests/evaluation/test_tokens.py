@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import told
 
-from polyqa.embedded_models import Reader
 from polyqa.evaluation.tokens import Tokenizer, tokenizer, tokenizer_of
+from polyqa.models import Reader
 
 NAMES = ("o200k_base", "cl100k_base", "embedded")
 

@@ -2,9 +2,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from polyqa.embedded_models import Reading, Span
 from polyqa.metrics.gold import Question
 from polyqa.metrics.gold import Reading as GoldReading
+from polyqa.models import Reading, Span
 
 
 class TableReader:

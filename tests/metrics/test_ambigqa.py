@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from data_files import golden
 
+from polyqa.base.values import Interpretation
 from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Reading
-from polyqa.signatures import Interpretation
 
 SETS = golden("ambigqa_get_f1")
 FULL = golden("ambigqa_full")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
@@ -22,7 +23,6 @@ from polyqa.metrics.recall import recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
-from polyqa.signatures import Interpretation
 
 SHE = Reading("Who won in 1998?", ("She",))
 FOUND = Interpretation(question="Who won in 1998?", answer="She")

@@ -6,18 +6,17 @@ from typing import Any
 import dspy
 import pytest
 
-from polyqa.embedded_models import Reader
+from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 from polyqa.signatures import (
-    AmbiguityType,
     AnswerClosedBook,
     ClarifyQuestion,
     ExtractInterpretations,
     InferPseudoInterpretations,
-    Interpretation,
     TypeAmbiguity,
     VerifyInterpretation,
     VerifyInterpretations,

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, has_answer, mrecall, normalize_answer
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1
@@ -19,7 +20,6 @@ from polyqa.metrics.recall import distinct_answers, recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
-from polyqa.signatures import Interpretation
 
 NEARLY = 1e-12
 # Few words, so that texts share some; articles, punctuation, case and letters beyond ASCII.

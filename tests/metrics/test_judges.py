@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from polyqa.embedded_models import Encoder, Reader
+from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.gold import Reading as GoldReading
 from polyqa.metrics.grounded import Ratio, grounded_recall
 from polyqa.metrics.judges import Claim, judge_readings
-from polyqa.signatures import Interpretation, Passage
+from polyqa.models import Encoder, Reader
 
 
 class TableJudge:

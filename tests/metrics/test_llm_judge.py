@@ -9,11 +9,12 @@ from dspy.utils.exceptions import AdapterParseError
 from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Interpretation, Passage
+from polyqa.extractive.prompt import Prompt
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.judges import Claim, judge_readings
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.signatures import Interpretation, Passage, PolyqaError
 
 CLAIMS = [Claim(f"Who won in {year}?", (f"winner of {year}",)) for year in (1998, 2002, 2006)]
 PASSAGES = [Passage(pid=str(year), title="Games", text=f"The winner of {year} is known.") for year in (1998, 2002)]

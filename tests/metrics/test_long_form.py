@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 from data_files import golden
 
-from polyqa.embedded_models import Reader
 from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
@@ -14,6 +13,7 @@ from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
+from polyqa.models import Reader
 
 GOLDEN = golden("asqa_instances")
 PREDICTIONS: dict[str, str] = GOLDEN["predictions"]

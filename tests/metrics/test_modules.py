@@ -13,7 +13,7 @@ import evaluate
 import pytest
 
 from polyqa import metrics
-from polyqa.embedded_models import Reader
+from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, modules, mrecall
 from polyqa.metrics.alce import alce_text
 from polyqa.metrics.answer_f1 import answer_f1
@@ -29,7 +29,7 @@ from polyqa.metrics.recall import recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
 from polyqa.metrics.token_f1 import token_f1
-from polyqa.signatures import Interpretation
+from polyqa.models import Reader
 
 Columns = dict[str, list[Any]]
 

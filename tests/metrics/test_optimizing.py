@@ -4,12 +4,13 @@ from typing import Any
 import dspy
 import pytest
 
-from polyqa.embedded_models import Reader
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Interpretation
 from polyqa.metrics.feedback import FeedbackMetric
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric, gold_of
-from polyqa.signatures import Interpretation, PolyqaError
+from polyqa.models import Reader
 
 GOOD = "The 1997 film Titanic came out in December 1997. The 1953 film Titanic came out in April 1953."
 HALF = "The film Titanic came out in December 1997."

@@ -10,11 +10,11 @@ from openai_server import Server, serve
 from writing_engine import WritingEngine
 
 import polyqa
-from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.loading import load_questions
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 from polyqa.optimizers import Compiled, Plan, Recipe, compile, recipe
 
 

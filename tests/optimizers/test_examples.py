@@ -8,9 +8,9 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import Plan, compile
-from polyqa.signatures import PolyqaError
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
 EXAMPLES = [

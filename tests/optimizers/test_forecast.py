@@ -10,8 +10,8 @@ from harness import questions
 from scripted_engine import scripted_lm
 from two_steps import OneStep, StepsEngine, TwoSteps
 
-from polyqa.embedded_models import Encoder, Reader
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Encoder, Reader
 from polyqa.optimizers import Plan, Recipe, recipe
 from polyqa.optimizers.forecast import PerQuestion, forecast, runs_and_writings
 from polyqa.optimizers.recipes import Optimizer

@@ -5,22 +5,17 @@ import dspy
 import pytest
 from failing_engine import Failing
 
-from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import AmbiguityType, Passage
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 from polyqa.optimizers.labels import label_demos
 from polyqa.optimizers.pool import bootstrap_pool
-from polyqa.signatures import (
-    AmbiguityType,
-    ClarifyQuestion,
-    Passage,
-    PolyqaError,
-    VerifyInterpretations,
-    VerifyReadings,
-)
+from polyqa.signatures import ClarifyQuestion, VerifyInterpretations, VerifyReadings
 
 
 def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: list[Question]) -> None:

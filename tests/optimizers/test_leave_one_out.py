@@ -11,11 +11,11 @@ from harness import questions
 from scripted_engine import prompt_of, scripted_lm
 from two_steps import StepsEngine, TwoSteps
 
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive.prompt import Prompt
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Encoder, Reader
 from polyqa.optimizers import Compiled, recipe
 from polyqa.optimizers.labels import label_demos
 from polyqa.optimizers.leave_one_out import leave_one_out

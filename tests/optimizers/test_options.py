@@ -11,11 +11,12 @@ from scripted_engine import scripted_lm
 from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.artifacts.state import dump_program
-from polyqa.embedded_models import Encoder
+from polyqa.base.errors import PolyqaError
+from polyqa.models import Encoder
 from polyqa.optimizers import RECIPES, Compiled, Recipe
 from polyqa.optimizers.recipes import Optimizer
 from polyqa.optimizers.teleprompters import freeze, thaw
-from polyqa.signatures import InferPseudoInterpretations, PolyqaError
+from polyqa.signatures import InferPseudoInterpretations
 
 EVERY = questions(18)
 TRAIN, DEV = EVERY[:12], EVERY[12:]

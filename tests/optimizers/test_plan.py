@@ -6,11 +6,11 @@ import dspy
 import pytest
 
 import polyqa
-from polyqa.embedded_models import Reader
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 from polyqa.optimizers import Plan, recipe
-from polyqa.signatures import PolyqaError
 
 
 def plan(reader: Reader, **given: Any) -> Plan:

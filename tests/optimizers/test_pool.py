@@ -10,10 +10,10 @@ import pytest
 
 import polyqa
 from polyqa import signatures
+from polyqa.base.journal import read_journal
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers.pool import bootstrap_pool, label_fields
-from polyqa.question_db.journal import read_journal
 
 
 @pytest.mark.parametrize(

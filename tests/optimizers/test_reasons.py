@@ -1,8 +1,8 @@
 import pytest
 
+from polyqa.base.values import AmbiguityType
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels.reasons import reason_of
-from polyqa.signatures import AmbiguityType
 
 
 def asked(question: str, *readings: str, reason: str = "") -> Question:

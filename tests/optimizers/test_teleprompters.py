@@ -14,7 +14,7 @@ from openai_server import Server
 
 import polyqa
 from polyqa.artifacts.state import dump_program, load_program
-from polyqa.evaluation.recording import recording
+from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import Compiled, Recipe
 

@@ -10,14 +10,14 @@ from openai_server import serve
 
 import polyqa
 from polyqa import adapt
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.loading import load_questions
-from polyqa.signatures import PolyqaError
+from polyqa.extractive import ExtractiveEngine
 
 Run = Callable[..., tuple[int, str, str]]
-CORPUS = Path(__file__).parents[1] / "question_db" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[1] / "questions" / "corpus.jsonl"
 
 
 @pytest.fixture(scope="module")

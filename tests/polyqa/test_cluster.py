@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.batch import answer_many
 from polyqa.cluster import Ray, on_ray, tasks
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, build_index
 from polyqa.colbert_index.parts import Built, Part
 from polyqa.colbert_index.shards import build_shard
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage, PolyqaError
+from polyqa.models import Encoder
 
 ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", " "]
@@ -31,7 +32,7 @@ def test_an_address_without_a_cluster_is_told_in_a_line(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """A cluster that all tests here use; each on its own would start one for five seconds."""
-    from polyqa.question_db.distributed import cluster
+    from polyqa.questions.distributed import cluster
 
     earlier = signal.signal(signal.SIGTERM, told_of_the_end)
     with cluster(2, None):

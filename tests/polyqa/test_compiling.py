@@ -12,11 +12,11 @@ from two_steps import StepsEngine
 import polyqa
 from polyqa.artifacts.state import dump_program
 from polyqa.artifacts.store import read_artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import SpanReaderReranker
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import RECIPES, Recipe
-from polyqa.signatures import PolyqaError
 
 
 def questions(split: str, n: int) -> list[Question]:

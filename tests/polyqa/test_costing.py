@@ -8,9 +8,9 @@ from refusals import told
 import polyqa
 from polyqa.costing import Cost, cost
 from polyqa.evaluation import prices
-from polyqa.evaluation.recording import recording
+from polyqa.lm.recorder import recording
 from polyqa.programs.registry import most_calls
-from polyqa.questions import Questions
+from polyqa.question_sets import Questions
 
 QUESTION = "When did Titanic come out?"
 PRICES = {

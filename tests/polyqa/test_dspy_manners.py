@@ -12,11 +12,11 @@ from dspy.streaming import StatusMessage
 from openai_server import Server, serve
 
 import polyqa
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.programs import set_knn_demos
-from polyqa.signatures import PolyqaError
 
 QUESTION = "When did Titanic come out?"
 

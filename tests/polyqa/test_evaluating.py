@@ -6,12 +6,12 @@ import dspy
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Question
 from polyqa.programs import SelfRAG
-from polyqa.signatures import PolyqaError
 
 Evaluate = Callable[..., Run]
 

@@ -13,13 +13,13 @@ from scripted_engine import prompt_of
 
 import polyqa
 from polyqa.artifacts import describe_lms, dump_program, load_program, own_lms
+from polyqa.base.errors import PolyqaError
 from polyqa.compiling import Budget
-from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.loading import load_questions
+from polyqa.extractive import ExtractiveEngine
 from polyqa.helper_lm import HELPERS, give_helper, helping_predictors
 from polyqa.optimizers import Recipe
 from polyqa.programs.registry import REGISTRY, needs_questions
-from polyqa.signatures import PolyqaError
 from polyqa.signatures.lookup import find_by_fields
 
 KEY = "sk-helper-secret"

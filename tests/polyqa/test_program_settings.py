@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.program_settings import checked_settings, setting_types
 from polyqa.programs import PROGRAMS
-from polyqa.signatures import PolyqaError
 
 
 @pytest.mark.parametrize("text", ["False", "false", "FALSE", "no", "off", " false "])

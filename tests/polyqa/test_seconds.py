@@ -15,10 +15,10 @@ import polyqa
 from polyqa import colbert_index
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index import index as index_module
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
+from polyqa.language_models import embedded_engine
 from polyqa.loading import warm_up
-from polyqa.models import embedded_engine
-from polyqa.question_db import QuestionDatabase
+from polyqa.questions import QuestionDatabase
 
 QUESTION = "When did Titanic come out?"
 SLOW = 1.0
@@ -89,8 +89,8 @@ def test_a_program_that_searches_questions_alone_loads_them_and_no_index(
     monkeypatch.setattr(QuestionDatabase, "warm_up", lambda database: warmed.append(database))
     index = ColBERTIndex("homonyms")
     database = object.__new__(QuestionDatabase)
-    asked = polyqa.question_db.QuestionRetriever(database, index)
-    parts = (colbert_index.FusedRetriever([index]), colbert_index.BiEncoderReranker(polyqa.embedded_models.Encoder()))
+    asked = polyqa.questions.QuestionRetriever(database, index)
+    parts = (colbert_index.FusedRetriever([index]), colbert_index.BiEncoderReranker(polyqa.models.Encoder()))
     warm_up(polyqa.programs.SIXPAQ(*parts, asked, by="max"), polyqa.language_model())
     assert (warmed, opened) == ([database], [])
     warm_up(polyqa.programs.SIXPAQ(*parts, asked), polyqa.language_model())

@@ -24,8 +24,8 @@ import pytest
 from openai_server import Wire, serve
 
 import polyqa
-from polyqa.models import embedded_engine
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
+from polyqa.language_models import embedded_engine
 from polyqa.tracing import TracingWarning, traced
 from polyqa.tracing.blocks import job
 from polyqa.tracing.runs import Run

@@ -5,12 +5,12 @@ import dspy
 import pytest
 
 import polyqa
+from polyqa.base.values import Passage
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.models import Encoder, Reader
 from polyqa.programs.registry import needs_questions
-from polyqa.question_db import build_questions, locally
-from polyqa.signatures import Passage
+from polyqa.questions import build_questions, locally
 
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 

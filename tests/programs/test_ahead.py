@@ -13,9 +13,9 @@ from openai_server import Server, Wire, serve
 from scripted_engine import ScriptedEngine
 
 import polyqa
-from polyqa.engines.extractive.prompt import Prompt
-from polyqa.evaluation.recording import Recorder, recording
-from polyqa.models import language_model
+from polyqa.extractive.prompt import Prompt
+from polyqa.language_models import language_model
+from polyqa.lm.recorder import Recorder, recording
 from polyqa.programs import Program, Steps, ask, ask_ahead
 from polyqa.programs.tries import Call
 

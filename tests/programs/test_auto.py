@@ -4,10 +4,10 @@ import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
+from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.engines.extractive.prompt import Prompt, parse_passages
+from polyqa.extractive.prompt import Prompt, parse_passages
 from polyqa.programs import Auto, drive
-from polyqa.signatures import Coverage, Interpretation, Passage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]

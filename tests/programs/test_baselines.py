@@ -9,6 +9,7 @@ import dspy
 import pytest
 from harness import fields, scripted
 
+from polyqa.base.values import Grade, Passage, Support
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
@@ -16,7 +17,6 @@ from polyqa.metrics.text import sentences_by_shape
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import CRAG, JPR, RAC
 from polyqa.programs.strips import refine
-from polyqa.signatures import Grade, Passage, Support
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyqa.base.values import Interpretation, Passage
 from polyqa.programs.citation import cite, with_marks
-from polyqa.signatures import Interpretation, Passage
 
 PASSAGES = [
     Passage(pid="film-1953", title="Titanic (1953 film)", text="It came out on April 16, 1953."),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.embedded_models import Encoder
+from polyqa.models import Encoder
 from polyqa.programs.consolidation import consolidate
 
 

@@ -10,11 +10,11 @@ import dspy
 import pytest
 from openai_server import Server, serve
 
+from polyqa.base.values import AmbiguityType, Coverage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
+from polyqa.models import Encoder
 from polyqa.programs import DIVA, ClosedBook, set_knn_demos
-from polyqa.signatures import AmbiguityType, Coverage
 
 QUESTION = "When did Titanic come out?"
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"

@@ -12,15 +12,16 @@ import pytest
 from dspy.lm15 import Request, Response
 from openai_server import serve
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Coverage, Passage
 from polyqa.colbert_index import BiEncoderReranker
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.recording import recording
+from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import PROGRAMS, set_knn_demos
 from polyqa.programs.registry import REGISTRY, most_calls, needs_index, needs_questions
-from polyqa.signatures import Coverage, Passage, PolyqaError
 
 NAMES = list(PROGRAMS)
 RETRIEVING = [name for name in NAMES if needs_index(name)]

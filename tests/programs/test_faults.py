@@ -19,23 +19,17 @@ from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
 import polyqa
 from polyqa.asking import ask
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.models import Models
+from polyqa.base.values import Coverage, Interpretation
+from polyqa.extractive import ExtractiveEngine
+from polyqa.language_models import Models
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.programs import ask as ask_step
 from polyqa.programs import ask_all, drive
 from polyqa.programs.faults import Fault
 from polyqa.programs.stand_ins import StandIn, complete_readings, stand_in
 from polyqa.programs.tries import Call, Faults
-from polyqa.questions import Questions
-from polyqa.signatures import (
-    AnswerClosedBook,
-    Coverage,
-    DraftSegment,
-    ExtractInterpretations,
-    Interpretation,
-    LeanAdapter,
-    WriteLongFormAnswer,
-)
+from polyqa.question_sets import Questions
+from polyqa.signatures import AnswerClosedBook, DraftSegment, ExtractInterpretations, WriteLongFormAnswer
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"

@@ -13,18 +13,13 @@ import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from polyqa.embedded_models import Encoder
-from polyqa.evaluation.recording import recording
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Interpretation
+from polyqa.lm.recorder import recording
+from polyqa.models import Encoder
 from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
 from polyqa.programs.knn import without_passages
-from polyqa.signatures import (
-    AnswerClosedBook,
-    ClarifyQuestion,
-    ExtractInterpretations,
-    Interpretation,
-    PolyqaError,
-    WriteLongFormAnswer,
-)
+from polyqa.signatures import AnswerClosedBook, ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
 ASKED = "Who won the 1998 football world cup?"
 POOL = [

@@ -11,15 +11,17 @@ from failing_engine import Failing
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.base.values import Interpretation
 from polyqa.evaluation.loading import load_questions
+from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.programs import drive
 from polyqa.programs.faults import REFUSED
 from polyqa.programs.long_answers import settle_answer
 from polyqa.programs.steps import ask as ask_step
 from polyqa.programs.tries import Faults
-from polyqa.signatures import Interpretation, LeanAdapter, LocateAnswer, WriteLongFormAnswer
-from polyqa.signatures.lenient import clean_answer, tells_nothing
+from polyqa.replies import clean_answer, tells_nothing
+from polyqa.signatures import LocateAnswer, WriteLongFormAnswer
 
 QUESTION = "When did Titanic come out?"
 READINGS = [Interpretation(question="When did the film Titanic come out?", answer="19 December 1997")]

@@ -11,14 +11,15 @@ import pytest
 from dspy.lm15 import Request, Response
 from openai_server import serve
 
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Coverage
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.recording import recording
+from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
 from polyqa.programs.registry import REGISTRY, most_calls
-from polyqa.signatures import Coverage, PolyqaError
 
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)

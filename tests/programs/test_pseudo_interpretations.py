@@ -4,12 +4,12 @@ import dspy
 import pytest
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from polyqa.embedded_models import Encoder
+from polyqa.models import Encoder
 from polyqa.programs import DIVA
 from polyqa.programs.pseudo_interpretations import from_questions
-from polyqa.question_db import FoundQuestion
-from polyqa.signatures import PolyqaError
+from polyqa.questions import FoundQuestion
 
 QUESTION = "When was Tower Bridge opened?"
 

@@ -6,10 +6,10 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive.prompt import Prompt
 from polyqa.programs.registry import REGISTRY, most_calls, registered
-from polyqa.signatures import PolyqaError
 
 
 def exhausting(verdict: str) -> ScriptedEngine:

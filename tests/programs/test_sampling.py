@@ -9,7 +9,7 @@ from failing_engine import Failing
 from openai_server import serve
 
 import polyqa
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
 from polyqa.programs.registry import PROGRAMS
 from polyqa.programs.sampling import keep, sampling_for
 

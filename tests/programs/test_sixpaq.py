@@ -10,18 +10,18 @@ from harness import fields, scripted
 from polyqa.artifacts.card import Card, DataCard, IndexCard
 from polyqa.artifacts.state import signature_fingerprints
 from polyqa.artifacts.store import save_artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
-from polyqa.embedded_models import Encoder, Reader
-from polyqa.engines.extractive.choices import select_questions
-from polyqa.engines.extractive.evidence import Models
-from polyqa.engines.extractive.prompt import Demo, Prompt
+from polyqa.extractive.choices import select_questions
+from polyqa.extractive.evidence import Models
+from polyqa.extractive.prompt import Demo, Prompt
 from polyqa.loading import load
 from polyqa.metrics.gold import Question, Reading
+from polyqa.models import Encoder, Reader
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import SIXPAQ, set_knn_demos
 from polyqa.programs.sixpaq import candidate_readings, chosen, render_candidates
-from polyqa.question_db import FoundQuestion, QuestionDatabase, QuestionRetriever
-from polyqa.signatures import PolyqaError
+from polyqa.questions import FoundQuestion, QuestionDatabase, QuestionRetriever
 
 QUESTION = "When was Tower Bridge opened?"
 

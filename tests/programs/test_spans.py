@@ -8,8 +8,8 @@ import pytest
 from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 
 import polyqa
+from polyqa.base.values import Passage
 from polyqa.programs.spans import Rerank, Retrieve
-from polyqa.signatures import Passage
 
 
 class Seen(BaseCallback):

@@ -10,7 +10,7 @@ import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive.prompt import Prompt
 from polyqa.programs import Program, Steps, adrive, ask, ask_all, ask_while, drive, work
 
 QUESTIONS = [f"question {number}" for number in range(5)]

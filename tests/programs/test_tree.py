@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from polyqa.base.values import Interpretation
 from polyqa.programs.tree import ClarificationNode, GrowingTree, NodeStatus
-from polyqa.signatures import Interpretation
 
 Table = Mapping[str, Sequence[str]]
 

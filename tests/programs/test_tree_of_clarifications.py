@@ -10,8 +10,8 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive.prompt import Prompt
 from polyqa.programs import TreeOfClarifications
 from polyqa.programs.tree import NodeStatus
 

@@ -3,11 +3,11 @@
 import dspy
 from scripted_engine import ScriptedEngine, scripted_lm
 
+from polyqa.base.values import Coverage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive.prompt import Prompt, parse_passages
+from polyqa.extractive.prompt import Prompt, parse_passages
+from polyqa.models import Encoder
 from polyqa.programs import VERDICT, DiversifyThenVerify
-from polyqa.signatures import Coverage
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]

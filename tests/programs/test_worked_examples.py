@@ -9,14 +9,14 @@ import dspy
 import pytest
 from openai_server import serve
 
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.text import normalize_answer
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
 from polyqa.programs.worked_examples import WORKED_EXAMPLES, WorkedExample
-from polyqa.signatures import AmbiguityType
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"

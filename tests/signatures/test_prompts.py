@@ -6,8 +6,8 @@ import dspy
 import pytest
 
 from polyqa import signatures
+from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.signatures import (
-    AmbiguityType,
     AnswerClosedBook,
     AnswerRefined,
     ClarifyQuestion,
@@ -20,7 +20,6 @@ from polyqa.signatures import (
     GenerateQuestion,
     GradePassage,
     InferPseudoInterpretations,
-    Interpretation,
     InterpretPassage,
     LocateAnswer,
     MatchInterpretations,

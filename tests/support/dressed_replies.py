@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyqa.benchmarks.replies import long_answer
-from polyqa.signatures import AmbiguityType, Interpretation
-from polyqa.signatures import lenient as read
+from lab.replies import long_answer
+from polyqa import replies as read
+from polyqa.base.values import AmbiguityType, Interpretation
 
 REPLIES = 12_000
 REFUSED = "refused"  # the right outcome for text that means two things, or nothing

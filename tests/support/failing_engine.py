@@ -5,7 +5,7 @@ import threading
 import dspy
 from dspy.lm15 import FinishReason, Message, Request, Response
 
-from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
 
 
 def asks_for(request: Request, field: str) -> bool:

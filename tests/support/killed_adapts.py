@@ -21,9 +21,9 @@ from killed_runs import fork, lines
 from polyqa.adapting import adapt
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.compiling import Budget
-from polyqa.embedded_models import EMBEDDED_READER, Reader
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
-from polyqa.models import Models, shared_encoder, shared_reader
+from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.language_models import Models, shared_encoder, shared_reader
+from polyqa.models import EMBEDDED_READER, Reader
 
 # Where each stage leaves its first trace, and how many whole lines there must be more than before.
 STAGES = {

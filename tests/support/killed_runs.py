@@ -19,13 +19,13 @@ from pathlib import Path
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
-from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
 from polyqa.evaluating import make_scorer
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import PREDICTIONS, RunSettings
+from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, warm_up
+from polyqa.models import Reader
 
 # A progress bar's lock is a semaphore that forks share: a child killed while it draws would hold it for ever, and
 # every later child would wait. No process here draws into another's terminal.

@@ -6,17 +6,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import (
-    CritiqueSegment,
-    DetectAnswers,
-    ExtractInterpretations,
-    GradePassage,
-    InferPseudoInterpretations,
-    MatchInterpretations,
-    TypeAmbiguity,
-    VerifyInterpretation,
-)
-from polyqa.signatures.lenient import (
+from polyqa.replies import (
     parse_ambiguity_types,
     parse_answers,
     parse_grade,
@@ -26,6 +16,16 @@ from polyqa.signatures.lenient import (
     parse_support,
     parse_usefulness,
     parse_yes_no,
+)
+from polyqa.signatures import (
+    CritiqueSegment,
+    DetectAnswers,
+    ExtractInterpretations,
+    GradePassage,
+    InferPseudoInterpretations,
+    MatchInterpretations,
+    TypeAmbiguity,
+    VerifyInterpretation,
 )
 
 

@@ -15,7 +15,7 @@ from dspy.lm15 import LM15Error, Message, Request, Response
 
 
 class Engine(Protocol):
-    """What is served: `polyqa.engines.extractive.ExtractiveEngine`, or one that a test makes."""
+    """What is served: `polyqa.extractive.ExtractiveEngine`, or one that a test makes."""
 
     def complete(self, request: Request) -> Response: ...
 

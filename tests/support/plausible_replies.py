@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyqa.signatures import AmbiguityType, Interpretation
-from polyqa.signatures.lenient import (
+from polyqa.base.values import AmbiguityType, Interpretation
+from polyqa.replies import (
     parse_ambiguity_types,
     parse_interpretations,
     parse_numbers,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 
 def told(ask: Callable[..., Any], *given: Any, **settings: Any) -> str:

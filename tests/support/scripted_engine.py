@@ -8,8 +8,8 @@ from typing import Any
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
-from polyqa.engines.extractive import AsyncExtractiveEngine
-from polyqa.engines.extractive.prompt import Prompt, parse_prompt, render_reply
+from polyqa.extractive import AsyncExtractiveEngine
+from polyqa.extractive.prompt import Prompt, parse_prompt, render_reply
 
 
 def prompt_of(request: Request) -> Prompt:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from polyqa.embedded_models import Task, Written
+from polyqa.models import Task, Written
 
 
 class ScriptedWriter:

@@ -4,7 +4,8 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import ExtractInterpretations, Interpretation
+from polyqa.base.values import Interpretation
+from polyqa.signatures import ExtractInterpretations
 
 NOVEL = (
     "Solaris (novel) | Solaris is a science-fiction novel by Stanisław Lem. It was published in Poland in 1961 and is "

@@ -9,8 +9,8 @@ import dspy
 from scripted_engine import ScriptedEngine
 from writing_engine import instructed, prompt_if_any
 
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive.prompt import Prompt
+from polyqa.models import Encoder
 from polyqa.programs import KNNPredict
 
 ANSWERS = ("In sense 0 {name} is blue. In sense 1 {name} is green.", "{name} is blue.", "Nobody knows.")

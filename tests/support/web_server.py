@@ -10,8 +10,8 @@ from pathlib import Path
 import dspy
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import embedded_lm
+from polyqa.extractive import embedded_lm
+from polyqa.models import Reader
 from polyqa.web.app import make_app
 from polyqa.web.guard import Guard, Guarded
 from polyqa.web.limits import WebLimits

@@ -9,9 +9,9 @@ import dspy
 from dspy.lm15 import LM15Error, Message, Request, Response
 from scripted_engine import ScriptedEngine, prompt_of
 
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.engines.extractive.prompt import Prompt, PromptError, render_reply
-from polyqa.signatures import LeanAdapter
+from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive.prompt import Prompt, PromptError, render_reply
+from polyqa.lm.adapter import LeanAdapter
 
 _HEEDED = "read every passage twice"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import FORMATS, load_questions, questions_fingerprint, questions_from_records
 from polyqa.metrics.gold import Question
-from polyqa.signatures import PolyqaError
 
 KEYS = [
     "id", "sample_id", "question", "utterance", "ambiguous_question", "edited_question", "qa_pairs", "annotations",

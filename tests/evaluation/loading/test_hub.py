@@ -6,8 +6,8 @@ import datasets
 import pytest
 from refusals import told
 
+from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions, questions_from_records
-from polyqa.signatures import PolyqaError
 
 Write = Callable[..., Path]
 SINGLE = {"type": "singleAnswer", "answer": ["Ann"]}

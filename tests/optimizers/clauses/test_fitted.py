@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.clauses import LIBRARY, fitted
 from polyqa.optimizers.clauses.fitted import MOST_FITTED

@@ -11,7 +11,8 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
-from polyqa.engines.extractive.prompt import Prompt
+from polyqa.extractive.prompt import Prompt
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers import Plan, recipe
@@ -22,7 +23,7 @@ from polyqa.optimizers.clauses.search import Gain
 from polyqa.optimizers.compiler import compile_program
 from polyqa.optimizers.forecast import runs_and_writings
 from polyqa.optimizers.trials import Trial, read_trials
-from polyqa.signatures import ClarifyQuestion, LeanAdapter, RelaxQuery
+from polyqa.signatures import ClarifyQuestion, RelaxQuery
 
 Replies = Callable[[Prompt], list[str]]
 

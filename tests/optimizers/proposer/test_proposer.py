@@ -10,12 +10,13 @@ from dspy.teleprompt.gepa.instruction_proposal import CompressInstruction, Propo
 from dspy.teleprompt.simba_utils import OfferFeedback, inspect_modules
 
 import polyqa
-from polyqa.models import Models
+from polyqa.language_models import Models
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.optimizers.clauses import LIBRARY
 from polyqa.optimizers.proposer import PROPOSER, proposer_lm
 from polyqa.optimizers.proposer.feedback import suggestions
 from polyqa.optimizers.proposer.proposals import clauses_of, proposals
-from polyqa.signatures import ClarifyQuestion, LeanAdapter, VerifyInterpretation
+from polyqa.signatures import ClarifyQuestion, VerifyInterpretation
 
 OWN = ClarifyQuestion.instructions
 TEXTS = {one.text for one in LIBRARY[ClarifyQuestion]}

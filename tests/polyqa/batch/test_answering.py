@@ -16,9 +16,9 @@ from filelock import FileLock
 from openai_server import Server, Wire, serve
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.batch import Answered, Batch, answer_many
-from polyqa.models import embedded_engine
-from polyqa.signatures import PolyqaError
+from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
 Answer = Callable[..., Answered]

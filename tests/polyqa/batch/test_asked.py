@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from polyqa.base.errors import PolyqaError
 from polyqa.batch.asked import Asked, read_asked
-from polyqa.signatures import PolyqaError
 
 TITANIC, MERCURY = "When did Titanic come out?", "What is Mercury?"
 

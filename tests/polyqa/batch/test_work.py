@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from polyqa.base.errors import PolyqaError
 from polyqa.batch.asked import Asked
 from polyqa.batch.work import CallLimit, Fields, work_on
-from polyqa.signatures import PolyqaError
 
 QUESTIONS = [Asked(str(number), f"question {number}") for number in range(20)]
 

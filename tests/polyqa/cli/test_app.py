@@ -15,7 +15,7 @@ from failing_engine import Failing
 from openai_server import Server, serve
 
 from polyqa.cli.app import main
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
 
 Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]
@@ -133,8 +133,8 @@ def test_each_limit_ends_in_a_line_that_names_it(
 
 
 def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
-    from polyqa.bounded_lm import Limits
-    from polyqa.models import REASONING_TOKENS
+    from polyqa.language_models import REASONING_TOKENS
+    from polyqa.lm.bounded_lm import Limits
     from polyqa.programs.sampling import DEFAULT_SAMPLING
 
     shown = " ".join(printed("ask", "--help").replace("│", " ").split())
@@ -233,7 +233,7 @@ def test_demos_that_do_not_fit_are_refused(content: str, told: str, refused: Ref
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from polyqa.signatures import PolyqaError
+    from polyqa.base.errors import PolyqaError
 
     monkeypatch.setattr(sys, "argv", ["polyqa", "ask", " ", "--debug"])
     with pytest.raises(PolyqaError):

@@ -14,8 +14,8 @@ from harness import long_form, strict_json, table_rows
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
-from polyqa.engines.extractive.prompt import Prompt
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, line_of, read_records
+from polyqa.extractive.prompt import Prompt
 
 Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]

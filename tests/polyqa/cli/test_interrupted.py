@@ -15,14 +15,14 @@ from hanging_engine import Hanging
 from openai_server import serve
 from writing_engine import WritingEngine
 
+from polyqa.base.lines import json_object, read_lines
 from polyqa.colbert_index import build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import ExtractiveEngine
-from polyqa.question_db.lines import json_object, read_lines
+from polyqa.extractive import ExtractiveEngine
+from polyqa.models import Encoder
 
 Printed = Callable[..., str]
-CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
 THREADS = 2
 MOST = 3.0  # seconds from Ctrl-C to the end; two, and what a busy machine takes
 

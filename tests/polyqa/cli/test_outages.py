@@ -13,13 +13,13 @@ from outage_engine import Outage
 from polyqa.artifacts.store import read_artifact
 from polyqa.colbert_index import build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import ExtractiveEngine
 from polyqa.evaluation.runs import open_run
+from polyqa.extractive import ExtractiveEngine
+from polyqa.models import Encoder
 
 Run = Callable[..., tuple[int, str, str]]
 Words = tuple[object, ...]
-CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
 EVALUATE = ("evaluate", "--program", "closed-book", "--judge", "none", "--limit", "30", "--name", "run")
 
 

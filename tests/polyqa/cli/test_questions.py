@@ -7,13 +7,13 @@ from openai_server import serve
 
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
+from polyqa.models import Encoder
 
 Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]
 Refused = Callable[..., str]
-CORPUS = Path(__file__).parents[2] / "question_db" / "corpus.jsonl"
+CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from openai_server import serve
 from scripted_engine import ScriptedEngine, last_message
 
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
 
 Printed = Callable[..., str]
 Refused = Callable[..., str]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from openai_server import serve
 
 from polyqa.cli.terminal import printable
-from polyqa.engines.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine
 
 Printed = Callable[..., str]
 ATTACK = "\x1b]52;c;cm0=\x07\x1b[2J\u009b31m\u202e\r[/x] [red]"

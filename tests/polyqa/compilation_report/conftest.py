@@ -7,6 +7,7 @@ from harness import record, run_of
 
 import polyqa
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, Spent
+from polyqa.base.unicode import well_formed
 from polyqa.compilation_report import compilation_report
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.records import Failure
@@ -14,7 +15,6 @@ from polyqa.evaluation.runs import Run
 from polyqa.optimizers import Compiled
 from polyqa.optimizers.trials import Trial
 from polyqa.programs import set_knn_demos
-from polyqa.signatures.unicode import well_formed
 
 Report = Callable[..., str]
 N = 50

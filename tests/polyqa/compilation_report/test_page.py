@@ -8,11 +8,11 @@ from attack_texts import ATTACKS
 from well_formed_html import Page, read_html
 
 import polyqa
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import plain
 from polyqa.compilation_report import read_report
 from polyqa.compilation_report.page import BEGINNING
 from polyqa.evaluation.loading import load_questions
-from polyqa.signatures import PolyqaError
-from polyqa.signatures.markup import plain
 
 Report = Callable[..., str]
 

@@ -16,11 +16,11 @@ from hub_server import TOKEN, Answer, Hub, blob, serve_hub
 
 import polyqa
 from polyqa.artifacts import compiled_home, read_artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.compilation_report import read_report
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.hub.client import told
-from polyqa.signatures import PolyqaError
 
 REPO = "tester/rac"
 NAMES = ["README.md", "card.json", "program.json"]

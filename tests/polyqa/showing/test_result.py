@@ -9,10 +9,10 @@ from markdown_it import MarkdownIt
 from well_formed_html import Page, read_html
 
 from polyqa import Result
+from polyqa.base.html import plain
+from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.programs.faults import Fault
 from polyqa.programs.tree import ClarificationNode, NodeStatus
-from polyqa.signatures import Coverage, Interpretation, Passage
-from polyqa.signatures.markup import plain
 
 PASSAGES = (
     Passage(pid="t97", title="Titanic (1997 film)", text="It premiered in Tokyo on 1 November, 1997, and cost a lot."),

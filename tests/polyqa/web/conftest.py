@@ -5,9 +5,9 @@ import httpx
 import pytest
 from web_server import Web, web_server
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.embedded_models import Encoder
-from polyqa.signatures import Passage
+from polyqa.models import Encoder
 
 _FILMS = (
     ("solaris-1972", "Solaris (1972 film)", "Solaris is a film by Tarkovsky that came out on 20 March 1972."),

@@ -16,7 +16,7 @@ from web_server import Web, web_server
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
 from polyqa.web.limits import WebLimits
 
 QUESTION = "When did Solaris come out?"

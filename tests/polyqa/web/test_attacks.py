@@ -10,8 +10,8 @@ import httpx
 import pytest
 from web_server import Web, web_server
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.signatures import PolyqaError
 from polyqa.web import run
 from polyqa.web.guard import CSP, Guard
 from polyqa.web.limits import WebLimits

@@ -4,11 +4,11 @@ from math import inf
 
 import pytest
 
-from polyqa.benchmarks.confidence import Confidence, is_right
-from polyqa.benchmarks.results import HOME
-from polyqa.embedded_models import Reader
+from lab.confidence import Confidence, is_right
+from lab.results import HOME
+from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.gold import Question, Reading
-from polyqa.signatures import Interpretation, Passage
+from polyqa.models import Reader
 from polyqa.web.confidence import OFFSET, SLOPE, confidence, margins
 
 FILM = Passage(pid="film", title="Solaris (1972 film)", text="Solaris is a film that came out on 20 March 1972.")

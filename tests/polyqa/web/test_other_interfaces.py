@@ -16,7 +16,7 @@ from web_server import Web
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import embedded_lm
+from polyqa.extractive import embedded_lm
 from polyqa.web.mcp import mcp_server
 from polyqa.web.shelf import Shelf
 

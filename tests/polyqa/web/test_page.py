@@ -18,7 +18,7 @@ from web_server import Web, web_server
 
 import polyqa.web
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
 from polyqa.web.guard import Guard
 from polyqa.web.limits import WebLimits
 

@@ -15,12 +15,12 @@ from web_server import Web, web_server
 
 import polyqa
 from polyqa.artifacts.store import REPORT, compiled_home
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.compilation_report.page import BEGINNING
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.runs import PREDICTIONS, open_run
 from polyqa.metrics.gold import Question, Reading
-from polyqa.signatures import PolyqaError
 from polyqa.web.run_folder import RunFolder
 
 SCRIPT = "When did <script>alert(1)</script> come out?"

@@ -12,11 +12,11 @@ import httpx
 import pytest
 
 from polyqa.artifacts.store import artifact_names
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.engines.extractive import embedded_lm
+from polyqa.extractive import embedded_lm
 from polyqa.programs import PROGRAMS
 from polyqa.serving import limits_of
-from polyqa.signatures import PolyqaError
 from polyqa.web.errors import WebError
 from polyqa.web.shelf import Shelf
 

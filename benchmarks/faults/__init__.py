@@ -1,4 +1,0 @@
-"""An attack on polyqa: what is lost, what is run, what crashes, and what goes wrong without a word.
-
-python -m polyqa.benchmarks.faults --help
-"""

@@ -1,1 +1,0 @@
-"""Language models that run in this process, behind DSPy's engine contract."""

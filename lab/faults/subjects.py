@@ -1,0 +1,160 @@
+"""The folders that are damaged: small ones, made here from the shipped corpus."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dspy
+import numpy as np
+import torch
+from tqdm.std import TqdmDefaultWriteLock, tqdm
+
+from polyqa.artifacts.store import compiled_home
+from polyqa.asking import ask
+from polyqa.base.values import Passage
+from polyqa.colbert_index import ColBERTIndex, build_index, check_index
+from polyqa.colbert_index.engine import prepare_colbert
+from polyqa.evaluating import make_scorer
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.runs import RunSettings, open_run
+from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.loading import load, open_index
+from polyqa.models import Encoder, Reader
+from polyqa.questions import QuestionDatabase, build_questions, locally
+
+from .damage import Subject
+from .kills import Command
+
+_PASSAGES = 40
+_ASKED = ("When did Titanic come out?", "Who opened the Olympics?")
+_DIGITS = 3
+
+
+def made_subjects(folder: Path) -> Mapping[str, Subject]:
+    """Make a good folder of each kind, and load what the trials share.
+
+    The folders are made in a process of its own: threads that searching starts would not survive the forks of the
+    trials. What is loaded here has answered nothing.
+    """
+    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
+    _prepare()
+    encoder = Encoder()
+    lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=Reader()))
+    index = ColBERTIndex(folder / "index")
+    return {
+        "an index": Subject(index.path, _searched, check_index),
+        "a database of questions": Subject(
+            folder / "questions",
+            partial(_looked_up, encoder=encoder, index=index),
+            lambda path: QuestionDatabase(path, encoder=encoder, index=index).check(),
+        ),
+        "an artifact": Subject(compiled_home() / "rac-homonyms", partial(_asked, index=open_index(), lm=lm)),
+        "a run": Subject(folder / "run", _read),
+    }
+
+
+def made_index(folder: Path) -> Path:
+    """Make a small index, and load what forks share; nothing is searched here."""
+    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
+    _prepare()
+    return folder / "index"
+
+
+def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
+    """Make the folder in which commands are killed, and the commands."""
+    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
+    base = folder / "home"
+    base.mkdir()
+    passages = open_index().passages
+    for name, chosen in (("some", passages[:_PASSAGES]), ("more", passages[_PASSAGES : _PASSAGES + 10])):
+        lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
+        (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shutil.copytree(folder / "index", base / "index")
+    _prepare()
+    encoder = Encoder()
+    index = ColBERTIndex(folder / "index")
+    plain = ("--limit", 6, "--threads", 2)
+    return base, {
+        "index build": Command(
+            lambda home: ("index", "build", home / "some.jsonl", "--name", home / "new"),
+            lambda home: _searched(home / "new"),
+        ),
+        "index add": Command(
+            lambda home: ("index", "add", home / "index", home / "more.jsonl"), lambda home: _searched(home / "index")
+        ),
+        "questions build": Command(
+            lambda home: ("questions", "build", "--index", home / "index", "--out", home / "questions", *plain),
+            lambda home: _looked_up(home / "questions", encoder, index),
+        ),
+        "evaluate": Command(
+            lambda home: ("evaluate", "--program", "rac", "--judge", "none", "--runs", home, "--name", "run", *plain),
+            lambda home: [[one.id, one.answer, str(one.error)] for one in open_run(home / "run").records],
+        ),
+    }
+
+
+def make_folders(folder: Path) -> None:
+    """Make a small index, a database of its questions, and a run."""
+    shipped, encoder, reader = open_index(), Encoder(), Reader()
+    lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
+    index = build_index(shipped.passages[:_PASSAGES], folder / "index", encoder=encoder, progress=False)
+    build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
+    asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
+    settings = RunSettings(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
+    program = load("rac", index=shipped)
+    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", settings=settings, threads=2)
+
+
+def _prepare() -> None:
+    """Load what forks share."""
+    torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.
+    TqdmDefaultWriteLock.mp_lock = None
+    tqdm.monitor_interval = 0
+    prepare_colbert()
+
+
+def _searched(path: Path) -> list[Any]:
+    """Return what an index finds, and the sum of its sentence vectors."""
+    index = ColBERTIndex(path)
+    found = [*index.search_many(_ASKED, 5), *index.bm25.search_many(_ASKED, 5)]
+    vectors = index.vectors(index.manifest.encoder or "")
+    return [
+        [_as_data(passage) for one in found for passage in one],
+        None if vectors is None else round(float(abs(np.asarray(vectors, dtype="float32")).sum()), 1),
+    ]
+
+
+def _as_data(passage: Passage) -> list[Any]:
+    return [passage.pid, passage.title, passage.text, round(passage.score, _DIGITS)]
+
+
+def _looked_up(path: Path, encoder: Encoder, index: ColBERTIndex) -> list[Any]:
+    """Return what a database of questions finds by vectors and by words."""
+    database = QuestionDatabase(path, encoder=encoder, index=index)
+    found = [one for ranking in ("dense", "bm25") for one in database.search(_ASKED[0], 5, ranking=ranking)]
+    return [[one.question, list(one.answers), list(one.pids)] for one in found]
+
+
+def _asked(path: Path, index: ColBERTIndex, lm: dspy.LM) -> list[Any]:
+    """Return what an artifact answers, and what it shows."""
+    result = ask(_ASKED[0], program=load(path, index=index), lm=lm)
+    return [result.answer, [list(map(str, reading)) for reading in result.interpretations]]
+
+
+def _read(path: Path) -> list[Any]:
+    """Return what a run holds."""
+    run = open_run(path)
+    return [run.settings and run.settings.model_dump(mode="json"), [one.model_dump(mode="json") for one in run.records]]
+
+
+if __name__ == "__main__":
+    make_folders(Path(sys.argv[1]))

@@ -1,0 +1,109 @@
+"""A language model's server that knows its replies beforehand and takes the same time for each.
+
+python -m lab.latency_server REPLIES SECONDS
+
+REPLIES is a JSON file of replies by `prompt_key`. The server prints its address and ends with its standard input. It is
+a process of its own, so that its work does not slow down the one that is measured.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
+    """Return what a prompt is known by; messages are pairs of role and text."""
+    return hashlib.sha256(json.dumps(messages).encode()).hexdigest()
+
+
+@contextmanager
+def serving(replies: Mapping[str, str], latency: float) -> Iterator[str]:
+    """Serve replies by `prompt_key` after so many seconds each, until the block ends; yield the server's address."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "replies.json"
+        path.write_text(json.dumps(replies), encoding="utf-8")
+        command = [sys.executable, "-m", "lab.latency_server", str(path), str(latency)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                yield process.stdout.readline().strip()
+            finally:
+                process.stdin.close()
+                process.wait()
+
+
+def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServer:
+    """Return a server for ``POST …/chat/completions`` on a free port of this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1  # headers and body go out together
+
+        def do_POST(self) -> None:
+            due = time.perf_counter() + latency
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            messages = [(message["role"], text_of(message["content"])) for message in body["messages"]]
+            reply = replies.get(prompt_key(messages))
+            status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(messages))
+            data = json.dumps(answer).encode()
+            time.sleep(max(0.0, due - time.perf_counter()))
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+            self.wfile.flush()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # so many calls may come at once
+
+    return Server(("127.0.0.1", 0), Handler)
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message."""
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def completion(model: str, reply: str) -> dict[str, Any]:
+    """Return the body of a reply, as OpenAI's chat completions have it."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+
+def _unknown(messages: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    told = f"no reply was prepared for the prompt that ends with {messages[-1][1][-200:]!r}"
+    return {"error": {"message": told, "type": "invalid_request_error"}}
+
+
+def main(path: str, latency: str) -> None:
+    """Serve until standard input ends."""
+    server = make_server(json.loads(Path(path).read_text(encoding="utf-8")), float(latency))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(f"http://127.0.0.1:{server.server_address[1]}/v1", flush=True)
+    sys.stdin.read()
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,5 @@
+"""How the embedded models were made: trainers of the span reader and of the ColBERT checkpoint.
+
+Commands, each with ``--help``: ``python -m lab.training.train_reader``, ``… .train_colbert``, ``… .mix_readers`` and
+``… .reader_data``. Importing this package loads no model.
+"""

@@ -1,0 +1,250 @@
+"""Trains the writer of questions: ``python -m lab.training.train_writer --help``.
+
+It learns two things at once: the question that a passage answers with a given answer (from files of SQuAD's format),
+and the reading of an ambiguous question that it settles, in that question's words (from ASQA and the like). A run that
+is killed goes on where it was when the same command is given again.
+"""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+import typer
+
+from polyqa.base.errors import PolyqaError
+from polyqa.colbert_index import read_corpus
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.edit_f1 import question_edit_f1, question_tokens
+from polyqa.metrics.token_f1 import token_f1
+from polyqa.models.writer import Writer, load_writer, new_network, padded, padded_rows, save_writer, source_tokenizer
+from polyqa.models.writing import Source, as_tokens, ends, read_tasks
+
+from . import commands
+from .backbone import share_dropout, whole_folder
+from .card import writer_card
+from .features import bucketed
+from .loop import Schedule, train
+from .squad import read_squad
+from .writer_data import Lesson, alone, readings_of, titled_by_question, vocabulary_of
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is trained on.
+
+    Attributes
+    ----------
+    paragraphs
+        Files of SQuAD 2.0's format: questions written of a passage alone.
+    titled
+        Files of that format whose titles are ambiguous questions.
+    questions
+        What `load_questions` reads: ambiguous questions with their readings.
+    corpus
+        The passages that these name.
+    held_out
+        Share of the groups (articles, ambiguous questions) that is measured on and not trained on.
+    """
+
+    paragraphs: Sequence[Path] = ()
+    titled: Sequence[Path] = ()
+    questions: Sequence[str] = ()
+    corpus: Path | None = None
+    held_out: float = 0.01
+
+    def lessons(self) -> list[Lesson]:
+        """Return all lessons, in the order of the files."""
+        passages = {passage.pid: passage for passage in read_corpus(self.corpus)} if self.corpus else {}
+        return [
+            *(lesson for path in self.paragraphs for lesson in alone(read_squad(path))),
+            *(lesson for path in self.titled for lesson in titled_by_question(read_squad(path))),
+            *(lesson for source in self.questions for lesson in readings_of(load_questions(source), passages)),
+        ]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is trained, and what an epoch shows.
+
+    Attributes
+    ----------
+    init
+        A writer's folder; ``None`` starts from the sentence encoder.
+    words
+        Word pieces that can be written without being copied.
+    frozen_layers
+        Lower layers of the encoder, with the embeddings, that are left as they are.
+    batch_size
+        Lessons per step.
+    dropout
+        Share of hidden features of the encoder that is dropped.
+    repeats
+        How often a reading of an ambiguous question is shown; there are fewer of them.
+    """
+
+    init: Path | None = None
+    words: int = 8000
+    frozen_layers: int = 2
+    batch_size: int = 48
+    dropout: float = 0.1
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One lesson as tokens; ``target`` goes from the classification token to the end."""
+
+    source: Source
+    target: tuple[int, ...]
+
+
+def split_by_group(lessons: Sequence[Lesson], share: float, seed: int) -> tuple[list[Lesson], list[Lesson]]:
+    """Return (training, held-out) lessons without a group in both."""
+    groups = sorted({lesson.group for lesson in lessons})
+    held = set(random.Random(seed).sample(groups, round(share * len(groups))))
+    return [one for one in lessons if one.group not in held], [one for one in lessons if one.group in held]
+
+
+def shown(lessons: Sequence[Lesson], tokenizer: Any) -> list[Shown]:
+    """Turn lessons into tokens."""
+    targets = as_tokens([lesson.question for lesson in lessons], tokenizer)
+    return list(map(Shown, read_tasks([lesson.task for lesson in lessons], tokenizer), targets))
+
+
+def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: int = 200) -> dict[str, Any]:
+    """Train and measure; return the report, which is also written to ``report.json``.
+
+    Parameters
+    ----------
+    out
+        Takes the training state, the log, the report, and ``shipped``: the writer in int8 with card and curve.
+    save_every
+        Steps between checkpoints of the run.
+
+    Raises
+    ------
+    PolyqaError
+        If there is nothing to learn from, or ``out`` holds another run.
+    """
+    import torch
+
+    training, held = split_by_group(data.lessons(), data.held_out, schedule.seed)
+    if not training:
+        raise PolyqaError(
+            "There is nothing to learn from. Give --paragraphs with answerable questions, or --questions."
+        )
+    tokenizer = source_tokenizer()
+    known = shown(training, tokenizer)
+    if setup.init is None:
+        ids = vocabulary_of([one.target for one in known], setup.words, ends(tokenizer)[1:])
+        network = new_network(torch.tensor(ids))
+    else:
+        network = load_writer(setup.init, training=True)
+    share_dropout(network.encoder, setup.dropout)
+    for part in (network.encoder.embeddings, *network.encoder.encoder.layer[: setup.frozen_layers]):
+        part.requires_grad_(False)
+    order = [
+        place for place, lesson in enumerate(training) for _ in range(setup.repeats if lesson.task.question else 1)
+    ]
+
+    def batches(epoch: int) -> list[list[Shown]]:
+        chance = random.Random(f"{schedule.seed} {epoch}")
+        groups = bucketed([len(known[place].source.ids) for place in order], setup.batch_size, chance)
+        return [[known[order[position]] for position in group] for group in groups]
+
+    def loss(batch: list[Shown]) -> Any:
+        longest = -(-max(len(one.source.ids) for one in batch) // 32) * 32
+        targets = padded_rows([one.target for one in batch], max(len(one.target) for one in batch))
+        inputs = [
+            tensor.to(network.bias.device) for tensor in (*padded([one.source for one in batch], longest), targets)
+        ]
+        found = network.likelihood(inputs[3], network.read(*inputs[:3]))
+        counted = inputs[3][:, 1:] != 0
+        return -found[counted].mean()
+
+    if torch.cuda.is_available():
+        network.cuda()
+    identity = [asdict(setup) | {"init": str(setup.init)}, [[asdict(one.task), one.question] for one in training]]
+    train(network, batches, loss, schedule, out, identity=identity, save_every=save_every)
+    report: dict[str, Any] = {"schedule": asdict(schedule), "settings": asdict(setup) | {"init": str(setup.init or "")}}
+    with whole_folder(out / "shipped") as work:
+        save_writer(network.cpu(), work)
+    report |= {"lessons": len(training), "measured": measured(Writer(str(out / "shipped")), held)}
+    commands.write_report(report, out)
+    return report
+
+
+def measured(writer: Writer, lessons: Sequence[Lesson]) -> dict[str, Any]:
+    """Return how near written questions are to people's, for lessons of either kind, and the questions per second.
+
+    ``token_f1`` compares words, ``edit_f1`` (readings only) the changes to the ambiguous question.
+    """
+    report: dict[str, Any] = {}
+    for kind, own in (
+        ("alone", [lesson for lesson in lessons if not lesson.task.question]),
+        ("readings", [lesson for lesson in lessons if lesson.task.question]),
+    ):
+        if not own:
+            continue
+        started = time.perf_counter()
+        written = [one.question for one in writer.write([lesson.task for lesson in own])]
+        seconds = time.perf_counter() - started
+        report[kind] = {
+            "n": len(own),
+            "token_f1": 100 * fmean(token_f1(made, (one.question,)) for made, one in zip(written, own, strict=True)),
+            "questions_per_second": len(own) / seconds,
+        }
+        if kind == "readings":
+            report[kind]["edit_f1"] = 100 * fmean(
+                question_edit_f1(*(question_tokens(text) for text in (one.task.question, made, one.question)))
+                for made, one in zip(written, own, strict=True)
+            )
+    return report
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Folder for state, log, report and writer (shipped/).")],
+    paragraphs: Annotated[
+        list[Path] | None, typer.Option(help="SQuAD 2.0 file, questions written of a passage alone; repeat for more.")
+    ] = None,
+    titled: Annotated[
+        list[Path] | None, typer.Option(help="SQuAD 2.0 file whose titles are ambiguous questions; repeat for more.")
+    ] = None,
+    questions: Annotated[
+        list[str] | None, typer.Option(help="Ambiguous questions, as for polyqa evaluate; repeat for more.")
+    ] = None,
+    corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl with the passages that these name.")] = None,
+    init: Annotated[Path | None, typer.Option(help="A writer's folder to start from, not the encoder.")] = None,
+    epochs: commands.Epochs = 2,
+    rate: commands.Rate = 4e-4,
+    warmup: Annotated[float, typer.Option(help="Share of the run in which the rate rises.")] = 0.06,
+    batch_size: commands.BatchSize = Setup.batch_size,
+    words: Annotated[int, typer.Option(help="Word pieces that can be written without being copied.")] = Setup.words,
+    repeats: Annotated[
+        int, typer.Option(help="How often a reading of an ambiguous question is shown.")
+    ] = Setup.repeats,
+    dropout: commands.Dropout = Setup.dropout,
+    frozen_layers: commands.FrozenLayers = Setup.frozen_layers,
+    held_out: Annotated[
+        float, typer.Option(help="Share of articles and questions that is measured on.")
+    ] = Data.held_out,
+    threads: commands.Threads = None,
+    save_every: commands.SaveEvery = 200,
+    seed: commands.Seed = 0,
+    bfloat16: commands.BFloat16 = True,
+) -> None:
+    """Train a writer of questions; the same command again goes on after a kill."""
+    commands.use_threads(threads)
+    data = Data(paragraphs or (), titled or (), questions or (), corpus, held_out)
+    setup = Setup(init, words, frozen_layers, batch_size, dropout, repeats)
+    schedule = Schedule(epochs=epochs, peak=rate, warmup=warmup, seed=seed, bfloat16=bfloat16)
+    report = run(data, setup, schedule, out, save_every=save_every)
+    commands.finish(report, out, writer_card(report, out, commands.command_line("train_writer")), "Writer of questions")
+
+
+if __name__ == "__main__":
+    commands.run_command(lambda: typer.run(main))

@@ -1,0 +1,157 @@
+"""Compares two runs question by question."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import shortened
+from polyqa.evaluation.statistics import Difference, Scores, compare
+
+from .columns import COLUMNS
+from .records import Record, column_scores
+from .runs import Run
+
+HEADLINE = ("dr", "f1_answer", "disambig_f1", "str_em")
+FEWEST = 2  # a group of fewer questions is not broken out
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Run B against run A.
+
+    Attributes
+    ----------
+    a, b
+        Their names.
+    n
+        Questions that both answered (or failed); ``only_a`` and ``only_b`` have no partner.
+    metrics
+        Every corpus metric that both allow.
+    headline
+        The metric of the breakdowns.
+    by_ambiguity, by_readings
+        The headline metric per ambiguity type, and per number of gold readings.
+    cautions
+        Why some figures do not compare: the runs have different readers, judges or indexes, or it is not
+        known which they had.
+    """
+
+    a: str
+    b: str
+    n: int
+    only_a: int
+    only_b: int
+    metrics: Mapping[str, Difference]
+    headline: str
+    by_ambiguity: Mapping[str, Difference]
+    by_readings: Mapping[str, Difference]
+    cautions: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        told = f"{COLUMNS[self.headline].label} {self.metrics[self.headline]}"
+        return f"Comparison({shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}, {self.n} questions, {told})"
+
+    def to_markdown(self) -> str:
+        """Return all metrics and the breakdowns of the headline metric, as tables in Markdown."""
+        from .tables import comparison_tables
+
+        return comparison_tables(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: all metrics, the breakdowns, and what to be careful about."""
+        from .showing import comparison_html
+
+        return comparison_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON data."""
+        tables = {
+            name: {key: one.to_dict() for key, one in getattr(self, name).items()}
+            for name in ("metrics", "by_ambiguity", "by_readings")
+        }
+        return asdict(self) | tables
+
+
+def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) -> Comparison:
+    """Compare two runs over the same questions.
+
+    Parameters
+    ----------
+    a, b
+        Runs; questions are paired by id.
+    headline
+        The metric to break down; the first of DR, F1 answer, D-F1, STR-EM that both have.
+    seed
+        Of resampling and permutation.
+
+    Raises
+    ------
+    PolyqaError
+        If no question is in both, a question differs, or the metric is unknown.
+    """
+    left, right = {one.id: one for one in a.records}, {one.id: one for one in b.records}
+    shared = [one for one in left if one in right]
+    if not shared:
+        raise PolyqaError(f"{a.path} and {b.path} have no question in common.")
+    for one in shared:
+        if left[one].question != right[one].question:
+            raise PolyqaError(f"Question {one!r} differs between {a.path} and {b.path}; these are different data sets.")
+    pairs = [(left[one], right[one]) for one in shared]
+    scores = {name: _paired(name, pairs) for name in COLUMNS}
+    metrics = {name: found for name, own in scores.items() if (found := compare(COLUMNS[name], *own, seed=seed))}
+    chosen = headline or next((name for name in HEADLINE if name in metrics), next(iter(metrics)))
+    if chosen not in metrics:
+        raise PolyqaError(f"There is no metric {headline!r} in both runs; there are {', '.join(metrics)}.")
+
+    def groups(key: Callable[[Record], Any]) -> dict[str, Difference]:
+        return _groups(chosen, scores[chosen], [key(one) for one, _ in pairs], seed)
+
+    return Comparison(
+        a=a.name,
+        b=b.name,
+        n=len(shared),
+        cautions=_cautions(a, b),
+        only_a=len(left) - len(shared),
+        only_b=len(right) - len(shared),
+        metrics=metrics,
+        headline=chosen,
+        by_ambiguity=groups(lambda record: record.ambiguity),
+        by_readings=groups(lambda record: record.gold_readings),
+    )
+
+
+def _paired(name: str, pairs: Sequence[tuple[Record, Record]]) -> tuple[Scores, Scores]:
+    a, b = (column_scores([pair[side] for pair in pairs], COLUMNS[name].scores) for side in (0, 1))
+    return a, b
+
+
+def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any], seed: int) -> dict[str, Difference]:
+    found = {}
+    for key in sorted({key for key in keys if key is not None}):
+        own = np.array([other == key for other in keys])
+        if own.sum() >= FEWEST:
+            a, b = ([values[own] for values in side] for side in scores)
+            found[str(key)] = compare(COLUMNS[name], a, b, seed=seed)
+    return {key: one for key, one in found.items() if one is not None}
+
+
+_MATTERS = {
+    "reader": "D-F1 and DR",
+    "judge": "the grounded metrics",
+    "index": "retrieval",
+}
+
+
+def _cautions(a: Run, b: Run) -> list[str]:
+    if a.settings is None or b.settings is None:
+        unknown = " and ".join(run.name for run in (a, b) if run.settings is None)
+        return [f"{unknown}: outputs of another system; compare only if the same reader and judge scored them."]
+    told = []
+    for field, what in _MATTERS.items():
+        left, right = getattr(a.settings, field), getattr(b.settings, field)
+        if left != right and (field != "index" or (left and right)):
+            told.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {what} do not compare.")
+    return told

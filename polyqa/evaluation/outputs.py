@@ -1,0 +1,209 @@
+"""Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.outage import AT_ONCE
+from polyqa.base.values import Interpretation, Passage
+from polyqa.metrics.gold import Question
+from polyqa.replies import parse_interpretations
+
+from .loading.record import excerpt
+from .records import Failure, Record
+from .scoring import JudgeError, Output, Scored, Scorer
+
+_ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
+_ID_KEYS = ("id", "sample_id", "example_id", "question_id")
+
+
+def read_outputs(path: str | Path) -> dict[str, Output]:
+    """Read outputs by question id.
+
+    Parameters
+    ----------
+    path
+        One of
+
+        - JSON lines with an ``id`` and an ``answer`` (also ``long_answer``, ``prediction``,
+          ``output``), and if there are any ``interpretations`` (question and answer each),
+          ``passages`` (texts, or title and text) and ``universe`` (all passages that were retrieved, if
+          these are not the same); polyqa's predictions.jsonl is of this kind;
+        - a JSON list of such objects;
+        - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
+          list of rewritten questions with answers (AmbigQA's script).
+
+    Returns
+    -------
+    dict
+        Without the questions that have none: an id with ``null``, or a record of polyqa that failed.
+
+    Raises
+    ------
+    PolyqaError
+        That shows the first bad record.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise PolyqaError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise PolyqaError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}).") from error
+    outputs: dict[str, Output | None] = {}
+    for where, key, value in _records(path, text):
+        try:
+            own, output = _output(key, value)
+        except (ValueError, TypeError) as error:
+            raise PolyqaError(f"{path}, {where}: {error}: {excerpt(value)}") from error
+        if own in outputs:
+            raise PolyqaError(f"{path}, {where}: a second output for question {own!r}.")
+        outputs[own] = output
+    given = {own: output for own, output in outputs.items() if output is not None}
+    if not given:
+        raise PolyqaError(f"{path} holds no output.")
+    return given
+
+
+def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return list(_lines(path, text))
+    except RecursionError as error:
+        raise PolyqaError(f"{path} is nested too deeply.") from error
+    if isinstance(data, list):
+        return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
+    if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):
+        return [(f"key {key!r}", key, value) for key, value in data.items()]
+    return [("record 1", None, data)]
+
+
+def _lines(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append((f"line {number}", None, json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
+    return found
+
+
+def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
+    if isinstance(value, Mapping):
+        own = key if key is not None else _first(value, _ID_KEYS)
+        if own is None:
+            raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
+        if value.get("error") is not None and {"gold_readings", "scores"} <= value.keys():
+            return str(own), None  # a failed `records.Record`
+        answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
+        readings = _interpretations(value.get("interpretations"))
+        if answer is None and value.get("interpretations") is None:
+            raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
+        return str(own), Output(
+            answer, readings, _passages(value.get("passages"), "passages"), _passages(value.get("universe"), "universe")
+        )
+    if key is None:
+        raise ValueError("expected an object")
+    if value is None:
+        return key, None
+    if isinstance(value, str):
+        return key, Output(value)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return key, Output(None, tuple(Interpretation(question="", answer=one) for one in value))
+    return key, Output(None, _interpretations(value))
+
+
+def _first(value: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _interpretations(value: Any) -> tuple[Interpretation, ...]:
+    try:
+        return _INTERPRETATIONS.validate_python(value)  # as polyqa writes them, empty texts and all
+    except ValidationError:
+        return tuple(parse_interpretations(value))
+
+
+_INTERPRETATIONS = TypeAdapter(tuple[Interpretation, ...])
+
+
+def _passages(value: Any, name: str) -> tuple[Passage, ...]:
+    if not isinstance(value, list | None):
+        raise ValueError(f"{name} must be a list")
+    passages = []
+    for number, one in enumerate(value or (), 1):
+        record = {"text": one} if isinstance(one, str) else one
+        if not isinstance(record, Mapping) or not isinstance(record.get("text"), str):
+            raise ValueError(f"{name}: passage {number} has no text")
+        pid = _first(record, ("pid", "id"))
+        passages.append(
+            Passage(pid=str(number if pid is None else pid), title=str(record.get("title") or ""), text=record["text"])
+        )
+    return tuple(passages)
+
+
+def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], scorer: Scorer) -> list[Record]:
+    """Score outputs in batches.
+
+    Parameters
+    ----------
+    outputs
+        By question id.
+    questions
+        A question without an output is recorded as failed, and so is one on which the judge fails; both score
+        as an empty answer.
+    scorer
+        See `scoring.Scorer`.
+
+    Raises
+    ------
+    PolyqaError
+        If an output belongs to none of the questions, or the judge fails on the first outputs, one and all.
+    """
+    strange = sorted(outputs.keys() - {question.id for question in questions})
+    if strange:
+        raise PolyqaError(
+            f"{len(strange)} of {len(outputs)} outputs have ids that no question has, such as {strange[0]!r}; "
+            f"the questions have ids such as {questions[0].id!r}. Name the questions that were answered."
+        )
+    short = all(output.answer is None for output in outputs.values())
+    given = [_given(outputs.get(question.id), short) for question in questions]
+    records: list[Record] = []
+    judged: list[Scored] = []
+    for question, output, scores in zip(questions, given, scorer.score_each(questions, given), strict=True):
+        if output.passages or output.universe:  # only these are shown to the judge
+            judged.append(scores)
+            _give_up_early(judged)
+        if isinstance(scores, JudgeError):
+            nothing = _given(None, short)
+            empty = scorer.score([question], [nothing])[0]
+            records.append(Record.of(question, nothing, scores=empty, error=Failure.of(scores)))
+        else:
+            missing = None if question.id in outputs else Failure(kind="Missing", message="there is no output for it")
+            records.append(Record.of(question, output, scores=scores, error=missing))
+    return records
+
+
+def _give_up_early(judged: Sequence[Scored]) -> None:
+    errors = [one for one in judged if isinstance(one, JudgeError)]
+    if len(errors) == len(judged) == AT_ONCE:
+        last = Failure.of(errors[-1]).message
+        raise PolyqaError(
+            f"The judge failed on the first {AT_ONCE} outputs that it was shown, at last: {last} "
+            "Mend the cause, or score without a judge (--judge none)."
+        )
+
+
+def _given(output: Output | None, short: bool) -> Output:
+    """Return what is scored: only where a system gives no long answers at all, a missing one is none."""
+    if output is None:
+        return Output(None if short else "")
+    return output if short or output.answer is not None else replace(output, answer="")

@@ -1,0 +1,142 @@
+"""One line of predictions.jsonl: what a program gave for one question, what it scored and took."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from polyqa.base.keys import error_line
+from polyqa.base.values import Interpretation, Passage
+from polyqa.metrics.gold import Question
+
+from .scoring import Output
+
+
+class Failure(BaseModel):
+    """Why a question has no answer: the error, and the raw reply of the language model before it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    message: str
+    reply: str = ""
+
+    @classmethod
+    def of(cls, error: Exception, last_reply: str = "") -> "Failure":
+        """Return what is kept of an error; a reply that it or its cause carries is kept, else the last one."""
+        message = error_line(error, 2_000)
+        replies = [getattr(one, "lm_response", None) for one in (error, error.__cause__)]
+        reply = next((str(one) for one in replies if one is not None), last_reply)
+        return cls(kind=type(error).__name__, message=message, reply=reply)
+
+
+@dataclass(frozen=True)
+class Took:
+    """What answers took: how many they are and failed, calls of language models, tokens, seconds of all together."""
+
+    answers: int = 0
+    failed: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Took") -> "Took":
+        return Took(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+class Record(BaseModel):
+    """What a program gave for one question.
+
+    Attributes
+    ----------
+    id, question
+        Of the data set.
+    ambiguity, gold_readings
+        Its ambiguity type, if known, and how many readings it has: for breakdowns.
+    answer, interpretations, passages
+        The output; empty after a failure. The answer is ``None`` for systems of short answers only.
+    universe
+        All passages that were retrieved, if these are not the ones above.
+    extra
+        What else the program reported.
+    scores
+        By name, see `scoring.Scorer.score`. A failed question scores as an empty answer does.
+    calls, input_tokens, output_tokens, seconds
+        What it took.
+    error
+        ``None`` unless the program failed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    question: str
+    ambiguity: str | None = None
+    gold_readings: int
+    answer: str | None = ""
+    interpretations: tuple[Interpretation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    universe: tuple[Passage, ...] = ()
+    extra: dict[str, Any] = Field(default_factory=dict)
+    scores: dict[str, float] = Field(default_factory=dict)
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    error: Failure | None = None
+
+    @classmethod
+    def of(cls, question: Question, output: Output, **fields: Any) -> "Record":
+        """Return the record of what was given for a question."""
+        return cls(
+            id=question.id,
+            question=question.question,
+            ambiguity=question.ambiguity,
+            gold_readings=len(question.readings),
+            answer=output.answer,
+            interpretations=tuple(output.interpretations),
+            passages=tuple(output.passages),
+            universe=tuple(output.universe),
+            **fields,
+        )
+
+    @property
+    def output(self) -> Output:
+        """What is scored."""
+        return Output(self.answer, self.interpretations, self.passages, self.universe)
+
+    def value(self, name: str) -> float:
+        """Return a score, or a cost, by name; NaN if the question has none."""
+        if name == "failed":
+            return float(self.error is not None)
+        if name in ("calls", "input_tokens", "output_tokens", "seconds"):
+            return float(getattr(self, name))
+        return self.scores.get(name, float("nan"))
+
+
+def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArray[np.float64]]:
+    """Return one array per name, shape (records,), NaN where a question does not have the score.
+
+    A failed question is never dropped: it gets 0 in every score that the answered questions have, and
+    all its gold readings count as not recalled.
+    """
+    arrays = []
+    answered = np.array([record.error is None for record in records], dtype=np.bool_)
+    for name in names:
+        values = np.array([record.value(name) for record in records], dtype=np.float64)
+        if not np.isnan(values[answered]).all():
+            for at, record in enumerate(records):
+                if record.error is not None and np.isnan(values[at]) and name not in _NOT_FOR_FAILED:
+                    values[at] = record.gold_readings if name in _ONE_PER_READING else 0.0
+        arrays.append(values)
+    return arrays
+
+
+_ONE_PER_READING = frozenset({"g_recall_whole", "gold_recall_whole"})
+# Whether a failed question would have had these depends on the question, and they are scored from the
+# empty answer where it does.
+_NOT_FOR_FAILED = frozenset({"rouge_l", "edit_f1", "exact_match", "answer_f1"})

@@ -1,0 +1,164 @@
+"""Scores one answer, or many, with every metric that its question allows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Interpretation, Passage
+from polyqa.metrics import grounded
+from polyqa.metrics.alce import alce_text
+from polyqa.metrics.answer_coverage import answer_coverage
+from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.edit_f1 import edit_f1
+from polyqa.metrics.exact_match import exact_match
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question
+from polyqa.metrics.judges import Judge, judge_readings
+from polyqa.metrics.long_form import LongFormScore, score_long_answers
+from polyqa.metrics.mrecall import mrecall
+from polyqa.metrics.optimizing import f1_of_readings
+from polyqa.metrics.text import several
+from polyqa.models import SpanReader
+
+SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only.
+
+    ``universe`` are all passages that it retrieved, where it gives fewer, or shorter ones, with its answer.
+    """
+
+    answer: str | None
+    interpretations: Sequence[Interpretation] = field(default_factory=tuple)
+    passages: Sequence[Passage] = field(default_factory=tuple)
+    universe: Sequence[Passage] = field(default_factory=tuple)
+
+
+class JudgeError(PolyqaError):
+    """The judge gave no verdict on a question; the cause is the error that it raised."""
+
+
+Scored = dict[str, float] | JudgeError  # scores by name, or why there are none
+
+
+class Scorer:
+    """Scores outputs.
+
+    Parameters
+    ----------
+    reader
+        The reader of Disambig-F1.
+    judge
+        The judge of the grounded metrics; without one they are left out.
+    alce
+        Whether to score what ALCE scores (first line, citations stripped) instead of the whole answer.
+    """
+
+    def __init__(self, reader: SpanReader, judge: Judge | None = None, *, alce: bool = False) -> None:
+        self.reader = reader
+        self.judge = judge
+        self.alce = alce
+
+    def score(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
+        """Return the scores of each output, by name; a score that a question does not allow is absent.
+
+        Parameters
+        ----------
+        questions, outputs
+            Of the same length and order; the reader reads all of them in batches.
+
+        Returns
+        -------
+        list of dict
+            ``disambig_f1``, ``disambig_em``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with
+            reference answers; ``f1_answer``, ``answer_f1``, ``readings`` from the interpretations;
+            ``edit_f1`` if every annotator has several readings; ``exact_match`` (of the first
+            interpretation's answer, or of the answer if there is none) if the question is plain;
+            ``mrecall@5`` and ``answer_coverage@5`` of the given passages by STR-EM's match, 0 for a system that
+            retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``.
+
+        Raises
+        ------
+        JudgeError
+            If the judge fails.
+        """
+        every = []
+        for scores in self.score_each(questions, outputs):
+            if isinstance(scores, JudgeError):
+                raise scores
+            every.append(scores)
+        return every
+
+    def score_each(self, questions: Sequence[Question], outputs: Sequence[Output]) -> Iterator[Scored]:
+        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores."""
+        long_form = iter(self._long_form(questions, outputs))
+        for question, output in zip(questions, outputs, strict=True):
+            scores = _by_name(next(long_form)) if output.answer is not None else {}
+            try:
+                grounded_scores = self._grounded(question, output)
+            except JudgeError as error:
+                yield error
+            else:
+                yield scores | _short_form(question, output) | _retrieval(question, output) | grounded_scores
+
+    def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[LongFormScore]:
+        given = [
+            (one, output.answer) for one, output in zip(questions, outputs, strict=True) if output.answer is not None
+        ]
+        texts = [alce_text(answer) if self.alce else answer for _, answer in given]
+        return score_long_answers(texts, [question for question, _ in given], self.reader)
+
+    def _grounded(self, question: Question, output: Output) -> dict[str, float]:
+        if self.judge is None or not (output.passages or output.universe):
+            return {}
+        try:
+            judgement = judge_readings(question, output.interpretations, output.passages, self.judge, output.universe)
+        except Exception as error:  # a server's, a parser's: what a language model as the judge can raise
+            raise JudgeError(f"The judge {self.judge.name} failed on question {question.id!r}: {error}") from error
+        scores: dict[str, float] = {"sufficient": judgement.distinct >= SUFFICIENT}
+        for name, ratio in {
+            "g_precision": grounded.grounded_precision(judgement),
+            "g_recall": grounded.grounded_recall(judgement),
+            "precision": grounded.precision(judgement),
+            "gold_recall": grounded.gold_recall(judgement),
+        }.items():
+            scores |= {f"{name}_part": ratio.part, f"{name}_whole": ratio.whole}
+        return {name: float(value) for name, value in scores.items()}
+
+
+def _by_name(score: LongFormScore) -> dict[str, float]:
+    scores = {
+        "disambig_f1": score.disambig.f1,
+        "disambig_em": score.disambig.em,
+        "str_em": score.str_em,
+        "length": float(score.length),
+    }
+    return scores if score.rouge_l is None else {**scores, "rouge_l": score.rouge_l}
+
+
+def _short_form(question: Question, output: Output) -> dict[str, float]:
+    found = output.interpretations
+    short = [answer for one in found for answer in several(one.answer) or [one.answer]]
+    scores = {"readings": float(len(found)), "f1_answer": f1_of_readings(found, question)}
+    own = answer_f1(short, question.answers)
+    if own:
+        scores["answer_f1"] = sum(own) / len(own)
+    if all(len(readings) > 1 for readings in question.annotations):
+        scores["edit_f1"] = edit_f1(question.question, found, question.annotations)
+    if len(question.readings) == 1:
+        scores["exact_match"] = exact_match(
+            short[0] if short else output.answer or "", question.readings[0].short_answers
+        )
+    return scores
+
+
+def _retrieval(question: Question, output: Output) -> dict[str, float]:
+    if not (output.passages or output.universe):
+        return {}
+    texts = [passage.render() for passage in output.passages]
+    return {
+        "mrecall@5": mrecall(question.answers, texts, 5, match=exact_presence),
+        "answer_coverage@5": answer_coverage(question.answers, texts, 5, match=exact_presence),
+    }

@@ -1,0 +1,119 @@
+"""Tables in Markdown: runs beside the published figures, and comparisons."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from polyqa.base.counts import counted
+from polyqa.evaluation.statistics import Difference, Estimate
+
+from .columns import COLUMNS
+from .comparison import Comparison
+from .published import Published
+from .runs import Run, summarize
+
+LONG_FORM = ("str_em", "rouge_l", "disambig_f1", "dr", "length")
+SHORT_FORM = ("f1_answer", "exact_match", "edit_f1")
+GROUNDED = ("g_precision", "g_recall", "g_f1")
+COST = ("readings", "calls", "input_tokens", "output_tokens", "seconds")
+DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST)
+
+
+def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[Published] = ()) -> str:
+    """Return one row per run, then the published rows.
+
+    A run's figures carry their 95% intervals; a column that nobody has is left out. Published rows were
+    made with other readers, judges, corpora and language models, which the note below the table says.
+    """
+    summaries = [summarize(run.records) for run in runs]
+    known = {name for values in summaries for name in values}
+    kept = [name for name in columns if name in known]
+    rows = []
+    for run, values in zip(runs, summaries, strict=True):
+        lm = run.settings.lm if run.settings else "–"
+        cells = [estimate_text(name, values.get(name)) for name in kept]
+        rows.append([run.name, lm, str(len(run.records)), *cells])
+    shown = [one for one in published if set(kept) & set(one.metrics)]
+    for one in shown:
+        cells = [f"{one.metrics[name]:.1f}" if name in one.metrics else "–" for name in kept]
+        rows.append([f"*{one.system}*", one.lm, "948", *cells])
+    table = markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in kept)], rows)
+    return "\n".join([table, "", *_notes(runs, shown)]) + "\n"
+
+
+def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]:
+    yield "95% bootstrap intervals over questions, in brackets; a failed question scores as an empty answer."
+    for run in runs:
+        failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
+        if run.settings and len(run.records) < run.settings.n:
+            failed += f"; not finished, {len(run.records)} of {counted(run.settings.n, 'question')}"
+        if run.settings is None:
+            yield f"- {run.name}: outputs of another system{failed}."
+            continue
+        made = run.settings
+        parts = [f"reader {made.reader}", f"judge {made.judge or 'none'}", f"index {made.index or 'none'}"]
+        yield f"- {run.name}: {made.program}, {made.questions}; {', '.join(parts)}{failed}."
+    if published:
+        sources = "; ".join(dict.fromkeys(one.source for one in published))
+        yield (
+            f"- In italics, from the papers ({sources}): the whole dev set, RoBERTa-large as the reader, "
+            "Wikipedia and the web as the corpus, language models as judges. Not made with our reader or corpus."
+        )
+
+
+def comparison_tables(comparison: Comparison) -> str:
+    """Return a comparison as Markdown: all metrics, then the breakdowns of the headline metric."""
+    parts = [
+        f"{comparison.b} against {comparison.a}, {counted(comparison.n, 'question')} in both"
+        + (f" (only in {comparison.a}: {comparison.only_a})" if comparison.only_a else "")
+        + (f" (only in {comparison.b}: {comparison.only_b})" if comparison.only_b else "")
+        + ".",
+        *(f"Careful: {caution}" for caution in comparison.cautions),
+        _differences("metric", {COLUMNS[name].label: one for name, one in comparison.metrics.items()}, comparison),
+    ]
+    label = COLUMNS[comparison.headline].label
+    for title, groups in (("ambiguity", comparison.by_ambiguity), ("gold readings", comparison.by_readings)):
+        if groups:
+            parts.append(f"{label} by {title}:\n\n" + _differences(title, groups, comparison))
+    parts.append("Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of the second.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparison) -> str:
+    lines = []
+    for name, one in rows.items():
+        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p_text(one.p), record_text(one)])
+    return markdown_table([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], lines)
+
+
+def p_text(p: float) -> str:
+    """Return a p as a text.
+
+    >>> p_text(0.0312), p_text(0.00001)
+    ('0.031', '<0.001')
+    """
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def record_text(difference: Difference) -> str:
+    """Return how many questions were won, tied and lost; a dash for what is neither better nor worse."""
+    counts = (difference.wins, difference.ties, difference.losses)
+    return " / ".join(map(str, counts)) if any(counts) else "–"
+
+
+def estimate_text(name: str, value: Estimate | None) -> str:
+    """Return a corpus value, with its interval if it is a score."""
+    if value is None:
+        return "–"
+    return str(value) if COLUMNS[name].percent else amount_text(name, value.value)
+
+
+def amount_text(name: str, value: float) -> str:
+    """Return a corpus value without its interval."""
+    if name in ("input_tokens", "output_tokens", "length"):
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if name == "seconds" else f"{value:.1f}"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |" for cells in lines)

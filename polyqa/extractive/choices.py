@@ -1,0 +1,76 @@
+"""Choices from a list: passages that give other answers (JPR), generated questions that are readings (SIXPAQ)."""
+
+import math
+from collections.abc import Mapping
+
+from polyqa.metrics.text import content_words
+from polyqa.replies import parse_numbers
+
+from .answer_kinds import answer_kind, fits_kind
+from .demos import best_cut, scored_demos
+from .evidence import WORTH_TELLING, Models, gather, same_answer, says_something, telling
+from .prompt import Prompt, PromptPassage, evidence_in
+
+# Logistic regression over 500 ASQA training questions and the 15 nearest disambiguated questions of each (label:
+# whether it is one of its own).
+_BIAS = -14.3
+_SIMILARITY = 14.4  # cosine of question and candidate
+_WORDS = 5.7  # share of the question's content words in the candidate
+_IS_A_READING = 0.5
+_STRICTER = {None: 1.0, "certain": 1.5, "possible": 0.5}
+
+
+def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``selected``, greedily.
+
+    All passages are read for the question at once. Time and again the passage whose best supported answer is
+    new is chosen; when no supported answer is new, the passages go on in their order.
+    """
+    passages, count = prompt.passages(), int(prompt.inputs["count"])
+    # Support must not fall with the rank: a new answer far down is what selection is for.
+    found = gather(prompt.question, passages, models, ranked=False)
+    chosen: dict[int, str] = {}
+    for evidence in telling(prompt.question, found):
+        if len(chosen) == count or evidence.support < WORTH_TELLING * found[0].support:
+            break
+        known = any(same_answer(evidence.answer, other) for other in chosen.values())
+        if not known and evidence.passage.number not in chosen:
+            chosen[evidence.passage.number] = evidence.answer
+    others = [passage.number for passage in passages if passage.number not in chosen]
+    return {"selected": [*chosen, *others][:count]}
+
+
+def select_questions(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``kept``: candidates that are near to the question and ask for its kind of answer, each answer once.
+
+    Demos move how near a candidate must be: of all thresholds that separate their kept candidates from the
+    others with the fewest errors, the one nearest to the default is taken.
+    """
+
+    def scored(inputs: Mapping[str, str]) -> list[tuple[PromptPassage, float]]:
+        return _scored(inputs["question"], evidence_in(inputs.get("candidates", "")), models)
+
+    told = scored_demos(prompt, ("question", "candidates"), "kept", scored, parse_numbers)
+    labelled = [(score, candidate.number in kept) for shown, kept in told for candidate, score in shown]
+    threshold = best_cut(labelled, _IS_A_READING) * _STRICTER[prompt.clauses.certainty]
+    kept: list[PromptPassage] = []
+    for candidate, score in scored(prompt.inputs):
+        known = any(same_answer(candidate.text, one.text) for one in kept)
+        if score >= threshold and says_something(candidate.text, prompt.question) and not known:
+            kept.append(candidate)
+    return {"kept": [candidate.number for candidate in kept[: prompt.clauses.most]]}
+
+
+def _scored(question: str, candidates: list[PromptPassage], models: Models) -> list[tuple[PromptPassage, float]]:
+    """Return how likely each candidate is a reading, in [0, 1]; 0 if it asks for another kind of answer."""
+    if not candidates:
+        return []
+    near = models.encoder.similarity([question], [one.title for one in candidates])[0]
+    kind, asked = answer_kind(question), set(content_words(question))
+    scored = []
+    for candidate, similarity in zip(candidates, near, strict=True):
+        shared = len(asked & set(content_words(candidate.title))) / max(1, len(asked))
+        fits = answer_kind(candidate.title) == kind and fits_kind(candidate.text, kind)
+        score = fits / (1 + math.exp(-_BIAS - _SIMILARITY * float(similarity) - _WORDS * shared))
+        scored.append((candidate, score))
+    return scored

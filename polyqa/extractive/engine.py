@@ -1,0 +1,287 @@
+"""The embedded language model: DSPy's engine contract over the extractive skills."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import dspy
+from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
+
+from polyqa.base.values import Passage
+from polyqa.lm.recent import RecentLM
+from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
+from polyqa.signatures import (
+    AnswerClosedBook,
+    AnswerRefined,
+    ClarifyQuestion,
+    CritiqueSegment,
+    DecideRetrieval,
+    DetectAnswers,
+    DraftSegment,
+    ExtractInterpretations,
+    GenerateQuestion,
+    GradePassage,
+    InferPseudoInterpretations,
+    InterpretPassage,
+    LocateAnswer,
+    RefineQuestion,
+    RelaxQuery,
+    ReviseQuestion,
+    RewriteQuery,
+    SelectPassages,
+    SelectQuestions,
+    TypeAmbiguity,
+    VerifyAgainstRoot,
+    VerifyInterpretation,
+    VerifyInterpretations,
+    VerifyReadings,
+    WriteLongFormAnswer,
+)
+from polyqa.signatures.lookup import find_by_fields
+
+from .ambiguity import infer_pseudo_interpretations, type_ambiguity
+from .any_question import answer_from_text, asks_a_text
+from .choices import select_passages, select_questions
+from .clarifying import clarify
+from .clauses import hear
+from .closed_book import answer_closed_book, answer_refined, refine_question
+from .evidence import Models
+from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
+from .long_answers import compose_answer
+from .own_questions import trust_in_all
+from .prompt import Prompt, PromptError, parse_prompt, render_reply
+from .question_making import detect_answers, generate_question, revise_question
+from .readings import extract_interpretations, interpret_passage, locate_answer
+from .search_queries import relax_query, rewrite_query
+from .segments import critique_segment, decide_retrieval, draft_segment
+
+Skill = Callable[[Prompt, Models], dict[str, object]]
+
+# A prompt's signature is recognised by its fields: exactly the outputs of one of these, and at least its inputs.
+_SKILLS: Mapping[type[dspy.Signature], Skill] = {
+    TypeAmbiguity: type_ambiguity,
+    InferPseudoInterpretations: infer_pseudo_interpretations,
+    VerifyInterpretation: verify,
+    VerifyInterpretations: verify_all,
+    VerifyReadings: verify_readings,
+    ClarifyQuestion: clarify,
+    ExtractInterpretations: extract_interpretations,
+    WriteLongFormAnswer: compose_answer,
+    AnswerClosedBook: answer_closed_book,
+    RefineQuestion: refine_question,
+    AnswerRefined: answer_refined,
+    VerifyAgainstRoot: verify_against_root,
+    LocateAnswer: locate_answer,
+    RelaxQuery: relax_query,
+    InterpretPassage: interpret_passage,
+    GradePassage: grade_passage,
+    RewriteQuery: rewrite_query,
+    DecideRetrieval: decide_retrieval,
+    DraftSegment: draft_segment,
+    CritiqueSegment: critique_segment,
+    SelectPassages: select_passages,
+    SelectQuestions: select_questions,
+    DetectAnswers: detect_answers,
+    GenerateQuestion: generate_question,
+    ReviseQuestion: revise_question,
+}
+_TASKS = {one: one for one in _SKILLS}
+# Which clauses say something of which task.
+_OF_READINGS = frozenset(
+    {"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles", "agreed"}
+)
+_OF_ANSWERS = frozenset({"words", "sentences", "manner"})
+OBEYED: Mapping[type[dspy.Signature], frozenset[str]] = {
+    ClarifyQuestion: _OF_READINGS | _OF_ANSWERS,
+    ExtractInterpretations: _OF_READINGS,
+    WriteLongFormAnswer: _OF_ANSWERS,
+    InterpretPassage: frozenset({"certainty", "dates", "brief", "full_names"}),
+    LocateAnswer: frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
+    InferPseudoInterpretations: frozenset({"most"}),
+    SelectQuestions: frozenset({"most", "certainty"}),
+    VerifyInterpretation: frozenset({"doubt"}),
+    VerifyInterpretations: frozenset({"doubt"}),
+    VerifyReadings: frozenset({"doubt"}),
+    VerifyAgainstRoot: frozenset({"doubt"}),
+}
+"""Which clauses (fields of `Clauses`) the engine obeys in which task."""
+MODEL_NAME = "polyqa/extractive"
+
+
+class ExtractiveEngine:
+    """Answers the prompts of polyqa's signatures from what stands in them.
+
+    It has no knowledge of its own. Of instructions it obeys the clauses that it knows (`clauses.CLAUSES`). It also
+    answers signatures of a user's own that ask a ``question`` of a text and want an ``answer``. The same prompt always
+    gets the same reply. Use it as ``dspy.LM("polyqa/extractive", engine=ExtractiveEngine(), …)``, or through
+    `embedded_lm`.
+
+    Parameters
+    ----------
+    encoder, reader, writer
+        The models; the embedded ones if not given.
+    """
+
+    def __init__(
+        self, encoder: Encoder | None = None, reader: Reader | None = None, writer: Writer | None = None
+    ) -> None:
+        self.models = Models(
+            encoder or Encoder(), reader or Reader(precision="auto", memory=20_000), writer or Writer()
+        )
+
+    def complete(self, request: Request) -> Response:
+        """Return the reply to a rendered prompt, with its token usage.
+
+        Raises
+        ------
+        dspy.lm15.InvalidRequestError
+            If the messages are no prompt of DSPy, or their signature is not one of polyqa's.
+        """
+        messages = messages_of(request)
+        try:
+            prompt = parse_prompt(messages)
+        except PromptError as error:
+            raise InvalidRequestError(f"The extractive engine cannot read this: {error}.") from error
+        skill = self._skill(prompt)
+        task = find_by_fields(_TASKS, prompt.input_fields, prompt.output_fields, exact=True)
+        if task is not None:
+            heard = hear(prompt.instructions, task.instructions, self.models.encoder)
+            prompt = replace(prompt, clauses=heard.clauses)
+        text = render_reply(prompt, skill(prompt, self.models))
+        usage = Usage(
+            input_tokens=sum(self._count(content) for _, content in messages),
+            output_tokens=self._count(text),
+        )
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(text),
+            finish_reason="stop",
+            usage=usage,
+        )
+
+    def stream(self, request: Request) -> Any:
+        """Return the events of the whole reply; nothing is known earlier."""
+        return response_to_events(self.complete(request))
+
+    def close(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+    def _skill(self, prompt: Prompt) -> Skill:
+        skill = find_by_fields(_SKILLS, prompt.input_fields, prompt.output_fields, exact=True)
+        if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
+            skill = answer_from_text
+        if skill is None:
+            known = "; ".join(
+                f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in _SKILLS
+            )
+            raise InvalidRequestError(
+                f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
+                f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and only these besides: "
+                f"{known}. For others use a language model."
+            )
+        if "question" in prompt.input_fields and "question" not in prompt.inputs:
+            raise InvalidRequestError("The prompt holds no question.")
+        return skill
+
+    def unheeded(self, signature: type[dspy.Signature]) -> tuple[str, ...]:
+        """Return the sentences of a signature's instructions that this engine does not obey.
+
+        They are neither the task itself, nor a clause that the engine knows and that says something of this task.
+        Of a task that the engine does not know nothing is told: it refuses it.
+        """
+        task = find_by_fields(_TASKS, signature.input_fields, signature.output_fields, exact=True)
+        if task is None:
+            return ()
+        heard = hear(signature.instructions, task.instructions, self.models.encoder)
+        return heard.unheeded(OBEYED.get(task, frozenset()))
+
+    def trust(self, asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+        """Return how far this engine trusts questions that it made, each with answer and passage, in (0, 1).
+
+        See `own_questions.trust`.
+        """
+        return trust_in_all(asked, self.models)
+
+    def _count(self, text: str) -> int:
+        return self.models.reader.count_tokens(text)
+
+    def dump_state(self) -> dict[str, str]:
+        """Return the names of the models, which is all there is to save."""
+        models = self.models
+        return {"encoder": models.encoder.name, "reader": models.reader.name, "writer": models.writer.name}
+
+    @classmethod
+    def load_state(cls, state: dict[str, str]) -> "ExtractiveEngine":
+        """Make the engine that `dump_state` described."""
+        return cls(
+            Encoder(state.get("encoder", EMBEDDED_ENCODER)),
+            Reader(state.get("reader", EMBEDDED_READER), precision="auto", memory=20_000),
+            Writer(state.get("writer", EMBEDDED_WRITER)),
+        )
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
+        return self
+
+
+class InThread:
+    """An engine that runs in this process, for ``async_engine=``: the work is done in a thread, the loop stays free."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    async def complete(self, request: Request) -> Response:
+        """Answer a request as the engine does."""
+        return await asyncio.to_thread(self.engine.complete, request)
+
+    async def stream(self, request: Request) -> Any:
+        """Yield the events of a reply, which is there as a whole."""
+        for event in response_to_events(await self.complete(request)):
+            yield event
+
+    async def aclose(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+
+class AsyncExtractiveEngine(InThread):
+    """The same engine for ``async_engine=``."""
+
+    def dump_state(self) -> dict[str, str]:
+        """See `ExtractiveEngine.dump_state`."""
+        return self.engine.dump_state()
+
+    @classmethod
+    def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
+        """See `ExtractiveEngine.load_state`."""
+        return cls(ExtractiveEngine.load_state(state))
+
+
+def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
+    """Return the embedded language model as a `dspy.LM`.
+
+    Parameters
+    ----------
+    engine
+        The engine to use; a new one if not given.
+    settings
+        Passed to `dspy.LM`. DSPy's cache is off by default: a call costs milliseconds, and a cache
+        on disk would outlive a change of the engine.
+    """
+    engine = engine or ExtractiveEngine()
+    return RecentLM(
+        MODEL_NAME,
+        engine=engine,
+        async_engine=AsyncExtractiveEngine(engine),
+        **{"cache": False, "num_retries": 0, **settings},
+    )
+
+
+def messages_of(request: Request) -> list[tuple[str, str]]:
+    """Return the messages of a request as pairs of role and text, the system message first."""
+    system = request.system
+    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
+    return [("system", head), *((message.role, message.text or "") for message in request.messages)]

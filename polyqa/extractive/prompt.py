@@ -1,0 +1,272 @@
+"""Reads the messages that DSPy renders back into instructions, demos and inputs.
+
+An ordinary language model gets nothing but these messages, and so does the extractive engine: that
+is what makes its results depend on demos and lets it be served over the wire.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from polyqa.lm.adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
+from polyqa.lm.fields import form_told_by, numbered_lines, write_in
+from polyqa.lm.headers import escape, needs_no_header, section, unescape
+
+from .clauses import Clauses
+from .planted import without_orders
+
+_HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
+_FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
+_OBJECTIVE = "your objective is:"
+_REMINDER = re.compile(r"\n\nRespond with (the corresponding output fields|a JSON object)[^\n]*\Z")
+_NOT_SUPPLIED = "Not supplied for this particular"
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
+_LEAN = re.compile(
+    rf"(?:\A|\n\n)(?:{re.escape(GIVEN)}\n(?P<given>(?:\w+(?: \(.*\))?\n)+)\n)?"
+    rf"(?:{re.escape(ASKED)}|{re.escape(ASKED_ONE)})\n(?P<asked>(?:(?:## )?\w+(?: \(.*\))?(?:\n|\Z))+)\Z"
+)
+_LEAN_FIELD = re.compile(r"^(?:## )?(\w+)(?: \((.*)\))?$", re.M)
+_LEAN_HEADER = re.compile(r"^## (\w+)$", re.M)
+
+
+class PromptError(ValueError):
+    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter or JSONAdapter."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One worked example of the prompt; fields that were not supplied are absent."""
+
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a rendered prompt asks.
+
+    Attributes
+    ----------
+    instructions
+        The signature's instructions.
+    input_fields, output_fields
+        Names in the signature's order.
+    demos
+        Worked examples, in the order of the prompt (kNN puts the nearest last).
+    inputs
+        The inputs to answer for, as rendered.
+    style
+        How the reply is to be written: ``lean``, ``chat`` (field headers) or ``json``.
+    hints
+        What a lean prompt says of each output field.
+    clauses
+        What the instructions ask for beside the task, as far as the engine heard it.
+    """
+
+    instructions: str
+    input_fields: tuple[str, ...]
+    output_fields: tuple[str, ...]
+    inputs: dict[str, str]
+    demos: tuple[Demo, ...] = field(default=())
+    style: Literal["lean", "chat", "json"] = "chat"
+    hints: Mapping[str, str] = field(default_factory=dict)
+    clauses: Clauses = field(default_factory=Clauses)
+
+    @property
+    def question(self) -> str:
+        """The question that is asked."""
+        return self.inputs["question"]
+
+    def passages(self, name: str = "passages") -> list["PromptPassage"]:
+        """Return the passages that an input shows; none if it is absent."""
+        return evidence_in(self.inputs.get(name, ""))
+
+
+@dataclass(frozen=True)
+class PromptPassage:
+    """A passage as the prompt shows it.
+
+    Attributes
+    ----------
+    number
+        Its number in the prompt, from 1.
+    title, text
+        The parts before and after `` | ``; the title may be empty.
+    """
+
+    number: int
+    title: str
+    text: str
+
+
+def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
+    """Read a rendered prompt.
+
+    Parameters
+    ----------
+    messages
+        Pairs of role (``system``, ``user``, ``assistant``) and text.
+
+    Raises
+    ------
+    PromptError
+        If there is no list of fields, or the last message is not the user's.
+    """
+    system = "\n".join(text for role, text in messages if role in ("system", "developer"))
+    turns = [(role, text) for role, text in messages if role in ("user", "assistant")]
+    lean = _LEAN.search(system)
+    before, found, after = system.partition("Your output fields are:")
+    if not (lean or found) or not turns or turns[-1][0] != "user":
+        raise PromptError(
+            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter: it needs a system "
+            "message that lists the fields and ends with a user message"
+        )
+    if lean:
+        return _lean_prompt(system[: lean.start()], lean, turns)
+    inputs = tuple(_FIELD.findall(before))
+    outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
+    last = turns[-1][1]
+    reminder = _REMINDER.search(last)
+    demos = [Demo(_sections(asked, inputs), _reply(reply, outputs)) for asked, reply in _shown(turns)]
+    return Prompt(
+        instructions=_instructions(system),
+        input_fields=inputs,
+        output_fields=outputs,
+        inputs=_sections(_REMINDER.sub("", last), inputs),
+        demos=tuple(demos),
+        style="json" if reminder and reminder[1] == "a JSON object" else "chat",
+    )
+
+
+def _shown(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return what is asked and replied in the turns before the last."""
+    return [
+        (asked, reply)
+        for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
+        if (role, reply_role) == ("user", "assistant")
+    ]
+
+
+def _lean_prompt(instructions: str, fields: re.Match[str], turns: Sequence[tuple[str, str]]) -> Prompt:
+    inputs = tuple(name for name, _ in _LEAN_FIELD.findall(fields["given"] or ""))
+    hints = dict(_LEAN_FIELD.findall(fields["asked"]))
+    return Prompt(
+        instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
+        input_fields=inputs,
+        output_fields=tuple(hints),
+        inputs=_lean_sections(turns[-1][1], inputs),
+        demos=tuple(
+            Demo(_lean_sections(asked, inputs), _lean_sections(reply, tuple(hints))) for asked, reply in _shown(turns)
+        ),
+        style="lean",
+        hints=hints,
+    )
+
+
+def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a message of a lean prompt; a single field may lack its header."""
+    text = text.removeprefix(f"{INCOMPLETE}\n\n")
+    heads = [match for match in _LEAN_HEADER.finditer(text) if match[1] in names]
+    if len(names) == 1 and not (heads and heads[0].start() == 0):
+        return {names[0]: unescape(text.strip(), names)}
+    sections: dict[str, str] = {}
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        body = text[head.end() : following.start() if following else len(text)].strip()
+        if body != NOT_SUPPLIED:
+            sections.setdefault(head[1], unescape(body, names))
+    return sections
+
+
+def _instructions(system: str) -> str:
+    text = system.partition(_OBJECTIVE)[2]
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def _sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a message at the headers of known fields; the first of each name counts."""
+    heads = [match for match in _HEADER.finditer(text) if match[1] in names or match[1] == "completed"]
+    sections: dict[str, str] = {}
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        body = text[head.end() : following.start() if following else len(text)].strip()
+        if head[1] != "completed" and not body.startswith(_NOT_SUPPLIED):
+            sections.setdefault(head[1], body)
+    return sections
+
+
+def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
+    if _HEADER.search(text):
+        return _sections(text, names)
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return {}
+    if not isinstance(values, dict):
+        return {}
+    shown = {name: value for name, value in values.items() if name in names and value is not None}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in shown.items()
+        if not (isinstance(value, str) and value.startswith(_NOT_SUPPLIED))
+    }
+
+
+def evidence_in(text: str) -> list[PromptPassage]:
+    """Read passages back as `parse_passages` does, without what in them speaks to a language model."""
+    return [
+        PromptPassage(one.number, without_orders(one.title), without_orders(one.text)) for one in parse_passages(text)
+    ]
+
+
+def parse_passages(text: str) -> list[PromptPassage]:
+    """Read a numbered list of passages back: ``[1] «title | text»`` or ``[1] title | text``, or one without number."""
+    text = text.strip()
+    if text in ("", "N/A"):
+        return []
+    starts = [match for match in _NUMBERED.finditer(text) if text[match.end() : match.end() + 1] == "«"]
+    if not starts:
+        return [_split(number, line) for number, line in numbered_lines(text)] or [_passage(1, text)]
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return [_passage(int(match[1]), text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
+
+
+def _passage(number: int, blob: str) -> PromptPassage:
+    marks = 3 if blob.lstrip().startswith("«««\n") else 1  # DSPy's long form starts a new line
+    body = blob.strip()
+    if body.startswith("«" * marks) and body.endswith("»" * marks):
+        body = body[marks : len(body) - marks]
+    return _split(number, body)
+
+
+def _split(number: int, body: str) -> PromptPassage:
+    title, bar, text = " ".join(body.split()).partition(" | ")
+    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", title)
+
+
+def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
+    """Write the outputs the way the prompt asks for."""
+    if prompt.style == "json":
+        return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
+    if prompt.style == "lean":
+        texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
+        return _lean_reply(texts)
+    parts = []
+    for name in prompt.output_fields:
+        value = outputs[name]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts.append(f"[[ ## {name} ## ]]\n{text}")
+    return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def _lean_reply(texts: Mapping[str, str]) -> str:
+    if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
+        return next(iter(texts.values()))
+    return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
+
+
+def _lean_text(hint: str, value: object) -> str:
+    form = form_told_by(hint)
+    if form is not None:
+        return write_in(form, value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

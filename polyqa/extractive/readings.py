@@ -1,0 +1,165 @@
+"""The readings of a question that passages answer: all of several passages, that of one, and the likeliest."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from polyqa.replies import is_null
+from polyqa.replies import parse_interpretations as parse_interpretations
+
+from .clauses import Clauses
+from .demos import best_cut, scored_demos
+from .evidence import Evidence, Models, distinct, gather, telling
+from .obeying import DOUBTS, as_asked, in_order, worded
+from .prompt import Prompt, evidence_in
+from .wordings import phrase, readings_of
+
+NULL = "null"
+_MOST = 6
+_LONGEST_ANSWER = 10  # words
+_BREAK = re.compile(r"[,;]? [(–—]|[,;] | - ")
+_LIST = re.compile(r",.*(?: and | or | & )")
+# From which support on a passage is said to answer a reading.
+_ANSWERS = 0.2
+# Below this support nothing is told.
+_LEAST_SUPPORT = 0.05
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """From which share of the best answer's support, and from which support on, another one is shown beside it.
+
+    ``again`` counts instead of ``beside`` if its passage gave an answer before.
+    """
+
+    share: float
+    beside: float
+    again: float
+
+
+_BARS = {None: _Bar(0.5, 0.1, 0.2), "certain": _Bar(0.8, 0.3, 0.3), "possible": _Bar(0.25, 0.05, 0.1)}
+# A passage has to answer a reading so much better.
+_STRICTER = {None: 1.0, "certain": 2.0, "possible": 0.5}
+# The matter is settled if the best answer has at least this share of the support of all.
+_SETTLED = 0.45
+
+
+def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``interpretations``.
+
+    Every passage is read for the question. Answers that are well supported are kept, one reading for each distinct
+    answer; what tells a reading's passage from the others makes its question: the title's qualifier, else a time or a
+    place beside the answer. What nothing tells from a better supported reading is left out. Demos set how long an
+    answer should be, see `shortened`.
+    """
+    clauses, longest = prompt.clauses, _longest_answer(prompt)
+    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
+    chosen = supported(prompt.question, found, clauses)
+    return {
+        "interpretations": [
+            {
+                "question": question,
+                "answer": shortened(evidence.answer, longest),
+                "pid": str(evidence.passage.number),
+            }
+            for evidence, question in phrase(prompt.question, chosen, models, named=clauses.named)
+        ]
+    }
+
+
+def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Clauses()) -> list[Evidence]:
+    """Return the evidence that is shown, best supported first, one for each distinct answer.
+
+    The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
+    needs support of its own, and more of it where its passage has given an answer before: most passages answer a
+    question once. How much, how many and in which order the clauses may change.
+    """
+    told = distinct(telling(question, found))
+    if not told or told[0].support < _LEAST_SUPPORT:
+        return []
+    bar = _BARS[clauses.certainty]
+    chosen = told[:1]
+    for one in told[1:]:
+        again = any(one.passage.number == other.passage.number for other in chosen)
+        lacking = clauses.least is not None and len(chosen) < clauses.least
+        if lacking or one.support >= max(bar.again if again else bar.beside, bar.share * told[0].support):
+            chosen.append(one)
+    most = _MOST if clauses.most is None else clauses.most
+    return in_order(chosen, clauses)[:most]
+
+
+def _longest_answer(prompt: Prompt) -> int:
+    """Return how many words of an answer the demos show at most.
+
+    How many readings they show is no guide: the nearest training questions are about other things.
+    """
+    shown = [
+        reading
+        for demo in prompt.demos
+        if "interpretations" in demo.outputs
+        for reading in parse_interpretations(demo.outputs["interpretations"])
+    ]
+    return max(3, *(len(reading.answer.split()) for reading in shown)) if shown else _LONGEST_ANSWER
+
+
+def shortened(answer: str, longest: int) -> str:
+    """Return an answer without what follows a comma, a bracket or a dash, as far as that makes it short enough.
+
+    A name, a figure or a list is not cut through, however long it is, but no answer has more than ten words.
+
+    >>> shortened("7 March 1839 – 11 December 1909", 4), shortened("General Motors Electro-Motive Division", 3)
+    ('7 March 1839', 'General Motors Electro-Motive Division')
+    >>> shortened("Germany, Italy and Romania", 3)
+    'Germany, Italy and Romania'
+    """
+    if len(answer.split()) > longest and not _LIST.search(answer):
+        ends = [found.start() for found in _BREAK.finditer(answer)]
+        short = [answer[:end] for end in ends if 0 < len(answer[:end].split()) <= longest]
+        answer = short[-1] if short else answer
+    return " ".join(answer.split()[:_LONGEST_ANSWER])
+
+
+def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``interpretation`` and ``short_answer``: the passage's best span, or null below the threshold.
+
+    Demos that abstain or do not move the threshold: of all that separate them with the fewest errors, the
+    one nearest to the default is taken.
+    """
+
+    def best(inputs: Mapping[str, str]) -> Evidence | None:
+        passages = evidence_in(inputs.get("passage", ""))
+        return next(iter(telling(inputs["question"], gather(inputs["question"], passages, models, ranked=False))), None)
+
+    def support(inputs: Mapping[str, str]) -> float:
+        found = best(inputs)
+        return found.support if found else 0.0
+
+    def threshold() -> float:
+        told = scored_demos(prompt, ("question", "passage"), "interpretation", support, is_null)
+        return best_cut([(score, not abstains) for score, abstains in told], _ANSWERS)
+
+    found = best(prompt.inputs)
+    if found is None or found.support < threshold() * _STRICTER[prompt.clauses.certainty]:
+        return {"interpretation": NULL, "short_answer": NULL}
+    reading = next(iter(readings_of(prompt.question, found)), prompt.question)
+    return {"interpretation": reading, "short_answer": as_asked(prompt.question, found, prompt.clauses)}
+
+
+def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``short_answer``, ``source`` and ``settled``.
+
+    Answers that hold one another are one. The best supported is told, as its best supported passage words it. Its
+    share of the support of all settles the matter, not how far off the next best is: that would settle fewer of the
+    plain questions.
+    """
+    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
+    ranked = distinct(telling(prompt.question, found))
+    if not ranked or ranked[0].support < _LEAST_SUPPORT:
+        return {"short_answer": NULL, "source": NULL, "settled": "No"}
+    best = ranked[0]
+    settled = best.support >= _SETTLED * DOUBTS[prompt.clauses.doubt] * sum(answer.support for answer in ranked)
+    return {
+        "short_answer": best.answer,
+        "source": str(best.passage.number),
+        "settled": "Yes" if settled else "No",
+    }

@@ -1,0 +1,81 @@
+"""Self-RAG's steps: whether to retrieve, a segment from one passage, and its critique."""
+
+from dataclasses import replace
+
+from polyqa.base.values import Interpretation, Support
+from polyqa.metrics.text import content_words, holds, sentences
+from polyqa.replies import parse_interpretations, parse_yes_no
+
+from .demos import best_cut, scored_demos, support_in
+from .evidence import Models, best_support
+from .long_answers import tell, tidy
+from .prompt import Demo, Prompt, evidence_in
+from .readings import extract_interpretations
+from .titles import settle
+
+_RELEVANT = 0.15
+# A sentence is supported if at least this share of its content words stands in the passage.
+_SAID = 0.8
+# Support of the best answer that the segment gives, from mark 1 to 5.
+_MARKS = (0.05, 0.15, 0.3, 0.5)
+
+
+def decide_retrieval(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``needs_passages``: always Yes, for this engine knows nothing that is not in its prompt."""
+    return {"needs_passages": "Yes"}
+
+
+def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``relevant``, ``readings`` and ``segment``.
+
+    The passage is relevant if its best answer is supported well enough; demos move that threshold. Its
+    readings are extracted as from several passages, and the segment is the sentences that hold their
+    answers.
+    """
+    support = support_in("passage", models)
+    told = scored_demos(prompt, ("question", "passage"), "relevant", support, parse_yes_no)
+    threshold = best_cut([(score, verdict == "Yes") for score, verdict in told], _RELEVANT)
+    passages = [tidy(passage) for passage in prompt.passages("passage")]
+    if not passages or support(prompt.inputs) < threshold:
+        return {"relevant": "No", "readings": [], "segment": "None"}
+    readings = _readings(prompt, models)
+    if len(readings) == 1:
+        # Extraction leaves a lone reading as it was asked; here other passages answer others.
+        settled = settle(prompt.question, passages[0].title) or prompt.question
+        readings = [readings[0].model_copy(update={"question": settled})]
+    sentences_told = dict.fromkeys(tell(reading, passages, models, named=True)[1] for reading in readings)
+    return {
+        "relevant": "Yes",
+        "readings": [{"question": one.question, "answer": one.answer} for one in readings],
+        "segment": " ".join(sentences_told) or "None",
+    }
+
+
+def _readings(prompt: Prompt, models: Models) -> list[Interpretation]:
+    demos = tuple(
+        Demo(demo.inputs, {"interpretations": demo.outputs["readings"]})
+        for demo in prompt.demos
+        if "readings" in demo.outputs
+    )
+    inputs = {"question": prompt.question, "passages": prompt.inputs["passage"]}
+    found = extract_interpretations(replace(prompt, inputs=inputs, demos=demos), models)
+    return parse_interpretations(found["interpretations"])
+
+
+def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``support`` and ``usefulness``.
+
+    Support counts the segment's sentences whose words stand in the passage; usefulness is how well
+    supported an answer the segment itself gives to the question.
+    """
+    segment = prompt.inputs.get("segment", "")
+    said = [_said(sentence.text, prompt.inputs.get("passage", "")) for sentence in sentences(segment)]
+    support = Support.FULLY if said and all(said) else Support.PARTIALLY if any(said) else Support.NO
+    useful = best_support(prompt.question, evidence_in(segment), models)
+    return {"support": support, "usefulness": 1 + sum(useful >= mark for mark in _MARKS)}
+
+
+def _said(sentence: str, passage: str) -> bool:
+    asserted = content_words(sentence)
+    known = set(content_words(passage))
+    return holds(passage, sentence) or sum(word in known for word in asserted) >= _SAID * max(1, len(asserted))

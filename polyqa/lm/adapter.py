@@ -1,0 +1,246 @@
+"""A DSPy adapter whose prompts hold what a language model needs, once, and no more.
+
+DSPy's ChatAdapter lists the fields, shows their layout with a JSON schema for every typed one, and repeats the
+output fields at the end of the question. `LeanAdapter` says all of that in one line per field.
+"""
+
+import re
+import textwrap
+from typing import Any
+
+import dspy
+import json_repair
+from dspy.adapters.utils import annotation_allows_none, apply_output_field_defaults
+from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError
+from pydantic.fields import FieldInfo
+
+from polyqa.replies import without_thoughts
+
+from .fields import description, form_of, hint, is_text, read_value, type_notes, write_value
+from .headers import escape, key_of, needs_no_header, section, sections
+
+GIVEN = "You get:"
+ASKED = "You reply under these headers:"
+ASKED_ONE = "You reply with nothing but:"
+INCOMPLETE = "(parts of this example are left out)"
+NOT_SUPPLIED = "(left out)"
+_OBJECT = re.compile(r'\{\s*"')
+_NO_INPUT = "Now reply."
+
+
+class LeanAdapter(dspy.ChatAdapter):
+    """Renders a signature in as few tokens as it takes; reads replies in any usual dress.
+
+    The system message is the signature's instructions, a line for each input and a line for each output:
+    ``## field (what it is: how it is written)``. Demos are turns of user and assistant; the last message is the
+    inputs and nothing else. What is the same for every question stands first, so that providers cache it.
+
+    polyqa's own types are told in words, such as ``one a line as 1. reading | answer``, every other type as DSPy
+    does it. Where there is one output field, the whole reply is that field and needs no header.
+
+    A reply that cannot be read raises `dspy.utils.exceptions.AdapterParseError`. There is no second call in another
+    format, as in `dspy.ChatAdapter`.
+
+    Parameters
+    ----------
+    callbacks, use_native_function_calling, native_response_types, parallel_tool_calls
+        See `dspy.Adapter`.
+    """
+
+    def __init__(
+        self,
+        callbacks: list[BaseCallback] | None = None,
+        use_native_function_calling: bool = False,
+        native_response_types: list[type[Any]] | None = None,
+        parallel_tool_calls: bool | None = None,
+    ) -> None:
+        super().__init__(
+            callbacks=callbacks,
+            use_native_function_calling=use_native_function_calling,
+            native_response_types=native_response_types,
+            use_json_adapter_fallback=False,
+            parallel_tool_calls=parallel_tool_calls,
+        )
+
+    def format_system_message(self, signature: type[dspy.Signature]) -> str:
+        """Return the instructions, the inputs, the outputs."""
+        parts = (
+            self.format_task_description(signature),
+            self.format_field_description(signature),
+            self.format_field_structure(signature),
+        )
+        return "\n\n".join(part for part in parts if part)
+
+    def format_task_description(self, signature: type[dspy.Signature]) -> str:
+        """Return the signature's instructions."""
+        return textwrap.dedent(signature.instructions).strip()
+
+    def format_field_description(self, signature: type[dspy.Signature]) -> str:
+        """Return the names of the inputs, with what their descriptions say."""
+        lines = [_line(name, description(name, field), field) for name, field in _inputs(signature)]
+        return "\n".join([GIVEN, *lines]) if lines else ""
+
+    def format_field_structure(self, signature: type[dspy.Signature]) -> str:
+        """Return the skeleton of the reply, a line for each output."""
+        lines = [_line(name, hint(name, field), field) for name, field in signature.output_fields.items()]
+        if len(lines) < 2:
+            return "\n".join([ASKED_ONE, *lines]) if lines else ""
+        return "\n".join([ASKED, *(f"## {line}" for line in lines)])
+
+    def format_user_message_content(
+        self,
+        signature: type[dspy.Signature],
+        inputs: dict[str, Any],
+        prefix: str = "",
+        suffix: str = "",
+        main_request: bool = False,
+    ) -> str:
+        """Return the inputs, in the signature's order; a single one needs no header."""
+        fields = signature.input_fields
+        shown = {
+            name: escape(write_value(field, inputs[name]), tuple(fields))
+            for name, field in fields.items()
+            if name in inputs and (main_request or inputs[name] is not None)
+        }
+        # DSPy's prefix says at length that a demo is incomplete; a lack in the reply shows by itself.
+        head = INCOMPLETE if prefix and len(shown) < len(fields) else ""
+        bare = len(fields) == 1 and all(text.strip() and not text.startswith("## ") for text in shown.values())
+        parts = list(shown.values()) if bare else [section(name, text) for name, text in shown.items()]
+        content = "\n\n".join(part for part in (head, *parts, suffix) if part).strip()
+        return content or (_NO_INPUT if main_request else "")
+
+    def format_assistant_message_content(
+        self,
+        signature: type[dspy.Signature],
+        outputs: dict[str, Any],
+        missing_field_message: str | None = None,
+    ) -> str:
+        """Return the outputs as a reply shows them."""
+        fields = signature.output_fields
+        texts = {
+            name: escape(write_value(field, outputs[name]), tuple(fields))
+            if outputs.get(name) is not None
+            else (NOT_SUPPLIED if missing_field_message else str(None))
+            for name, field in fields.items()
+        }
+        if len(texts) == 1:
+            ((name, text),) = texts.items()
+            if needs_no_header(text, name):
+                return text
+        return "\n\n".join(section(name, text) for name, text in texts.items())
+
+    def user_message_output_requirements(self, signature: type[dspy.Signature]) -> str:
+        """Return nothing: the system message has told it, and nothing is repeated."""
+        return ""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """Read a reply.
+
+        Raises
+        ------
+        AdapterParseError
+            If a field that has no default is missing, or the text of one is none of its type's.
+        """
+        found = _find(signature, without_thoughts(completion))
+        values: dict[str, Any] = {}
+        for name, text in found.items():
+            try:
+                values[name] = read_value(signature.output_fields[name], text)
+            except ValueError as error:
+                said = f"Failed to parse field {name} with value {text!r:.500}: {error}"
+                raise self._unreadable(signature, completion, said, values) from error
+        values = apply_output_field_defaults(signature, values)
+        if missing := [name for name in signature.output_fields if name not in values]:
+            raise self._unreadable(signature, completion, f"The reply has no {', '.join(missing)}.", values)
+        return values
+
+    def _unreadable(
+        self, signature: type[dspy.Signature], reply: str, said: str, read: dict[str, Any]
+    ) -> AdapterParseError:
+        return AdapterParseError(type(self).__name__, signature, reply, said, parsed_result=read)
+
+
+def configured_adapter() -> dspy.Adapter:
+    """Return the adapter that the user configured in DSPy, else a lean one."""
+    return dspy.settings.adapter or LeanAdapter()
+
+
+def adapter_name() -> str:
+    """Return the name of `configured_adapter`, as results and artifacts record it."""
+    return type(configured_adapter()).__name__
+
+
+def _inputs(signature: type[dspy.Signature]) -> list[tuple[str, FieldInfo]]:
+    # A conversation is shown as the messages it consists of.
+    return [(name, field) for name, field in signature.input_fields.items() if field.annotation is not dspy.History]
+
+
+def _line(name: str, told: str, field: FieldInfo) -> str:
+    notes = [f"\n{textwrap.indent(note, '    ')}" for note in type_notes(field)]
+    return "".join([f"{name} ({told})" if told else name, *notes])
+
+
+def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
+    """Return the fields of a reply: text, or values if the reply is a JSON object of fields."""
+    if not text:
+        return {}
+    if text.startswith(("{", "```")) and (values := _values(signature, text)):
+        return values
+    if len(signature.output_fields) == 1 and _OBJECT.match(text) and any(map(is_text, _types(signature))):
+        return {}  # JSON that was cut off, or has other fields, is no text
+    found = _split(signature, text)
+    if len(signature.output_fields) > 1 and not found.keys() >= _needed(signature) and "{" in text:
+        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or found
+    return found
+
+
+def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
+    """Return the fields that a JSON object holds; none if the object is itself the value of the only field."""
+    fields = signature.output_fields
+    body = re.sub(r"\A```\w*\s*|\s*```\Z", "", text)
+    if not body.startswith("{"):
+        return {}
+    try:
+        values = json_repair.loads(body)  # it tries the strict parser first
+    except RecursionError:
+        return {}
+    if not isinstance(values, dict):
+        return {}
+    names = {key_of(name): name for name in fields}
+    known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
+    if len(fields) == 1 and known:
+        (field,) = fields.values()
+        if not is_text(field.annotation) and form_of(field.annotation) is None and _reads(field, text):
+            return {}
+    return known
+
+
+def _types(signature: type[dspy.Signature]) -> list[Any]:
+    return [field.annotation for field in signature.output_fields.values()]
+
+
+def _reads(field: FieldInfo, text: str) -> bool:
+    try:
+        read_value(field, text)
+    except ValueError:
+        return False
+    return True
+
+
+def _needed(signature: type[dspy.Signature]) -> set[str]:
+    return {
+        name
+        for name, field in signature.output_fields.items()
+        if field.is_required() and not annotation_allows_none(field.annotation)
+    }
+
+
+def _split(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
+    fields = signature.output_fields
+    return sections(
+        text,
+        {name: hint(name, field) for name, field in fields.items()},
+        text_fields=[name for name, field in fields.items() if is_text(field.annotation)],
+        needed=_needed(signature),
+    )

@@ -1,0 +1,62 @@
+"""Which language models a program's predictors have of their own, and what of a language model may be written down."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from polyqa.base.keys import is_secret
+
+_PLACE = re.compile(r"base|url", re.I)
+
+
+def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without those that may hold a key, in mappings inside them, too."""
+    return {
+        name: without_secrets(value) if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+        if not is_secret(str(name))
+    }
+
+
+def sampling(lm: dspy.LM) -> dict[str, Any]:
+    """Return what a model is asked with, such as its temperature; keys and addresses do not change what it says."""
+    return {
+        name: value
+        for name, value in sorted(without_secrets(lm.kwargs).items())
+        if value is not None and not _PLACE.search(name)
+    }
+
+
+def own_lms(program: dspy.Module) -> dict[str, dspy.LM]:
+    """Return the predictors that have a language model of their own, by name; the others ask the caller's."""
+    return {name: predictor.lm for name, predictor in program.named_predictors() if predictor.lm is not None}
+
+
+def set_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> None:
+    """Give predictors language models of their own, by the names of `own_lms`."""
+    predictors = dict(program.named_predictors())
+    for name, lm in lms.items():
+        predictors[name].lm = lm
+
+
+def describe_lms(program: dspy.Module) -> dict[str, dict[str, Any]]:
+    """Return for each predictor with a language model of its own which one it is and what it is asked with."""
+    return {name: {"lm": str(lm.model), **sampling(lm)} for name, lm in own_lms(program).items()}
+
+
+def names_of(lms: Mapping[str, dspy.LM]) -> str | None:
+    """Return the names of language models with commas between; ``None`` if there are none."""
+    return ", ".join(dict.fromkeys(str(lm.model) for lm in lms.values())) or None
+
+
+def with_cache(program: dspy.Module, cache: bool) -> dspy.Module:
+    """Return the program, or a copy if predictors have language models of their own that cache otherwise."""
+    lms = {name: lm for name, lm in own_lms(program).items() if lm.cache is not cache}
+    if not lms:
+        return program
+    copies = {id(lm): lm.copy(cache=cache) for lm in lms.values()}  # predictors that share one go on sharing
+    copied = program.deepcopy()
+    set_lms(copied, {name: copies[id(lm)] for name, lm in lms.items()})
+    return copied

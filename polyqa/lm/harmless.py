@@ -1,0 +1,113 @@
+"""What a stranger wrote goes into a prompt as data: marks that would shape the prompt become look-alikes.
+
+Passages, questions and demos come from anywhere. In the formats of DSPy and of polyqa four marks mean something: the
+header of a field, DSPy's custom types (which it replaces by content blocks, images among them), and the number of a
+passage, in two dresses. `harmless` shows them as look-alikes of other characters; `quoted` turns what a language model
+quotes of them back, so that an answer still stands in its passage letter by letter.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import dspy
+from pydantic import BaseModel
+
+from polyqa.base.unicode import well_formed
+
+MARKED = re.compile(r"\[\[ ?＃＃|‹‹CUSTOM-TYPE-|\[\d+\] ‹|［\d+］")
+"""Finds what `harmless` leaves of a mark."""
+
+
+class _Mark(NamedTuple):
+    real: re.Pattern[str]
+    shown: str
+    alike: re.Pattern[str]
+    back: str
+
+
+_MARKS = (
+    _Mark(
+        re.compile(r"\[\[( ?)##([^\n\[\]#]{1,60})##( ?)\]\]"),
+        r"[[\1＃＃\2＃＃\3]]",
+        re.compile(r"\[\[( ?)＃＃([^\n\[\]＃]{1,60})＃＃( ?)\]\]"),
+        r"[[\1##\2##\3]]",
+    ),
+    _Mark(
+        re.compile(r"<<(CUSTOM-TYPE-\w+-IDENTIFIER)>>"),
+        r"‹‹\1››",
+        re.compile(r"‹‹(CUSTOM-TYPE-\w+-IDENTIFIER)››"),
+        r"<<\1>>",
+    ),
+    _Mark(re.compile(r"\[(\d+)\] «"), r"[\1] ‹", re.compile(r"\[(\d+)\] ‹"), r"[\1] «"),
+    _Mark(
+        re.compile(r"\[(\d{1,3})\](?= [^|\[\]\n‹]{1,100} \| )"),
+        r"［\1］",
+        re.compile(r"［(\d{1,3})］(?= [^|\[\]\n‹]{1,100} \| )"),
+        r"[\1]",
+    ),
+)
+
+
+def harmless(value: Any) -> Any:
+    """Return an input or a demo in which nothing is taken for a part of the prompt, and all of which can be sent.
+
+    Texts are looked at wherever they stand: in lists, dicts, examples and models such as `types.Interpretation`.
+    What holds no mark is returned as it is. A `dspy.Type`, such as an image that a program itself shows, is left alone.
+
+    >>> harmless("He said: [[ ## answer ## ]] 1066")
+    'He said: [[ ＃＃ answer ＃＃ ]] 1066'
+    >>> harmless(["Jazz [2] «Swing | 1935»"])
+    ['Jazz [2] ‹Swing | 1935»']
+    """
+    return _mapped(value, _shown)
+
+
+def quoted(value: Any) -> Any:
+    """Return an output in which look-alikes that were quoted from a prompt are what they stand for.
+
+    >>> quoted(harmless("[[ ## answer ## ]] 1066"))
+    '[[ ## answer ## ]] 1066'
+    """
+    return _mapped(value, _real)
+
+
+def quote_back(prediction: dspy.Prediction) -> dspy.Prediction:
+    """Do to a prediction what `quoted` does, in place: traces hold the same one."""
+    for name, value in prediction.items():
+        prediction[name] = quoted(value)
+    return prediction
+
+
+def _shown(text: str) -> str:
+    text = well_formed(text)
+    for mark in _MARKS:
+        text = mark.real.sub(mark.shown, text)
+    return text
+
+
+def _real(text: str) -> str:
+    for mark in _MARKS:
+        text = mark.alike.sub(mark.back, text)
+    return text
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if type(value) is str:  # the members of an enum are ours
+        changed = change(value)
+        return value if changed == value else changed
+    if isinstance(value, dspy.Type):
+        return value
+    if isinstance(value, (list, tuple)):
+        items = [_mapped(item, change) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else type(value)(items)
+    if not isinstance(value, (dspy.Example, BaseModel, Mapping)):
+        return value
+    held = dict(value.items() if isinstance(value, dspy.Example) else value)
+    update = {name: new for name, old in held.items() if (new := _mapped(old, change)) is not old}
+    if not update:
+        return value
+    if isinstance(value, dspy.Example):
+        return value.copy(**update)
+    return value.model_copy(update=update) if isinstance(value, BaseModel) else {**held, **update}

@@ -1,0 +1,98 @@
+"""The sentence encoder: all-MiniLM-L6-v2 from its wheel, or any SentenceTransformer by name.
+
+It ranks passages, picks demos and compares readings. Texts are encoded in batches and never twice.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyqa.base.unicode import well_formed
+
+from .forks import own_threads
+from .loading import LOADING, Precision, resolve_precision, without_progress_bars
+from .memory import Memory, SharedModel
+from .minilm import MiniLM
+
+EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
+
+
+class Encoder(SharedModel):
+    """Unit-length sentence vectors with a memory.
+
+    Parameters
+    ----------
+    name
+        ``all-MiniLM-L6-v2`` (the default, embedded: no network), a path, or a hub name.
+    precision
+        ``auto`` takes bfloat16 where the CPU has it (2 to 3 × faster; cosine to float32 ≥ 0.999).
+    batch_size
+        Texts per forward pass.
+    memory
+        How many vectors to keep; 200,000 vectors of 384 dimensions are 300 MB.
+    """
+
+    def __init__(
+        self,
+        name: str = EMBEDDED_ENCODER,
+        *,
+        precision: Precision = "auto",
+        batch_size: int = 64,
+        memory: int = 200_000,
+    ) -> None:
+        self.name = name
+        self.precision = precision
+        self.batch_size = batch_size
+        self._memory: Memory[NDArray[np.float32]] = Memory(memory)
+
+    @cached_property
+    def _forward(self) -> Callable[[list[str]], NDArray[np.float32]]:
+        if self.name == EMBEDDED_ENCODER:
+            minilm = MiniLM(self.precision)
+            return lambda texts: minilm.encode(texts, self.batch_size)
+        with LOADING:
+            from sentence_transformers import SentenceTransformer
+
+            with without_progress_bars():
+                model = SentenceTransformer(self.name, model_kwargs={"dtype": resolve_precision(self.precision)})
+        return lambda texts: np.asarray(
+            model.encode(texts, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
+            dtype=np.float32,
+        )
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit vector per text, in order.
+
+        Parameters
+        ----------
+        texts
+            Any number of texts; a text longer than the encoder's window is cut by it.
+
+        Returns
+        -------
+        array of shape (len(texts), dimensions), float32
+            Cosine similarity is the dot product of two rows.
+        """
+        own_threads()
+        texts = [well_formed(text) for text in texts]
+        rows = self._memory.get([_key(text) for text in texts], texts, lambda missing: list(self._forward(missing)))
+        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+    def remember(self, texts: Sequence[str], vectors: NDArray[np.floating]) -> None:
+        """Take vectors that were made before, one per text, so that these texts are not encoded again."""
+        kept = vectors.astype(np.float32)
+        self._memory.put({_key(text): vector for text, vector in zip(texts, kept, strict=True)})
+
+    def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
+        """Return the cosine similarities, shape (len(left), len(right)), each in [-1, 1]."""
+        if not left or not right:
+            return np.zeros((len(left), len(right)), dtype=np.float32)
+        vectors = self.encode([*left, *right])
+        return vectors[: len(left)] @ vectors[len(left) :].T
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -1,0 +1,223 @@
+"""The writer: the question that a passage answers with a given answer, alone or in a user's words."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from polyqa.base.errors import PolyqaError
+
+from .batching import by_padded_length
+from .compact import COMPACT_FILE, encoder_weights, read_compact, write_compact, writer_path
+from .forks import own_threads
+from .loading import LOADING, without_progress_bars
+from .memory import Memory, SharedModel
+from .minilm import minilm_path
+from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
+
+EMBEDDED_WRITER = "polyqa-minilm-writer"
+VOCABULARY_FILE = "vocabulary.json"
+_LENGTH_STEP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A written question, and the mean log-probability of its tokens (at most 0)."""
+
+    question: str
+    score: float
+
+
+class Writer(SharedModel):
+    """Writes questions, in batches, always the same for the same task.
+
+    Parameters
+    ----------
+    name
+        ``polyqa-minilm-writer`` (the default, shipped), or a folder that `lab.training.train_writer` wrote
+        (``shipped``).
+    beams
+        How many beginnings of a question are followed at once.
+    batch_size
+        Tasks per forward pass.
+    memory
+        How many questions, and how many likelihoods, to keep.
+    """
+
+    def __init__(
+        self, name: str = EMBEDDED_WRITER, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000
+    ) -> None:
+        self.name = name
+        self.beams = beams
+        self.batch_size = batch_size
+        self._memory: Memory[Written] = Memory(memory)
+        self._likelihoods: Memory[float] = Memory(memory)
+
+    @cached_property
+    def network(self) -> Any:
+        """The network, see `writer_network.WriterNetwork`."""
+        return load_writer(writer_path() if self.name == EMBEDDED_WRITER else Path(self.name))
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the sentence encoder."""
+        return source_tokenizer()
+
+    def write(self, tasks: Sequence[Task]) -> list[Written]:
+        """Write a question for each task.
+
+        Returns
+        -------
+        list of Written
+            In the order of ``tasks``.
+        """
+        own_threads()
+        return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
+
+    def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
+        """Return how likely each question is for its task: the mean log-probability of its tokens (at most 0)."""
+        own_threads()
+        pairs = list(zip(tasks, questions, strict=True))
+        keys = [_key(task) + question.encode(errors="surrogatepass") for task, question in pairs]
+        return self._likelihoods.get(keys, pairs, self._weigh_fresh)
+
+    def _weigh_fresh(self, pairs: Sequence[tuple[Task, str]]) -> list[float]:
+        import torch
+
+        sources = read_tasks([task for task, _ in pairs], self.tokenizer)
+        targets = as_tokens([question for _, question in pairs], self.tokenizer)
+        found = [0.0] * len(pairs)
+        for batch, length in self._batches(sources):
+            own = [targets[index] for index in batch]
+            # Several questions about one task are usual; it is read once.
+            distinct = list(dict.fromkeys(sources[index] for index in batch))
+            rows = torch.tensor([distinct.index(sources[index]) for index in batch])
+            with torch.inference_mode():
+                read = self.network.read(*padded(distinct, length)).chosen(rows)
+                values = self.network.likelihood(padded_rows(own, max(map(len, own))), read)
+            for row, index in enumerate(batch):
+                found[index] = float(values[row, : len(own[row]) - 1].mean())
+        return found
+
+    def _write_fresh(self, tasks: Sequence[Task]) -> list[Written]:
+        import torch
+
+        from .writer_network import beam_search
+
+        sources = read_tasks(tasks, self.tokenizer)
+        start, end = ends(self.tokenizer)
+        found = [Written("", 0.0)] * len(tasks)
+        for batch, length in self._batches(sources):
+            with torch.inference_mode():
+                read = self.network.read(*padded([sources[index] for index in batch], length))
+                written = beam_search(self.network, read, beams=self.beams, start=start, end=end)
+            for index, (tokens, score) in zip(batch, written, strict=True):
+                found[index] = Written(as_text(tokens, sources[index], self.tokenizer), score)
+        return found
+
+    def _batches(self, sources: Sequence[Source]) -> Any:
+        lengths = [len(source.ids) for source in sources]
+        return by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=LONGEST_SOURCE)
+
+
+def source_tokenizer() -> Any:
+    """Return the sentence encoder's tokenizer, which neither cuts nor pads."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(minilm_path() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def padded(sources: Sequence[Source], length: int) -> tuple[Any, Any, Any]:
+    """Return ids, types and mask of sources, each of shape (sources, length)."""
+    return (
+        padded_rows([source.ids for source in sources], length),
+        padded_rows([source.types for source in sources], length),
+        padded_rows([(1,) * len(source.ids) for source in sources], length),
+    )
+
+
+def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
+    """Return rows of numbers with zeros behind them, shape (rows, length)."""
+    import torch
+
+    return torch.tensor([[*row, *(0,) * (length - len(row))] for row in rows])
+
+
+def new_network(vocabulary: Any) -> Any:
+    """Return a network to be trained, which starts from the sentence encoder; its encoder is one of `transformers`."""
+    import torch
+
+    with LOADING:
+        from transformers import BertModel
+
+        from .writer_network import WriterNetwork
+
+        with without_progress_bars():
+            encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32)
+    encoder.pooler = None
+    network = WriterNetwork(encoder, vocabulary)
+    network.start_from_encoder()
+    return network
+
+
+def load_writer(folder: Path, *, training: bool = False) -> Any:
+    """Load a network that `save_writer` wrote.
+
+    Parameters
+    ----------
+    training
+        Whether it is to be trained further, or saved; else it only reads and writes, which needs no `transformers`.
+
+    Raises
+    ------
+    PolyqaError
+        If the folder holds none.
+    """
+    import torch
+
+    from .bert import Bert, read_config
+    from .writer_network import WriterNetwork
+
+    if not (folder / COMPACT_FILE).is_file() or not (folder / VOCABULARY_FILE).is_file():
+        raise PolyqaError(f"{folder} holds no writer. Give a folder that lab.training.train_writer wrote (shipped/).")
+    weights = read_compact(folder / COMPACT_FILE)  # what is not there is as the sentence encoder has it
+    vocabulary = torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8")))
+    if training:
+        network = new_network(vocabulary)
+        own = {_renamed(name, "bert.", "encoder."): weight for name, weight in weights.items()}
+    else:
+        read = encoder_weights() | weights
+        encoder = Bert(read_config(minilm_path()), read, prefix="bert.", dtype=torch.float32)
+        network = WriterNetwork(encoder, vocabulary)
+        own = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
+    missing, unknown = network.load_state_dict(own, strict=False)
+    lost = [name for name in missing if not name.startswith("encoder.") and name != "vocabulary"]
+    if lost or unknown:
+        raise PolyqaError(f"{folder} holds another network than the writer's ({', '.join([*lost, *unknown][:3])}).")
+    return network.eval()
+
+
+def save_writer(network: Any, folder: Path) -> None:
+    """Write a network's weights as int8 (see `compact`) and its vocabulary."""
+    weights = {
+        _renamed(name, "encoder.", "bert."): weight
+        for name, weight in network.state_dict().items()
+        if name != "vocabulary"
+    }
+    write_compact(weights, folder / COMPACT_FILE)
+    (folder / VOCABULARY_FILE).write_text(json.dumps(network.vocabulary.tolist()) + "\n", encoding="utf-8")
+
+
+def _renamed(name: str, old: str, new: str) -> str:
+    return new + name.removeprefix(old) if name.startswith(old) else name
+
+
+def _key(task: Task) -> bytes:
+    text = f"{task.start} {task.end} {len(task.question)} {len(task.title)} {task.question}{task.title}{task.context}"
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,308 @@
+"""Instructions by search: which clauses of the library and of the labels (see `fitted`) raise the score.
+
+Greedy: in a round every clause that is left is tried on top of the program so far, the best one is kept, and the next
+round begins; it ends where no clause gains. In a round the clauses compete by successive halving (Jamieson & Talwalkar,
+2016, https://arxiv.org/abs/1502.07943): all on a few questions, the better half on twice as many, and so on, always
+compared with the program so far on the same questions. What wins must also gain on questions that took no part in
+the choice: on those that chose it, the best of many would seem to gain by chance alone.
+"""
+
+import logging
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import dspy
+
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.progress import display
+from polyqa.extractive import ExtractiveEngine
+
+from ..calls import CallCounter
+from ..leave_one_out import leave_one_out
+from ..plan import Plan
+from ..trials import Trial, write_trials
+from .fitted import fitted
+from .library import Candidate, candidates_for
+
+ROUNDS, START, CHALLENGERS = 4, 16, 3
+HELD_OUT = 1 / 2
+"""Share of the training questions that only confirm."""
+CONFIDENCE = 0.9
+"""One-sided, of the gain on the questions held out."""
+LEAST = 12
+"""Training questions without which there is nothing to choose by."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A clause for a predictor."""
+
+    predictor: str
+    clause: Candidate
+
+    def settles(self, other: "Change") -> bool:
+        """Return whether another change has no place beside this one: it is about the same matter."""
+        return self.predictor == other.predictor and self.clause.group == other.clause.group
+
+    def __str__(self) -> str:
+        return f"{self.predictor}: {self.clause.name}"
+
+
+@dataclass
+class _Scored:
+    """A program and its scores so far, by the places of the questions."""
+
+    program: dspy.Module
+    change: Change | None = None
+    scores: dict[int, float] = field(default_factory=dict)
+    parent: "_Scored | None" = None
+    calls: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean gain of paired scores and how sure it is that there is one, in [0, 1]."""
+
+    value: float
+    sure: float
+
+    @classmethod
+    def of(cls, differences: Sequence[float]) -> "Gain":
+        """Return the gain of paired differences, by a one-sided t-test."""
+        value = mean(differences)
+        if len(differences) < 2 or value == 0.0:
+            return cls(value, 0.5)
+        if len(set(differences)) == 1:
+            return cls(value, float(value > 0))
+        from scipy.stats import ttest_1samp
+
+        return cls(value, float(1 - ttest_1samp(differences, 0.0, alternative="greater").pvalue))
+
+
+def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
+    """Add those clauses to a program's instructions that gain.
+
+    Parameters
+    ----------
+    program
+        It is not changed. Clauses that stand in its instructions already are not tried.
+    plan
+        Its trainset is parted by the seed: one half chooses, the other confirms. The recipe's ``settings``:
+        ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
+        a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
+        have gone out; no limit if not given).
+    told
+        The file for what was tried, see `trials.write_trials`.
+    calls
+        Of language models that went out.
+
+    Returns
+    -------
+    program, trials
+        The new program, and every candidate with its score. They are in the order in which they were tried.
+
+    Raises
+    ------
+    PolyqaError
+        If there are fewer than twelve training questions, or no clause for the predictors.
+    """
+    search = _Search(program, plan, calls)
+    with leave_one_out(plan.trainset), dspy.context(lm=plan.lm):
+        for trials in search.run():
+            write_trials(told, trials)
+    return search.best.program, search.trials
+
+
+class _Search:
+    def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
+        self.plan = plan
+        self.calls = calls
+        self.metric = plan.own_metric()
+        self.best = _Scored(program.deepcopy())
+        self.tried = [self.best]
+        self.own = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
+        self.left = list(changes(program, plan))
+        if not self.left:
+            raise PolyqaError(
+                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.own)} of {type(program).__name__} "
+                "that the language model obeys. Take another recipe, or other predictors."
+            )
+        if len(plan.trainset) < LEAST:
+            raise PolyqaError(
+                f"The recipe {plan.recipe.name!r} needs {LEAST} training questions at least: one half chooses clauses "
+                f"and the other confirms them. There are {len(plan.trainset)}."
+            )
+        places = list(range(len(plan.trainset)))
+        random.Random(plan.seed).shuffle(places)
+        held = round(HELD_OUT * len(places))
+        self.choosing, self.held_out = places[held:], places[:held]
+
+    def run(self) -> Iterator[list[Trial]]:
+        """Search, and yield what was tried so far after every round."""
+        for _ in range(self.plan.recipe.number("rounds", ROUNDS)):
+            winner = None if self._spent() else self._round()
+            yield self.trials
+            if winner is None or winner.change is None:
+                return
+            self.left = [one for one in self.left if not winner.change.settles(one)]
+            self.best = winner
+            yield self.trials
+
+    def _round(self) -> _Scored | None:
+        """Return the best of the program with one more clause each, if it is confirmed."""
+        running = [_Scored(_with(self.best.program, one), one, parent=self.best) for one in self.left]
+        self.tried += running
+        size = self.plan.recipe.number("start", START)
+        while True:
+            asked = self.choosing[:size]
+            self._score_all([self.best, *running], asked, f"{len(running)} clauses")
+            running = self._ahead(running, asked, last=size >= len(self.choosing) or self._spent())
+            if size >= len(self.choosing) or self._spent() or not running:
+                break
+            size *= 2
+        for one in running:
+            if self._confirm(one):
+                return one
+        return None
+
+    def _ahead(self, running: Sequence[_Scored], asked: Sequence[int], *, last: bool) -> list[_Scored]:
+        """Return those that go on, best first: the better half, in the end those few that are worth confirming."""
+        gains: list[tuple[Gain, _Scored]] = []
+        for one in running:
+            differences = self._differences(one, asked)
+            if not differences:
+                one.note = "not tried: the calls were spent"
+                continue
+            # One that has changed nothing so far may do so on more questions, and is better than one that did harm.
+            gain = Gain.of(differences)
+            done = f"{100 * gain.value:+.1f}" if any(differences) else "changed nothing"
+            one.note = f"{done} on {len(differences)} questions"
+            gains.append((gain, one))
+        gains.sort(key=lambda pair: (-pair[0].sure, -pair[0].value))
+        few = self.plan.recipe.number("challengers", CHALLENGERS)
+        if last:
+            return [one for gain, one in gains[:few] if gain.value > 0]
+        return [one for _, one in gains[: max(few, math.ceil(len(gains) / 2))]]
+
+    def _confirm(self, one: _Scored) -> bool:
+        """Return whether a program gains on the questions held out, too, and that clearly.
+
+        They alone count: on the others the best of some twenty gains by chance.
+        """
+        everything = [*self.choosing, *self.held_out]
+        self._score_all([self.best, one], everything, f"confirming {one.change}")
+        if not self._differences(one, self.held_out):
+            one.note += ", not confirmed: the calls were spent"
+            return False
+        held = Gain.of(self._differences(one, self.held_out))
+        confirmed = held.value > 0 and held.sure >= CONFIDENCE
+        one.note += f", {100 * held.value:+.1f} on {len(self.held_out)} held out: {'kept' if confirmed else 'dropped'}"
+        return confirmed
+
+    def _spent(self) -> bool:
+        most = self.plan.recipe.number("calls", 0)
+        return bool(most) and self.calls.made >= most
+
+    def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
+        """Score programs on the questions on which they were not scored yet, until the calls are spent."""
+        lacking = {id(one): [place for place in places if place not in one.scores] for one in running}
+        with display().runs(sum(map(len, lacking.values())), text) as step, _quiet():
+            for one in running:
+                if lacking[id(one)] and not self._spent():
+                    self._score(one, lacking[id(one)], step)
+
+    def _score(self, one: _Scored, places: Sequence[int], step: Callable[[], None]) -> None:
+        def counted(example: dspy.Example, prediction: Any) -> float:
+            step()
+            return float(self.metric(example, prediction))
+
+        evaluate = dspy.Evaluate(
+            devset=[self.plan.trainset[place].to_example() for place in places],
+            metric=counted,
+            num_threads=self.plan.threads,
+            display_progress=False,
+            max_errors=len(places) + 1,  # a question that fails scores 0, as in every run
+        )
+        found = evaluate(one.program).results
+        self.calls.check()  # what was refused must not be taken for a bad score
+        one.scores.update(zip(places, (float(score) for _, _, score in found), strict=True))
+        one.calls = self.calls.made
+
+    def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
+        both = [place for place in places if place in one.scores and place in self.best.scores]
+        return [one.scores[place] - self.best.scores[place] for place in both]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """What was tried, in order; kept is what the best program was made of."""
+        numbers = {id(one): number for number, one in enumerate(self.tried)}
+        line: set[int] = set()
+        at: _Scored | None = self.best
+        while at is not None:
+            line.add(id(at))
+            at = at.parent
+        return [
+            Trial(
+                number=numbers[id(one)],
+                label=str(one.change) if one.change else "as it was",
+                parent=numbers[id(one.parent)] if one.parent else None,
+                predictor=one.change.predictor if one.change else None,
+                instructions={
+                    name: predictor.signature.instructions
+                    for name, predictor in one.program.named_predictors()
+                    if predictor.signature.instructions != self.own[name]
+                },
+                demos={name: len(own.demos) for name, own in one.program.named_predictors() if own.demos},
+                score=mean(one.scores.values()) if one.scores else None,
+                n=len(one.scores),
+                calls=one.calls,
+                kept=id(one) in line,
+                note=one.note,
+            )
+            for one in self.tried
+        ]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep DSPy from telling the mean score of every candidate: it is in the trials."""
+    logger = logging.getLogger("dspy.evaluate.evaluate")
+    before = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
+    """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
+    engine = getattr(plan.lm, "engine", None)
+    names = plan.recipe.predictors or [name for name, _ in program.named_predictors()]
+    for name, predictor in program.named_predictors():
+        for clause in fitted(candidates_for(predictor.signature), plan.trainset) if name in names else ():
+            there = clause.text in predictor.signature.instructions
+            if not there and not (isinstance(engine, ExtractiveEngine) and _unheeded(engine, predictor, clause)):
+                yield Change(name, clause)
+
+
+def _unheeded(engine: ExtractiveEngine, predictor: dspy.Predict, clause: Candidate) -> bool:
+    """Return whether the embedded engine passes over some sentence of a clause."""
+    alone = predictor.signature.with_instructions(clause.text)
+    return bool(engine.unheeded(alone))
+
+
+def _with(program: dspy.Module, change: Change) -> dspy.Module:
+    """Return a copy of a program with a clause at the end of a predictor's instructions."""
+    changed = program.deepcopy()
+    predictor = dict(changed.named_predictors())[change.predictor]
+    instructions = f"{predictor.signature.instructions.rstrip()}\n{change.clause.text}"
+    predictor.signature = predictor.signature.with_instructions(instructions)
+    return changed

@@ -1,0 +1,231 @@
+"""Compiles a program by a recipe, and measures what it brought."""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import dspy
+from pydantic_core import to_jsonable_python
+
+from polyqa.artifacts.card import Spent
+from polyqa.artifacts.identity import changes, identity, identity_hash
+from polyqa.artifacts.state import dump_program, load_program
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.comparison import Comparison, compare_runs
+from polyqa.evaluation.loading import questions_fingerprint
+from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.runs import Run, RunSettings, write_atomically
+from polyqa.evaluation.scoring import Scorer
+from polyqa.lm.adapter import adapter_name
+from polyqa.lm.assigned import describe_lms, sampling, with_cache
+from polyqa.lm.recorder import counting
+from polyqa.programs.knn import set_knn_demos
+from polyqa.signatures import VerifyInterpretation, VerifyInterpretations, VerifyReadings
+from polyqa.signatures.lookup import find_by_fields
+
+from .calls import CallCounter, Meter, kept_calls
+from .clauses import search_clauses
+from .dspy_trials import Moments, compilation_trials, told_trials
+from .examples import PlainMetric
+from .labels import label_demos
+from .plan import Plan, check_plan, check_recipe
+from .pool import Demo, bootstrap_pool
+from .teleprompters import run_teleprompter
+from .trials import Trial
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled program and what compiling brought and took.
+
+    Attributes
+    ----------
+    program
+        Ready to be called.
+    before, after
+        The runs of the uncompiled and the compiled program on dev.
+    comparison
+        ``after`` against ``before``.
+    spent
+        Calls, tokens and seconds of compiling and of the two runs.
+    trials
+        What was tried: the program as it was first, the compiled one last, both with their scores on dev.
+    """
+
+    program: dspy.Module
+    before: Run
+    after: Run
+    comparison: Comparison
+    spent: Spent
+    trials: list[Trial]
+
+
+def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_calls: int | None = None) -> Compiled:
+    """Compile a program and score it on dev, before and after.
+
+    Parameters
+    ----------
+    program
+        Any program; it is not changed. Recipes that pick the nearest demos (`Recipe.k`) need predictors that can,
+        `programs.KNNPredict` with an encoder. Predictors that have a language model of their own keep it.
+    plan
+        The questions, the recipe, the metric and the language models.
+    work
+        A folder for what a killed compilation needs to go on: call it again with the same arguments. It
+        may be deleted afterwards.
+    max_calls
+        Stop when so many calls of language models have gone out, those of stopped compilations in ``work``
+        included.
+
+    Raises
+    ------
+    PolyqaError
+        If a question is in both sets, or has no reference answer that the measure needs; if the recipe needs a
+        language model that writes and there is none, or does not fit the program; if ``work`` is of another
+        compilation, or ``max_calls`` is reached.
+    """
+    check_plan(plan)
+    check_recipe(plan.recipe, program, len(plan.trainset))
+    work = Path(work)
+    work.mkdir(parents=True, exist_ok=True)
+    _check_same(work / "compilation.json", program, plan)
+    plan = replace(plan, lm=plan.lm.copy(cache=True), prompt_lm=plan.writer.copy(cache=True))
+    program = with_cache(program, True)
+    meter = Meter(work / "spent.json")
+    with kept_calls(work, max_calls) as calls, counting(meter):
+        try:
+            before = _score(program, plan, work / "before")
+            at_first = Moments(work, calls).reach("before")
+            compiled = _compile(program.deepcopy(), plan, work, calls, ())
+            after = _score(compiled, plan, work / "after")
+            at_last = Moments(work, calls).reach("after")
+        finally:
+            meter.write()
+    comparison = compare_runs(before, after, headline=plan.metric.measure)
+    trials = compilation_trials(plan, work, (before, after), compiled, (at_first, at_last))
+    return Compiled(compiled, before, after, comparison, meter.spent, trials)
+
+
+def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
+    """Check that what lies in a working folder was made by the same compilation; write down which one it is."""
+    settings = {
+        **{f"program.{name}": value for name, value in identity(program).items()},
+        "train": questions_fingerprint(plan.trainset),
+        "dev": questions_fingerprint(plan.devset),
+        "recipe": plan.recipe.model_dump(mode="json"),
+        "measure": plan.metric.measure,
+        "reader": plan.metric.reader.name,
+        **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
+        "lm": str(plan.lm.model),
+        "lm_settings": to_jsonable_python(sampling(plan.lm), fallback=str),
+        "own_lms": to_jsonable_python(describe_lms(program), fallback=str),
+        "prompt_lm": str(plan.writer.model),
+        "adapter": adapter_name(),
+        "seed": plan.seed,
+    }
+    if not path.exists():
+        write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
+    elif changed := changes(json.loads(path.read_text(encoding="utf-8")), settings):
+        raise PolyqaError(f"{path.parent} is of another compilation: {changed}. Remove it, or choose another folder.")
+
+
+def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, path: tuple[str, ...]) -> dspy.Module:
+    recipe = plan.recipe
+    path = (*path, recipe.name)
+    if recipe.optimizer == "chain":
+        for number, step in enumerate(recipe.parts):
+            program = _compile(program, replace(plan, recipe=step), work, calls, (*path, str(number)))
+        return program
+    done = work / f"{'-'.join(path)}.json"
+    if not done.exists():  # else this step was finished before the compilation was stopped
+        with told_trials(program, plan, done, calls) as made:
+            made.append(_step(program, plan, work, done.with_suffix(".jsonl"), calls))
+        state = dump_program(made[0])
+        calls.check()  # a program that was made while calls were refused must not be taken for a finished step
+        write_atomically(done, json.dumps(state, ensure_ascii=False))
+    # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
+    load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
+    program._compiled = False  # by an earlier optimizer; else a module around it would not save it
+    return program
+
+
+def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path, calls: CallCounter) -> dspy.Module:
+    """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
+    if plan.recipe.optimizer == "labels":
+        return _show(program, label_demos(program, plan.trainset), plan)
+    if plan.recipe.optimizer == "bootstrap":
+        pools = bootstrap_pool(
+            program,
+            plan.trainset,
+            lm=plan.lm,
+            metric=plan.own_metric(),
+            journal=journal,
+            threads=plan.threads,
+        )
+        return _show(program, pools, plan)
+    if plan.recipe.optimizer == "clauses":
+        found, _ = search_clauses(program, plan, journal.with_suffix(".trials.json"), calls)
+        return found
+    with dspy.context(lm=plan.lm):
+        return run_teleprompter(program, plan, work)
+
+
+# Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.
+_VERIFICATIONS: Mapping[type[dspy.Signature], bool] = {
+    VerifyInterpretation: True,
+    VerifyInterpretations: True,
+    VerifyReadings: True,
+}
+
+
+def _is(signature: type[dspy.Signature], known: Mapping[type[dspy.Signature], bool]) -> bool:
+    return bool(find_by_fields(known, signature.input_fields, signature.output_fields))
+
+
+def shown_demos(program: dspy.Module) -> list[str]:
+    """Return the predictors that get demos if a recipe names none.
+
+    Verification is not among them: it is zero-shot in DIVA (Table 9), and its demos, each with passages, cost more
+    than all others together.
+    """
+    return [name for name, predictor in program.named_predictors() if not _is(predictor.signature, _VERIFICATIONS)]
+
+
+def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
+    """Give the predictors their demos; those that the recipe leaves out keep theirs."""
+    recipe = plan.recipe
+    names = recipe.predictors or shown_demos(program)
+    chosen = {name: pool for name, pool in pools.items() if name in names}
+    if recipe.k is None:
+        draw = random.Random(plan.seed)
+        chosen = {
+            name: pool if len(pool) <= recipe.shown else draw.sample(pool, recipe.shown)
+            for name, pool in chosen.items()
+        }
+    set_knn_demos(program, {name: pool for name, pool in chosen.items() if pool}, recipe.k)
+    return program
+
+
+def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
+    settings = RunSettings(
+        program=type(program).__name__,
+        program_state=identity_hash(program),
+        lm=str(plan.lm.model),
+        adapter=adapter_name(),
+        lm_settings=sampling(plan.lm),
+        own_lms=describe_lms(program),
+        reader=plan.metric.reader.name,
+        questions=f"dev ({questions_fingerprint(plan.devset)})",
+        n=len(plan.devset),
+    )
+    return run_program(
+        program,
+        plan.devset,
+        lm=plan.lm,
+        scorer=Scorer(plan.metric.reader),
+        folder=folder,
+        settings=settings,
+        threads=plan.threads,
+    )

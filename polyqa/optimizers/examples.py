@@ -1,0 +1,113 @@
+"""Examples and metrics of a DSPy user's own, as a compilation takes them."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from polyqa.base.errors import PolyqaError
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.models import SpanReader
+
+Metric = Callable[..., Any]
+"""``(gold, pred, trace=None)``, which returns a number or a verdict."""
+
+
+def as_question(item: Question | dspy.Example, place: str) -> Question:
+    """Return an example as a question: its ``gold``, or its ``question`` with its ``answer`` (a text or several).
+
+    Raises
+    ------
+    PolyqaError
+        If it is neither; ``place`` names it.
+    """
+    if isinstance(item, Question):
+        return item
+    if not isinstance(item, dspy.Example):
+        raise PolyqaError(f"{place} is a {type(item).__name__}; give dspy.Examples or Questions.")
+    gold = item.get("gold")
+    if isinstance(gold, Question):
+        return gold
+    asked, told = item.get("question"), item.get("answers") or item.get("answer")
+    answers = (told,) if isinstance(told, str) else told
+    if not isinstance(asked, str) or not asked.strip():
+        raise PolyqaError(f"{place} has no question; it has {', '.join(item.keys()) or 'nothing'}.")
+    if not isinstance(answers, Sequence) or not answers or not all(isinstance(one, str) and one for one in answers):
+        raise PolyqaError(f"{place} has no answer to score against; it has {', '.join(item.keys())}.")
+    return Question(place, asked, (Reading(asked, tuple(answers)),), (answers[0],))
+
+
+class PlainMetric(AnswerMetric):
+    """A metric function of a user's own, given the user's own examples.
+
+    Parameters
+    ----------
+    function
+        Called as ``function(gold, pred, trace)``; a number in [0, 1] or a verdict.
+    examples
+        The user's examples by the ids of their questions.
+    settings
+        Of `AnswerMetric`; its reader and measure score the runs before and after.
+    """
+
+    def __init__(self, function: Metric, examples: Mapping[str, Any], reader: SpanReader, **settings: Any) -> None:
+        super().__init__(reader, **settings)
+        self.function = function
+        self.examples = examples
+
+    @property
+    def name(self) -> str:
+        """The function's name and a hash of its code, by which compilations are told apart."""
+        code = getattr(self.function, "__code__", None)
+        made = hashlib.sha256(repr((code.co_code, code.co_names)).encode()).hexdigest()[:16] if code else "object"
+        return f"{getattr(self.function, '__qualname__', type(self.function).__qualname__)} ({made})"
+
+    def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
+        """Return what the function says; with a trace whether that reaches the threshold."""
+        given = self.examples.get(example.gold.id, example)
+        # With a trace a function may answer with a verdict, and True reaches every threshold.
+        value = float(self.function(given if isinstance(given, dspy.Example) else example, prediction, trace))
+        if self.observe is not None:
+            self.observe(value)
+        return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
+
+    def with_threshold(self, threshold: float) -> "PlainMetric":
+        """Return the metric with another threshold."""
+        settings: dict[str, Any] = {"measure": self.measure, "observe": self.observe}
+        return PlainMetric(self.function, self.examples, self.reader, threshold=threshold, **settings)
+
+    def with_feedback(
+        self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
+    ) -> dspy.Prediction:
+        """Return what GEPA wants: the score, and in words that it is one."""
+        score = float(self(gold, pred))
+        return dspy.Prediction(score=score, feedback=f"The metric gives this answer {score:.2f}.")
+
+
+def check_metric(metric: object) -> None:
+    """Check that a metric can be called as DSPy calls it.
+
+    Raises
+    ------
+    PolyqaError
+        If it is no function of an example, a prediction and a trace.
+    """
+    if not callable(metric):
+        raise PolyqaError(f"A metric is a function (gold, pred, trace=None), not a {type(metric).__name__}.")
+    try:
+        inspect.signature(metric).bind(None, None, None)
+    except TypeError as error:
+        raise PolyqaError(f"The metric cannot be called as metric(gold, pred, trace): {error}.") from error
+
+
+def own_metric(
+    metric: Metric, given: Mapping[str, Any], reader: SpanReader, measure: Measure = "disambig_f1"
+) -> AnswerMetric:
+    """Return a metric as a plan takes it; see `check_metric` for the errors."""
+    if isinstance(metric, AnswerMetric):
+        return metric
+    check_metric(metric)
+    return PlainMetric(metric, given, reader, measure=measure)

@@ -1,0 +1,274 @@
+"""What a compilation is given beside its program, and what can be said of it before its first call."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+from polyqa.base.errors import PolyqaError
+from polyqa.lm.assigned import own_lms
+from polyqa.metrics.exact_presence import normalize_answer
+from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.models import Reader, SpanReader
+from polyqa.programs.knn import check_picking
+
+from .examples import PlainMetric, as_question, own_metric
+from .proposer import PROPOSER
+from .recipes import Recipe, recipe_names
+from .recipes import recipe as named_recipe
+
+EMBEDDED = "polyqa/"  # models of this process cost nothing
+SIMBA_BATCH = 32  # DSPy's default
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a program is compiled.
+
+    Attributes
+    ----------
+    trainset
+        Demos come from here, and only from here. Questions, or the examples that their ``to_example()`` gives.
+    devset
+        Likewise; shares no question with the trainset. It scores, and picks among candidates where the recipe does.
+    recipe
+        See `recipes.RECIPES`; by name, or as it is.
+    metric
+        What is optimized. Its threshold is replaced by the recipe's.
+    lm
+        Runs the program.
+    prompt_lm
+        Writes instructions; ``lm`` if not given.
+    seed, threads
+        Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
+    """
+
+    trainset: Sequence[Question]
+    devset: Sequence[Question]
+    recipe: Recipe
+    metric: AnswerMetric
+    lm: dspy.LM
+    prompt_lm: dspy.LM | None = None
+    seed: int = 0
+    threads: int = 8
+
+    def __post_init__(self) -> None:
+        """Take the name of a recipe, and what ``to_example()`` gives of questions."""
+        if not isinstance(self.metric, AnswerMetric):
+            raise PolyqaError(
+                f"The metric of a Plan is an AnswerMetric, not a {type(self.metric).__name__}; "
+                "Plan.of(train, dev, metric) takes a function of yours."
+            )
+        for name in ("trainset", "devset"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, [as_question(one, f"{name}[{at}]") for at, one in enumerate(given)])
+        if isinstance(self.recipe, str):
+            object.__setattr__(self, "recipe", named_recipe(self.recipe))
+
+    @property
+    def writer(self) -> dspy.LM:
+        """The language model that writes instructions."""
+        return self.prompt_lm or self.lm
+
+    @classmethod
+    def of(
+        cls,
+        trainset: Sequence[Question | dspy.Example],
+        devset: Sequence[Question | dspy.Example],
+        metric: Callable[..., Any],
+        *,
+        recipe: Recipe | str = "knn",
+        lm: dspy.LM | None = None,
+        reader: SpanReader | None = None,
+        **more: Any,
+    ) -> "Plan":
+        """Return the plan of a user's own examples and metric.
+
+        Parameters
+        ----------
+        trainset, devset
+            Examples with ``question`` and ``answer`` (or ``answers``), those of `Question.to_example`, or questions.
+        metric
+            ``(gold, pred, trace=None) -> float`` in [0, 1], given your examples as they are; or an `AnswerMetric`.
+        recipe
+            A name of `recipes.RECIPES`, or a recipe.
+        lm
+            Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
+        reader
+            Of the Disambig-F1 by which the runs before and after are compared; the embedded one if not given.
+        more
+            The other attributes: ``prompt_lm``, ``seed``, ``threads``.
+
+        Raises
+        ------
+        PolyqaError
+            If an example or the metric cannot be used, there is no such recipe, or no language model.
+        """
+        answering = lm or dspy.settings.lm
+        if answering is None:
+            raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
+        sets = {"train": list(trainset), "dev": list(devset)}
+        own = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
+        given = {one.id: item for name in sets for one, item in zip(own[name], sets[name], strict=True)}
+        return cls(
+            trainset=own["train"],
+            devset=own["dev"],
+            recipe=named_recipe(recipe) if isinstance(recipe, str) else recipe,
+            metric=own_metric(metric, given, reader or Reader()),
+            lm=answering,
+            **more,
+        )
+
+    def own_metric(self) -> AnswerMetric:
+        """Return the metric with the recipe's threshold."""
+        own = self.metric
+        if isinstance(own, PlainMetric):
+            return own.with_threshold(self.recipe.threshold)
+        return AnswerMetric(own.reader, measure=own.measure, threshold=self.recipe.threshold, observe=own.observe)
+
+
+def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
+    """Check what can be told without the program, also of questions that are reported afterwards.
+
+    Raises
+    ------
+    PolyqaError
+        See `compiler.compile_program`.
+    """
+    sets = {"train": plan.trainset, "dev": plan.devset, **({"test": test} if test else {})}
+    check_disjoint(sets)
+    check_writer(plan.recipe, str(plan.writer.model))
+    if not plan.trainset or not plan.devset:
+        raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    scored = {name: own for name, own in sets.items() if name != "train" or plan.recipe.runs_train}
+    check_measurable(plan.metric.measure, scored)
+
+
+def check_writer(recipe: Recipe, model: str) -> None:
+    """Check that a recipe's instructions can be written.
+
+    Raises
+    ------
+    PolyqaError
+        If the recipe writes instructions and the model runs in this process, which cannot write.
+    """
+    if recipe.writes and model.startswith(EMBEDDED) and model != PROPOSER:
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write. Give one "
+            f"that can (--prompt-lm), such as {PROPOSER}, or take another recipe: "
+            f"{recipe_names(lambda one: not one.writes)}."
+        )
+
+
+def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
+    """Check that no question is in two splits, by id or by its words.
+
+    Parameters
+    ----------
+    splits
+        Name to questions.
+
+    Raises
+    ------
+    PolyqaError
+        That names the question and the two splits, or a split that repeats an id.
+    """
+    by_text: dict[str, str] = {}
+    by_id: dict[str, str] = {}
+    for name, questions in splits.items():
+        own_ids: set[str] = set()
+        for question in questions:
+            if question.id in own_ids:
+                raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
+            own_ids.add(question.id)
+            for kind, key, known in (
+                ("id", question.id, by_id),
+                ("question", normalize_answer(question.question), by_text),
+            ):
+                if known.setdefault(key, name) != name:
+                    raise PolyqaError(
+                        f"{known[key]} and {name} share a question (same {kind}): {question.id!r}, "
+                        f"{question.question!r}. What is learnt from must not be measured on."
+                    )
+
+
+def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:
+    """Check that questions can be scored.
+
+    Parameters
+    ----------
+    measure
+        What is optimized.
+    sets
+        Name to questions: all that will be scored.
+
+    Raises
+    ------
+    PolyqaError
+        If the measure is DR and a question has no reference answer.
+    """
+    if measure != "dr":
+        return
+    for name, questions in sets.items():
+        bare = [question for question in questions if not question.long_answers]
+        if bare:
+            raise PolyqaError(
+                f"{len(bare)} of {len(questions)} questions of {name} have no reference long answer, which the measure "
+                f"dr needs, such as {bare[0].id!r}. Take the measure disambig_f1, which needs short answers only "
+                "(polyqa compile --measure disambig_f1), or questions with long answers."
+            )
+
+
+def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
+    """Check that a recipe, with the steps of a chain, fits a program and the size of its trainset.
+
+    Raises
+    ------
+    PolyqaError
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants
+        more training questions than there are.
+    """
+    names = [name for name, _ in program.named_predictors()]
+    for step in (recipe, *_steps(recipe)):
+        if strange := sorted(set(step.predictors) - set(names)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
+                f"{', '.join(names)}."
+            )
+        if step.k is not None and step.optimizer in ("labels", "bootstrap"):
+            check_picking(program, step.predictors or names)
+        if step.optimizer == "simba":
+            check_one_lm(program, step)
+        if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
+            raise PolyqaError(
+                f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
+                "Give more of them, or a recipe with a smaller bsize."
+            )
+
+
+def check_one_lm(program: dspy.Module, recipe: Recipe) -> None:
+    """Check that the predictors that a recipe works on ask the program's language model: SIMBA gives them copies of it.
+
+    Raises
+    ------
+    PolyqaError
+        If one has a language model of its own.
+    """
+    own = own_lms(program)
+    names = recipe.predictors or [name for name, _ in program.named_predictors()]
+    if helped := [name for name in names if name in own]:
+        others = ",".join(name for name, _ in program.named_predictors() if name not in own)
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} works with one language model only, and {', '.join(helped)} of "
+            f"{type(program).__name__} ask another one. Leave the helper out, or name the other predictors "
+            f"(--predictors {others})."
+        )
+
+
+def _steps(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield the steps of a chain, with those of chains in it."""
+    for step in recipe.parts:
+        yield step
+        yield from _steps(step)

@@ -1,0 +1,222 @@
+"""Recipes: which optimizer, with which settings, on which predictors; as data, and by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from polyqa.base.errors import PolyqaError
+
+Optimizer = Literal[
+    "labels", "bootstrap", "clauses", "few-shot", "few-shot-search", "copro", "mipro", "simba", "gepa", "chain"
+]
+# These write new instructions, for which the language model must be able to write.
+WRITING: frozenset[str] = frozenset({"copro", "mipro", "simba", "gepa"})
+# These take runs on the trainset for demos if the metric accepts them: from the threshold on.
+GATHERING: frozenset[str] = frozenset({"bootstrap", "few-shot", "few-shot-search", "mipro"})
+
+
+class Recipe(BaseModel):
+    """How a program is compiled, as data: it is saved in the artifact's card.
+
+    Attributes
+    ----------
+    name, summary
+        For people.
+    optimizer
+        ``labels``: demos from the trainset's own labels, with the passages that the program retrieves;
+        ``bootstrap``: demos from the program's own runs that the metric accepts, as a pool;
+        ``clauses``: clauses of `clauses.LIBRARY` that are added to instructions where they gain;
+        ``few-shot``, ``few-shot-search``, ``copro``, ``mipro``, ``simba``, ``gepa``: DSPy's optimizers;
+        ``chain``: the recipes of ``steps``, one after the other.
+    k
+        For ``labels`` and ``bootstrap``: how many demos of the pool a call shows, picked by kNN;
+        ``None`` shows ``shown`` of them, always the same, drawn with the seed.
+    shown
+        See ``k``.
+    predictors
+        The predictors that get demos or instructions, the others stay as they are; all if empty. Those of a
+        chain hold for its steps.
+    settings
+        What else the optimizer takes, by DSPy's names.
+    threshold
+        From which score on a run becomes a demo, in [0, 1], where runs do. The steps of a chain have their own.
+    steps
+        Of a chain.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    summary: str = ""
+    optimizer: Optimizer
+    k: int | None = Field(default=None, ge=1)
+    shown: int = Field(default=5, ge=1)
+    predictors: tuple[str, ...] = ()
+    settings: dict[str, JsonValue] = {}
+    threshold: float = Field(default=0.5, ge=0.0, le=1.0)
+    steps: tuple["Recipe", ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        """Whether a language model has to write instructions."""
+        return self.optimizer in WRITING or any(step.writes for step in self.steps)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether runs on the trainset become demos, for which the threshold counts."""
+        return self.optimizer in GATHERING or any(step.gathers for step in self.steps)
+
+    @property
+    def runs_train(self) -> bool:
+        """Whether the program is run and scored on the trainset."""
+        return any(step.runs_train for step in self.steps) if self.steps else self.optimizer != "labels"
+
+    @property
+    def parts(self) -> tuple["Recipe", ...]:
+        """The steps of a chain as they are run: with its predictors, if it names any."""
+        return tuple(step.with_options(predictors=self.predictors) for step in self.steps)
+
+    def number(self, setting: str, default: int) -> int:
+        """Return a setting that is a number; the default if it is not given."""
+        value = self.settings.get(setting)
+        return int(value) if isinstance(value, (int, float)) else default
+
+    def with_options(self, *, threshold: float | None = None, predictors: Sequence[str] | None = None) -> "Recipe":
+        """Return the recipe with another threshold or other predictors, in all its steps.
+
+        Parameters
+        ----------
+        threshold, predictors
+            Unchanged if not given.
+
+        Raises
+        ------
+        PolyqaError
+            If a threshold is given and the recipe has no use for one, or it is not in [0, 1].
+        """
+        changes: dict[str, Any] = {}
+        if threshold is not None:
+            _check_threshold(self, threshold)
+            changes["threshold"] = threshold
+        if predictors:
+            changes["predictors"] = tuple(predictors)
+        if not changes:
+            return self
+        steps = [
+            step.with_options(threshold=threshold if step.gathers else None, predictors=predictors)
+            for step in self.steps
+        ]
+        return self.model_copy(update={**changes, "steps": tuple(steps)})
+
+
+def _check_threshold(recipe: Recipe, threshold: float) -> None:
+    if not 0.0 <= threshold <= 1.0:
+        raise PolyqaError(f"A threshold lies between 0 and 1, not at {threshold:g}.")
+    if not recipe.gathers:
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} makes no demos from runs, so it has no use for a threshold (--threshold); "
+            f"leave it out, or take {recipe_names(lambda one: one.gathers)}."
+        )
+
+
+_KNN = Recipe(
+    name="knn",
+    summary="the five labelled demos nearest to the question (Tree of Clarifications, DIVA)",
+    optimizer="labels",
+    k=5,
+)
+_KNN_BOOTSTRAP = Recipe(
+    name="knn-bootstrap",
+    summary="all good runs on train are kept, each call shows the five nearest",
+    optimizer="bootstrap",
+    k=5,
+)
+_CLAUSES = Recipe(
+    name="clauses",
+    summary="plain clauses are added to the instructions, where they gain on held-out questions, too",
+    optimizer="clauses",
+)
+_GEPA = Recipe(
+    name="gepa",
+    summary="DSPy's GEPA: instructions evolved from feedback in words",
+    optimizer="gepa",
+    settings={"auto": "light"},
+)
+_ALL = (
+    Recipe(name="labels", summary="five labelled demos, the same for every question", optimizer="labels"),
+    _KNN,
+    Recipe(
+        name="bootstrap",
+        summary="DSPy's BootstrapFewShot: demos from the program's own good runs",
+        optimizer="few-shot",
+        settings={"max_bootstrapped_demos": 4, "max_labeled_demos": 0},
+    ),
+    Recipe(
+        name="bootstrap-search",
+        summary="DSPy's BootstrapFewShotWithRandomSearch: the best of several such sets on dev",
+        optimizer="few-shot-search",
+        settings={"max_bootstrapped_demos": 4, "max_labeled_demos": 0, "num_candidate_programs": 6},
+    ),
+    _KNN_BOOTSTRAP,
+    _CLAUSES,
+    Recipe(
+        name="clauses-then-knn",
+        summary="first clauses, then the five nearest labelled demos",
+        optimizer="chain",
+        steps=(_CLAUSES, _KNN),
+    ),
+    Recipe(
+        name="copro",
+        summary="DSPy's COPRO: coordinate ascent over instructions",
+        optimizer="copro",
+        settings={"breadth": 5, "depth": 2},
+    ),
+    Recipe(
+        name="mipro",
+        summary="DSPy's MIPROv2: instructions and demos by Bayesian search",
+        optimizer="mipro",
+        settings={"auto": "light"},
+    ),
+    Recipe(
+        name="simba",
+        summary="DSPy's SIMBA: rules and demos from the runs that vary most",
+        optimizer="simba",
+        settings={"bsize": 32, "num_candidates": 4, "max_steps": 4, "max_demos": 4},
+    ),
+    _GEPA,
+    Recipe(
+        name="gepa-then-knn",
+        summary="instructions by GEPA, then the five nearest labelled demos",
+        optimizer="chain",
+        steps=(_GEPA, _KNN),
+    ),
+    Recipe(
+        name="knn-then-bootstrap",
+        summary="run with kNN labelled demos, keep the good runs, show the five nearest of them",
+        optimizer="chain",
+        steps=(_KNN, _KNN_BOOTSTRAP),
+    ),
+)
+RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL})
+
+
+def recipe_names(fits: Callable[[Recipe], bool]) -> str:
+    """Return the names of the recipes of a kind, for an error message."""
+    *most, last = [name for name, one in RECIPES.items() if fits(one)]
+    return f"{', '.join(most)} or {last}"
+
+
+def recipe(name: str) -> Recipe:
+    """Return a recipe by name.
+
+    Raises
+    ------
+    PolyqaError
+        With the known names.
+    """
+    try:
+        return RECIPES[name]
+    except KeyError:
+        raise PolyqaError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.") from None

@@ -1,0 +1,191 @@
+"""DSPy's own optimizers, called with what each of them wants."""
+
+import random
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.utils import magicattr
+from dspy.utils.callback import BaseCallback
+
+from polyqa.base.errors import PolyqaError
+from polyqa.lm.assigned import own_lms, set_lms
+from polyqa.metrics.feedback import FeedbackMetric
+from polyqa.metrics.optimizing import AnswerMetric
+
+from .examples import PlainMetric
+from .leave_one_out import leave_one_out
+from .plan import Plan
+
+
+def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
+    """Compile with one of DSPy's optimizers, under the language model of the context.
+
+    Parameters
+    ----------
+    program
+        It is not changed.
+    plan
+        The recipe's ``settings`` go to the optimizer, or to its ``compile``. Predictors that the recipe does not
+        name, if it names any, are left as they are. The metric says yes from the recipe's threshold on while demos
+        are gathered. The bootstrapping optimizers take no seed, but go through the trainset in its order: with
+        another seed than 0 it is shuffled. COPRO makes no random choice.
+    work
+        Where GEPA keeps its state, from which it goes on.
+
+    Raises
+    ------
+    PolyqaError
+        If a setting is not one of the optimizer's.
+    """
+    recipe = plan.recipe
+    program = program.deepcopy()
+    program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
+    frozen = freeze(program, recipe.predictors) if recipe.predictors else []
+    lms = own_lms(program)  # those of the frozen ones are not found, and stay
+    with leave_one_out(plan.trainset), keeping_lms(program, lms):
+        compiled = _run(program, plan, work)
+    set_lms(compiled, lms)
+    thaw(compiled, frozen)
+    return compiled
+
+
+class KeepLMs(BaseCallback):
+    """Gives the copies of a program their predictors' own language models back when they are called.
+
+    DSPy's bootstrapping makes students and teachers with ``reset_copy``, which takes them away: their runs would be
+    made with, and their scores would be those of, another model. A callback, as DSPy hands those on to the threads
+    that its optimizers start.
+
+    Parameters
+    ----------
+    program
+        A copy is a module of its class.
+    lms
+        By the names of `polyqa.lm.assigned.own_lms`.
+    """
+
+    def __init__(self, program: dspy.Module, lms: Mapping[str, dspy.LM]) -> None:
+        self._kind = type(program)
+        self._lms = lms
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Restore what is missing."""
+        if type(instance) is self._kind:
+            set_lms(instance, {name: lm for name, lm in self._lms.items() if name not in own_lms(instance)})
+
+
+@contextmanager
+def keeping_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> Iterator[None]:
+    """Have the copies of a program keep their predictors' own language models while the block runs."""
+    if not lms:
+        yield
+        return
+    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), KeepLMs(program, lms)]):
+        yield
+
+
+def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
+    recipe, metric, prompt_lm, seed, threads = plan.recipe, plan.own_metric(), plan.writer, plan.seed, plan.threads
+    train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
+    settings: dict[str, Any] = dict(recipe.settings)
+    if seed and recipe.optimizer in ("few-shot", "few-shot-search"):
+        random.Random(seed).shuffle(train)
+    try:
+        # They print what they do, and their progress bars, where the user's command prints its result.
+        with redirect_stdout(sys.stderr):
+            match recipe.optimizer:
+                case "few-shot":
+                    few = dspy.BootstrapFewShot(metric=metric, **settings)
+                    return few.compile(program, trainset=train)
+                case "few-shot-search":
+                    search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
+                    return search.compile(program, trainset=train, valset=dev)
+                case "copro":
+                    copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
+                    options = {"num_threads": threads, "display_progress": False}
+                    return copro.compile(program, trainset=train, eval_kwargs=options)
+                case "mipro":
+                    return _mipro(program, plan, metric, train, dev)
+                case "simba":
+                    simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
+                    return simba.compile(program, trainset=train, seed=seed)
+                case "gepa":
+                    gepa = dspy.GEPA(
+                        metric=metric.with_feedback
+                        if isinstance(metric, PlainMetric)
+                        else FeedbackMetric(metric.reader, measure=metric.measure),
+                        reflection_lm=prompt_lm,
+                        num_threads=threads,
+                        log_dir=str(work / "gepa"),
+                        seed=seed,
+                        **{"track_stats": True, **settings},  # else it keeps no candidate
+                    )
+                    return gepa.compile(program, trainset=train, valset=dev)
+                case other:
+                    raise PolyqaError(f"{other!r} is not one of DSPy's optimizers.")
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            raise PolyqaError(f"The recipe {recipe.name!r} has a setting that its optimizer lacks: {error}.") from error
+        raise
+
+
+def _mipro(
+    program: dspy.Module, plan: Plan, metric: AnswerMetric, train: list[dspy.Example], dev: list[dspy.Example]
+) -> dspy.Module:
+    settings: dict[str, Any] = dict(plan.recipe.settings)
+    of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
+    compiling = {name: settings.pop(name) for name in list(settings) if name in of_compile}
+    if "num_candidates" in settings:
+        settings.setdefault("auto", None)
+    # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
+    mipro = dspy.MIPROv2(
+        metric=metric, prompt_model=plan.writer, num_threads=plan.threads, seed=plan.seed or 9, **settings
+    )
+    if len(dev) < int(compiling.get("minibatch_size", 35)):
+        compiling.setdefault("minibatch", False)
+    return mipro.compile(program, trainset=train, valset=dev, **compiling)
+
+
+class Frozen(dspy.Module):
+    """A predictor that is called as ever, but that no optimizer finds.
+
+    DSPy's optimizers take every predictor that `named_predictors` tells, which passes over compiled
+    sub-modules.
+    """
+
+    def __init__(self, predictor: dspy.Predict) -> None:
+        super().__init__()
+        self.predictor = predictor
+        self._compiled = True
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Call the predictor."""
+        return self.predictor(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """See `forward`."""
+        return await self.predictor.acall(**inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        # A program may read its predictor's signature or demos. What copying asks for is not the predictor's.
+        if name.startswith("_") or "predictor" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.predictor, name)
+
+
+def freeze(program: dspy.Module, kept: Collection[str]) -> list[str]:
+    """Hide the predictors of a program from optimizers, but for those named; return the names of the hidden."""
+    hidden = [(name, predictor) for name, predictor in program.named_predictors() if name not in kept]
+    for name, predictor in hidden:
+        magicattr.set(program, name, Frozen(predictor))
+    return [name for name, _ in hidden]
+
+
+def thaw(program: dspy.Module, names: Collection[str]) -> None:
+    """Undo `freeze` in a program, or in a copy of it."""
+    for name in names:
+        magicattr.set(program, name, magicattr.get(program, name).predictor)

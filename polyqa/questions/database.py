@@ -1,0 +1,325 @@
+"""The database of generated questions: a LanceDB table with the questions' vectors and a full-text index."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from polyqa.base.errors import PolyqaError
+from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.retriever import require_positive
+from polyqa.colbert_index.versions import QUESTIONS
+from polyqa.models import Encoder
+from polyqa.models.memory import Shared
+
+from .types import FoundQuestion, GeneratedQuestion, Generation, Manifest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Ranking = Literal["dense", "bm25"]
+FOLDER = QUESTIONS
+MANIFEST = "questions.json"
+_TABLE = "questions"
+_COLUMNS = ["number", "question", "answers", "pids"]
+
+
+def questions_path(index: ColBERTIndex) -> Path:
+    """Return where the database of an index lies unless another place is named: in the index's folder."""
+    return index.path / FOLDER
+
+
+class QuestionDatabase(Shared):
+    """Generated questions on disk, opened for searching; made by `build.build_questions`.
+
+    Opening reads the manifest; the table is opened by the first search. A handle may be used by many
+    threads. `copy.deepcopy` returns the handle itself, and a pickle holds only the path.
+
+    Dense search compares the query with every question, 0.12 s of one core for 100,000 questions: equations
+    1 and 2 of the paper hold exactly, which an approximate index would not give.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    encoder
+        For dense search; must be the one that the database was built with.
+    index
+        If given, the questions must have been made from its passages.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no database, it is damaged, or it is of another encoder or index.
+    """
+
+    def __init__(self, path: str | Path, *, encoder: Encoder | None = None, index: ColBERTIndex | None = None) -> None:
+        self.path = Path(path).expanduser().absolute()
+        self.manifest = _read_manifest(self.path)
+        self.encoder = encoder
+        if encoder is not None and encoder.name != self.manifest.encoder:
+            raise PolyqaError(
+                f"The questions at {self.path} were encoded by {self.manifest.encoder}, not by {encoder.name}; "
+                "open them with that encoder, or build them again."
+            )
+        if index is not None and index.fingerprint != self.manifest.index:
+            raise PolyqaError(
+                f"The questions at {self.path} were made from other passages than the index {index.name} holds now "
+                f"({self.manifest.index}, not {index.fingerprint}). Build them again: "
+                f"`polyqa questions build --index {index.name} --overwrite`."
+            )
+        if not (self.path / f"{_TABLE}.lance").is_dir():
+            raise PolyqaError(f"{_damaged(self.path)} its table is missing.")
+        self._lock = threading.RLock()
+        self._warm = False
+
+    def __len__(self) -> int:
+        return self.manifest.counts.questions
+
+    def __repr__(self) -> str:
+        return f"QuestionDatabase({str(self.path)!r}, questions={len(self)}, encoder={self.manifest.encoder!r})"
+
+    @cached_property
+    def _table(self) -> Any:
+        with self._lock:
+            if "_table" in self.__dict__:
+                return self.__dict__["_table"]
+            with _reading(self.path):
+                import lancedb
+
+                table = lancedb.connect(str(self.path)).open_table(_TABLE)
+                rows, width = table.count_rows(), table.schema.field("vector").type.list_size
+            if rows != len(self) or width != self.manifest.dimensions:
+                raise PolyqaError(
+                    f"{_damaged(self.path)} its table has {rows} questions of {width} dimensions, its manifest says "
+                    f"{len(self)} of {self.manifest.dimensions}."
+                )
+            if self.manifest.table_version not in (None, table.version):
+                raise PolyqaError(
+                    f"{_damaged(self.path)} its table is in state {table.version}, not {self.manifest.table_version}: "
+                    "a file is missing."
+                )
+            return table
+
+    def warm_up(self) -> None:
+        """Load what a search needs, if none was made yet."""
+        if not self._warm:
+            self.search("warm up", 1)
+            self._warm = True
+
+    def questions(self) -> Iterator[GeneratedQuestion]:
+        """Yield all questions, in the order of the corpus."""
+        if not len(self):
+            return
+        with _reading(self.path):
+            rows = self._table.search().select(_COLUMNS).limit(len(self)).to_list()
+        for row in sorted(rows, key=lambda row: int(row["number"])):
+            yield GeneratedQuestion.model_validate(row)
+
+    def check(self) -> None:
+        """Read the whole table and compare it with the manifest.
+
+        Raises
+        ------
+        PolyqaError
+            If a file of the table is damaged, or a question is not what was written.
+        """
+        if digest(list(self.questions())) != self.manifest.digest:
+            raise PolyqaError(f"{_damaged(self.path)} its questions are not those that were written.")
+
+    def search(self, query: str, k: int = 10, *, ranking: Ranking = "dense") -> list[FoundQuestion]:
+        """Return the ``k`` nearest questions; see `search_many`."""
+        return self.search_many([query], k, ranking=ranking)[0]
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, *, ranking: Ranking = "dense"
+    ) -> list[list[FoundQuestion]]:
+        """Search for several queries; they are encoded in one batch.
+
+        Parameters
+        ----------
+        queries
+            Questions; an empty one finds nothing.
+        k
+            How many questions, at least 1.
+        ranking
+            ``dense``: cosine of the encoder's vectors, in [-1, 1]. ``bm25``: LanceDB's full-text search
+            (English stems, no stop words), above 0 and unbounded; a question that shares no word with the
+            query is not found.
+
+        Returns
+        -------
+        list of list of FoundQuestion
+            Per query at most ``k`` questions, best first; those of equal score in the order of the corpus.
+
+        Raises
+        ------
+        PolyqaError
+            If the database is damaged, or dense search is asked for and there is no encoder.
+        """
+        require_positive(k)
+        if ranking not in ("dense", "bm25"):
+            raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
+        asked = [at for at, query in enumerate(queries) if query.strip()]
+        results: list[list[FoundQuestion]] = [[] for _ in queries]
+        if not asked or not len(self):
+            return results
+        if ranking == "bm25":
+            for at in asked:
+                results[at] = _best(self._by_words(queries[at]), k, len(self))
+            return results
+        if self.encoder is None:
+            raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
+        for at, vector in zip(asked, self.encoder.encode([queries[at] for at in asked]), strict=True):
+            results[at] = _best(self._by_vector(vector), k, len(self))
+        return results
+
+    def _by_vector(self, vector: Any) -> "_Fetch":
+        def fetch(limit: int) -> list[FoundQuestion]:
+            with _reading(self.path):
+                query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
+                rows = query.select([*_COLUMNS, "_distance"]).limit(limit).to_list()
+            return [_found(row, 1.0 - row["_distance"]) for row in rows]
+
+        return fetch
+
+    def _by_words(self, text: str) -> "_Fetch":
+        def fetch(limit: int) -> list[FoundQuestion]:
+            from lancedb.query import MatchQuery
+
+            with _reading(self.path):
+                query = self._table.search(MatchQuery(text, "question"), query_type="fts")
+                rows = query.select([*_COLUMNS, "_score"]).limit(limit).to_list()
+            return [_found(row, row["_score"]) for row in rows]
+
+        return fetch
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["path"], encoder=state["encoder"])  # type: ignore[misc]
+        if self.manifest.digest != state["digest"]:
+            raise PolyqaError(f"The questions at {self.path} have changed since they were opened; open them again.")
+
+
+_Fetch = Callable[[int], list[FoundQuestion]]
+
+
+def _best(fetch: _Fetch, k: int, most: int) -> list[FoundQuestion]:
+    """Return the first ``k``, ties in the order of the corpus.
+
+    Which of several equal questions stand at the end of what LanceDB returns is its own choice: more are fetched
+    until the k-th is better than the last.
+    """
+    limit = min(k + 10, most)
+    found = fetch(limit)
+    while limit < most and len(found) == limit and found[k - 1].score <= found[-1].score:
+        limit = min(4 * limit, most)
+        found = fetch(limit)
+    return sorted(found, key=lambda one: (-one.score, one.number))[:k]
+
+
+def _found(row: dict[str, Any], score: float) -> FoundQuestion:
+    return FoundQuestion.model_validate({**row, "score": score})
+
+
+def _damaged(path: Path) -> str:
+    return (
+        f"The database of questions at {path} is damaged or of another version, build it again "
+        "(`polyqa questions build … --overwrite`):"
+    )
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise PolyqaError(
+            f"There is no database of questions at {folder}. Build one with `polyqa questions build --index NAME`."
+        )
+    with _reading(path):
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except PolyqaError:
+        raise
+    except Exception as error:  # LanceDB raises errors of many kinds over damaged files, a panic of its own among them
+        reason = " ".join(str(error).split())[:200]
+        raise PolyqaError(f"{_damaged(path)} {type(error).__name__}: {reason}") from error
+
+
+def digest(questions: Sequence[GeneratedQuestion]) -> str:
+    """Return 16 hex digits over questions with their answers and ids, in order."""
+    hashed = hashlib.sha256()
+    for one in questions:
+        hashed.update(json.dumps([one.question, one.answers, one.pids], ensure_ascii=False).encode() + b"\n")
+    return hashed.hexdigest()[:16]
+
+
+def write_database(folder: Path, generation: Generation, index: ColBERTIndex, encoder: Encoder) -> Manifest:
+    """Encode the questions and write table, full-text index and manifest into an empty folder."""
+    import lancedb
+    from lancedb.index import FTS
+
+    questions = generation.questions
+    dimensions = encoder.encode(["width"]).shape[1]
+    table = lancedb.connect(str(folder)).create_table(
+        _TABLE, data=_batches(questions, encoder, dimensions), schema=_schema(dimensions)
+    )
+    table.create_index("question", config=FTS())
+    manifest = Manifest(
+        counts=generation.counts,
+        origin=generation.origin,
+        encoder=encoder.name,
+        dimensions=dimensions,
+        index=index.fingerprint,
+        index_passages=len(index),
+        digest=digest(questions),
+        lancedb=version("lancedb"),
+        table_version=table.version,
+    )
+    (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    return manifest
+
+
+def _schema(dimensions: int) -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("number", pa.int64()),
+            ("question", pa.string()),
+            ("answers", pa.list_(pa.string())),
+            ("pids", pa.list_(pa.string())),
+            ("vector", pa.list_(pa.float32(), dimensions)),
+        ]
+    )
+
+
+def _batches(
+    questions: Sequence[GeneratedQuestion], encoder: Encoder, dimensions: int, size: int = 4096
+) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    for begin in range(0, len(questions), size):
+        own = questions[begin : begin + size]
+        vectors = encoder.encode([one.question for one in own])
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array(range(begin, begin + len(own)), pa.int64()),
+                pa.array([one.question for one in own], pa.string()),
+                pa.array([one.answers for one in own], pa.list_(pa.string())),
+                pa.array([one.pids for one in own], pa.list_(pa.string())),
+                pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1), pa.float32()), dimensions),
+            ],
+            schema=_schema(dimensions),
+        )

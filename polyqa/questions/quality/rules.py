@@ -1,0 +1,264 @@
+"""The rules, in the order in which they are tried: each finds one kind of fault."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from polyqa.base.values import Passage
+
+from .asked import Asked
+from .words import (
+    CONTINENTS,
+    FUNCTION,
+    GENERAL,
+    IRREGULAR,
+    PARTICIPLE,
+    PERSON,
+    WHEN,
+    WORD,
+    past_forms,
+    stands_for,
+    stem,
+)
+
+_BE = r"(?:is|was|are|were)"
+_ASKING = re.compile(
+    r"^(?:(?:In|On|At|To|From|By|For|With) (?:what|which|whom)|What|Which|Who|Whom|Whose|When|Where|Why|How)\b"
+)
+_WHERE = re.compile(
+    r"^(?:Where|(?:In|On|At) (?:what|which) (?:city|country|state|town|village|county|province|region))\b"
+)
+_WHO_IS = re.compile(rf"^Who {_BE} ")
+_BREAKS_OFF = re.compile(r"\b(?:the|an?|and|or)$")  # "to" and "for" may end a question
+_NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b")
+_ONE_OF_MANY = re.compile(rf"^(?:What|Which) \w+ {_BE} located\b")
+_BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
+_KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
+_KIN_OF = re.compile(rf"['’]s ({_KIN})$")
+_OF_KIN = re.compile(rf"^What {_BE} (?:the |.*['’]s )(?:\w+ )?{_KIN}\b")
+_SHARE_OF = re.compile(r"^(?:What|Which) (?:percentage|share|proportion|number|part|amount) of\b")
+_ANY_VERB = re.compile(r"\b(?:is|was|are|were|did|does|do|has|have|had|can|could|will|would|\w+ed)\b")
+_TWO_VERBS = re.compile(rf"^(?:What|Who) {_BE}\b.*\b(?:died|became|began|won|had|did|has|have)\b")
+_ALONE = re.compile(
+    r"\b(?:receive|win|join|found|marry|publish|acquire|buy|defeat|replace)(?: (?:in|at|on|by|for)\b|$)"
+)
+_AFTER_PARTICIPLE = re.compile(
+    r"in|on|at|by|to|of|for|from|with|as|into|after|before|during|under|over|through|and|or|between|out|up|down|first|"
+    r"last|again|\w+ly"
+)
+_BY_NAME = re.compile(r"\b\w+ed by [A-Z][^?]*$|\b(?:written|made|sung) by [A-Z][^?]*$")
+_MARKS = re.compile(r"[\"“”]{2}|\s-\w|\w- |\(\s|\s\)")
+_OWN_BIRTH = re.compile(r"['’]s \w+ (?:born|die|died)\b")
+_SPAN = re.compile(r"\bfrom (\d{3,4}s?) (?:to|until) (\d{3,4}s?)\b")
+_YEAR_OF = re.compile(r"\bthe (\d{4}) (?:[a-z]+ )?([a-z]+)\b")
+_PEOPLE = re.compile(r"(?:ian|can|ish|ese|nch|utch|reek|erman|orean)$")
+_WINNING = re.compile(r"^(?:Who|What|Which)\b.*\b(?:won|win|beat|defeat(?:ed)?)\b")
+_TO_A_LOSER = re.compile(r"\b(?:from|against|over|to)\s+(?:the )?$")
+_TO_AN_END = re.compile(
+    r"\b(?:until|to|till|between|through|before|after|by)\s+(?:the )?$|\d\s*[–-]\s*$|\bbetween [^.;]{0,40} and $"
+)
+_ASKS_END = re.compile(r"\b(?:until|end|ended|close|closed|die|died|last|before|after|by)\b")
+_BORN, _DIED = re.compile(r"\b(?:born|birth)\b"), re.compile(r"\b(?:die|died|death)\b")
+_LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*?)\s*[–—-]\s*([^()]*\d{3,4}[^()]*)\)")
+_OPENING = 300  # characters of a passage in which a life's dates stand
+_ANAPHOR = re.compile(r"(?:It|He|She|They|This|These|The|Its|His|Her|Their)\b|[A-Z][a-z]+(?:ed|ilt|orn)\b")
+
+
+def fault(question: str, answer: str, passage: Passage) -> str:
+    """Return what is wrong with a question whose answer stands in a passage; ``""`` if nothing is seen.
+
+    Parameters
+    ----------
+    question
+        Stands on its own.
+    answer
+        A span of the passage.
+
+    >>> passage = Passage(pid="1", title="Ada Lind", text="Ada Lind (3 May 1909 – 15 August 2014) sang in Oslo.")
+    >>> fault("When was Ada Lind born?", "15 August 2014", passage)
+    'asks for a birth, and the answer is another date'
+    >>> fault("When was Ada Lind born?", "3 May 1909", passage)
+    ''
+    """
+    asked = Asked(question, answer, passage)
+    for rule in _RULES:
+        if why := rule(asked):
+            return why
+    return ""
+
+
+def _form(asked: Asked) -> str:
+    body = asked.body
+    if not _ASKING.match(body):
+        return "does not begin as a question does"
+    if _BREAKS_OFF.search(body):
+        return "breaks off"
+    if _NAME_OF.match(body):
+        return "asks for a name only"
+    if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
+        return "has marks that do not fit together"
+    if _ONE_OF_MANY.match(body):
+        return "asks for one of many"
+    if _OWN_BIRTH.search(body) or _says_twice(body):
+        return "does not say clearly whom or what it is about"
+    return ""
+
+
+def _says_twice(body: str) -> bool:
+    names = re.findall(r"\b[A-Z][\w'’-]+ [A-Z][\w'’-]+", body)
+    words = [word for word in re.findall(r"\b[a-z]{4,}\b", body) if word not in FUNCTION]
+    return len(names) != len(set(names)) or len(words) != len(set(words))
+
+
+def _grammar(asked: Asked) -> str:
+    body = asked.body
+    if _lacks_verb(asked) or (_SHARE_OF.match(body) and not _ANY_VERB.search(body)):
+        return "has no verb"
+    odd = (_TWO_VERBS.match(body), _ALONE.search(body), _OF_KIN.match(body), _BARE_PLACE.match(body))
+    if any(odd) or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
+        return "has words that do not fit together"
+    if _WHO_IS.match(body) and not _asks_for_person(body):
+        return "asks who something is that is nobody"
+    if WHEN.match(body) and re.search(r"\blocated\b", body):
+        return "asks when something is somewhere"
+    return ""
+
+
+def _lacks_verb(asked: Asked) -> bool:
+    """Whether a name or a noun is all that stands behind *was* or *did*."""
+    body = asked.body
+    found = re.search(r"\b(is|was|are|were|did|does|do|has|have|had)\b(.*)$", body)
+    if found is None or not (WHEN.match(body) or _WHERE.match(body) or re.match(r"^(?:What|Which)\b", body)):
+        return False
+    rest = [word for word in WORD.findall(found[2]) if word.lower() not in FUNCTION]
+    small = [word for word in rest if word[:1].islower()]
+    if found[1] in ("did", "do", "does"):
+        told = asked.near.lower()
+        return not any(
+            word in IRREGULAR or stem(word) in ("start", "die") or any(form in told for form in past_forms(word))
+            for word in small
+        )
+    if not body.startswith(("What ", "Which ")):
+        return not any(PARTICIPLE.fullmatch(word) for word in rest)
+    return not small
+
+
+def _has_object_too_many(body: str) -> bool:
+    """Whether a participle has an object behind it, as in *was France declared war*, or *Who was* a participle only."""
+    if not re.match(rf"^(?:When|Where|Who|(?:In|On|At) \w+ \w+) {_BE}\b", body):
+        return False
+    words = WORD.findall(body)
+    for word, following in pairwise(words[2:]):
+        is_participle = re.fullmatch(r"[a-z]\w+ed", word)
+        if is_participle and following[:1].islower() and not _AFTER_PARTICIPLE.fullmatch(following):
+            return True
+    return bool(_WHO_IS.match(body) and re.fullmatch(r"[a-z]\w+(?:ed|en|wn)|built|made", words[-1]))
+
+
+def _asks_for_person(body: str) -> bool:
+    """Whether what stands behind *Who was* can be somebody: a name, or a noun for people."""
+    rest = _WHO_IS.sub("", body)
+    if not re.match(r"(?:the|an?|\w+['’]s) ", rest):
+        return "'s " in rest or all(word[:1].isupper() or word in FUNCTION for word in WORD.findall(rest))
+    if re.search(r" that [A-Z]", rest):
+        return False
+    head = re.split(r" (?:of|in|for|at|on|to|from|by|who|that|during|with)\b", rest)[0].split()[-1]
+    return bool(PERSON.fullmatch(head)) or head[:1].isupper()
+
+
+def _names(asked: Asked) -> str:
+    for word in WORD.findall(asked.body)[1:]:
+        bare = re.sub(r"['’]s$", "", word).strip(".'’-")
+        if not bare[:1].isupper() or bare in asked.passage.title:
+            continue
+        if bare.lower() in FUNCTION or not re.search(rf"\b{re.escape(bare)}", asked.text):
+            return f"has a name that its passage lacks: {bare}"
+    for word in re.findall(r"(?<![\w-])[a-z]{4,}(?![\w-])", asked.body):
+        is_name = word.capitalize() in asked.text and not re.search(rf"\b{word[:5]}", asked.text)
+        if is_name and word not in FUNCTION | GENERAL:
+            return f"has a name in small letters: {word}"
+    return ""
+
+
+def _times(asked: Asked) -> str:
+    body = asked.body
+    if (span := _SPAN.search(body)) and not _tells_span(asked.passage.text, span[1], span[2]):
+        return "has a span of years that its passage does not tell"
+    if (year := _YEAR_OF.search(body)) and not re.search(
+        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", asked.text
+    ):
+        return "has a year that its passage tells of something else"
+    return ""
+
+
+def _tells_span(text: str, begin: str, end: str) -> bool:
+    if begin == end:
+        return False
+    life = _LIFE.search(text[:_OPENING])
+    if life and begin in life[1] and end in life[2]:
+        return False
+    return bool(re.search(rf"{begin}\s*(?:to|until|and|[–—-])\s*(?:{end}|{end[2:]})", text))
+
+
+def _kind_of_answer(asked: Asked) -> str:
+    body, answer = asked.body, asked.answer
+    if WHEN.match(body) and not re.search(r"\d|century|decade", answer):
+        return "asks for a time, and the answer is none"
+    if body.startswith("Who") and not re.search(r"[^\W\d_]{2}", re.sub(r"\b(?:in|on|of)\b", "", answer)):
+        return "asks for somebody, and the answer is nobody"
+    if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", asked.passage.text):
+        return "turns a kinship round"
+    if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):
+        return "asks for a country, and the answer is none"
+    if _WINNING.match(body) and _TO_A_LOSER.search(asked.before):
+        return "asks who won, and the answer lost"
+    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(asked.before):
+        return "asks for a beginning, and the answer is an end"
+    return ""
+
+
+def _lives(asked: Asked) -> str:
+    body, answer, text = asked.body, asked.answer, asked.passage.text
+    if _BORN.search(body) and WHEN.match(body):
+        since = asked.before[max(asked.before.rfind("born"), asked.before.find("(")) :]
+        if re.search(r"\d{4}", since):
+            return "asks for a birth, and the answer is another date"
+    life = _LIFE.search(text[:_OPENING])
+    if life is None or not WHEN.match(body):
+        return ""
+    if _DIED.search(body) and answer in life[1] and answer not in life[2]:
+        return "asks for a death, and the answer is the birth"
+    of_life = text.count(answer) == 1 and (answer in life[1] or answer in life[2])
+    if of_life and not (_BORN.search(body) or _DIED.search(body)):
+        return "asks for something else, and the answer is a date of birth or death"
+    return ""
+
+
+def _told(asked: Asked) -> str:
+    """Find a word, no name, that the passage does not have near the answer, and a subject of another sentence."""
+    stems = {stem(word) for word in WORD.findall(asked.near.lower())}
+    in_life = bool(_LIFE.search(asked.passage.text[:_OPENING])) and asked.answer in asked.passage.text[:_OPENING]
+    names = []
+    for word in WORD.findall(asked.body)[1:]:
+        low = word.lower()
+        if word[:1].isupper():
+            names.append(word)
+            continue
+        known = low in FUNCTION or low in GENERAL or len(low) < 3 or bool(stands_for(stem(low)) & stems)
+        if not known and not (in_life and (_BORN.fullmatch(low) or _DIED.fullmatch(low))):
+            return f"says what its passage does not: {word}"
+    for sentence in asked.sentences:
+        if not names or any(name in sentence for name in names) or _ANAPHOR.match(sentence):
+            return ""
+    return "is about something that its answer's sentence does not name" if asked.sentences else ""
+
+
+_RULES: tuple[Callable[[Asked], str], ...] = (
+    _form,
+    _names,
+    _times,
+    _grammar,
+    _lives,
+    _kind_of_answer,
+    _told,
+)

@@ -1,0 +1,414 @@
+"""Training questions from a corpus: generated questions that fall together become one ambiguous question."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.text import normalize_answer, split_title
+from polyqa.models import Encoder, SpanReader
+
+from .alike import Without, without_place, without_time
+from .families import base_names, without_qualifier
+from .quality import fault, mended
+from .types import GeneratedQuestion
+
+ALIKE = 0.9
+_PLAIN = 200
+_PLAIN_PER_AMBIGUOUS = 1.5
+_UNCONFIRMED = "its answer is not found again in one sentence"
+_HELD_OUT = 0.4
+_PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are|were)\b))")
+
+
+Trust = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[float]]
+"""Says of questions, each with its answer and passage, how far to trust them, in [0, 1]."""
+_TRUSTED = 0.62
+_FEW = 40  # that are kept in any case: with fewer nothing can be told
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A generated question that training does without, and why."""
+
+    question: str
+    answer: str
+    pid: str
+    why: str
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """What came of generated questions.
+
+    Attributes
+    ----------
+    questions
+        Ambiguous ones first; each with one reference answer.
+    dropped
+        The rest.
+    """
+
+    questions: tuple[Question, ...]
+    dropped: tuple[Dropped, ...]
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why questions were dropped, without the words that a question has of its own; most frequent first."""
+        counted = Counter(one.why.partition(":")[0] for one in self.dropped)
+        return Counter(dict(counted.most_common()))
+
+
+def training_questions(
+    generated: Sequence[GeneratedQuestion],
+    passages: Sequence[Passage],
+    *,
+    encoder: Encoder,
+    reader: SpanReader,
+    trust: Trust | None = None,
+    seed: int = 0,
+) -> TrainingSet:
+    """Return ambiguous questions with their readings, and plain ones beside them.
+
+    Questions that `quality.fault` finds something wrong with are dropped, and those that are trusted less than 0.62,
+    beyond the forty most trusted ones. Of the rest, those fall together that
+
+    - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
+      nearly so (cosine ≥ 0.9 with one question word and a common content word),
+    - or are the same but for a time or a place (`alike`).
+
+    With different answers they are the readings of one ambiguous question. What falls together with nothing stays
+    plain, with one reading: all of them up to 200, and beyond that one and a half times as many as there are ambiguous
+    ones. A reading is dropped if the reader does not find its answer in the sentence that the reference answer has for
+    it.
+
+    Parameters
+    ----------
+    generated
+        From `polyqa.questions.generate_questions`.
+    passages
+        The corpus.
+    encoder, reader
+        Compare questions, and answer readings.
+    trust
+        Says of questions with their answers and passages how far to trust them, such as
+        `polyqa.extractive.ExtractiveEngine.trust` of those that it made; all are trusted if not given.
+    seed
+        Draws the plain questions.
+    """
+    corpus = {passage.pid: passage for passage in passages}
+    making = _Making(corpus, encoder, reader)
+    good = making.good(generated)
+    if trust is not None:
+        good = making.trusted(good, trust)
+    rest = making.group_by_name(good, base_names(passages))
+    rest = making.group_by_time_and_place(rest)
+    return making.finished(rest, seed)
+
+
+class _Making:
+    """Makes a training set, and notes what it drops."""
+
+    def __init__(self, corpus: Mapping[str, Passage], encoder: Encoder, reader: SpanReader) -> None:
+        self._corpus, self._encoder, self._reader = corpus, encoder, reader
+        self._ambiguous: dict[str, Question] = {}
+        self._dropped: list[Dropped] = []
+
+    def good(self, generated: Sequence[GeneratedQuestion]) -> list[Reading]:
+        """Return the questions that nothing is wrong with."""
+        kept = []
+        for one in generated:
+            text = mended(one.question)
+            for answer, pid in zip(one.answers, one.pids, strict=True):
+                reading = Reading(text, (answer,), pid)
+                if why := fault(text, answer, self._corpus[pid]):
+                    self._drop(reading, why)
+                else:
+                    kept.append(reading)
+        return kept
+
+    def trusted(self, readings: Sequence[Reading], trust: Trust) -> list[Reading]:
+        """Return the questions that are trusted, and so many of the others that there are some to train with."""
+        values = trust([(one.question, one.short_answers[0], self._corpus[one.pid or ""]) for one in readings])
+        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        told = list(zip(readings, values, strict=True))
+        for reading in (one for one, value in told if value < least):
+            self._drop(reading, "the model that asked it does not trust it")
+        return [one for one, value in told if value >= least]
+
+    def _drop(self, reading: Reading, why: str) -> None:
+        self._dropped.append(Dropped(reading.question, reading.short_answers[0], reading.pid or "", why))
+
+    def group_by_name(self, readings: Sequence[Reading], bases: Mapping[str, str]) -> list[Reading]:
+        """Make ambiguous questions of passages that share a name; return the questions that are left."""
+        sharing = Counter(bases.values())
+        families: dict[str, list[tuple[str, Reading]]] = {}
+        left: list[Reading] = []
+        for reading in readings:
+            passage = self._corpus[reading.pid or ""]
+            base = bases[passage.pid]
+            short = without_qualifier(reading.question, passage.title, base)
+            if short is None:
+                left.append(reading)
+            elif sharing[base] > 1 and split_title(passage.title, commas=True)[1] and short == reading.question:
+                self._drop(reading, "does not say which of those of one name it is about")
+            else:
+                families.setdefault(base, []).append((short, reading))
+        for base, members in families.items():
+            for cluster in _clusters(members, self._encoder):
+                own = [reading for _, reading in cluster]
+                text = min((short for short, _ in cluster), key=len)
+                if not self._told_apart(text, self._of_distinct_titles(own), "subject", base):
+                    left += own
+        return left
+
+    def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the first question about each thing, and of those that read the same the first."""
+        by_text = {normalize_answer(reading.question): reading for reading in reversed(readings)}
+        by_title = {self._corpus[reading.pid or ""].title: reading for reading in by_text.values()}
+        return [reading for reading in readings if reading in by_title.values()]
+
+    def group_by_time_and_place(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Make ambiguous questions of those that differ in a time or a place; return the questions that are left."""
+        left = list(readings)
+        for cut in (without_time, without_place):
+            groups: dict[str, dict[str, tuple[Without, Reading]]] = {}
+            for reading in left:
+                if (found := cut(reading.question)) is not None:
+                    own = groups.setdefault(normalize_answer(found.question), {})
+                    own.setdefault(normalize_answer(found.cut), (found, reading))
+            for group in groups.values():
+                whole = next(iter(group.values()))[0]
+                alike = [reading for _, reading in group.values()]
+                if len(alike) > 1 and self._told_apart(whole.question, alike, whole.kind, ""):
+                    left = [reading for reading in left if reading not in alike]
+        return left
+
+    def _told_apart(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
+        """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
+        kept = _confirmed(readings, self._corpus, self._reader)
+        if len({normalize_answer(one.short_answers[0]) for one in kept}) < 2:
+            return False
+        for reading in readings:
+            if reading not in kept:
+                self._drop(reading, _UNCONFIRMED)
+        titles = ", ".join(dict.fromkeys(self._corpus[one.pid or ""].title for one in kept))
+        told = {
+            "subject": f"“{base}” may stand for {titles}.",
+            "time": "It does not say for which time.",
+            "location": "It does not say for which place.",
+        }
+        question = Question(
+            id=_id(text),
+            question=text,
+            readings=tuple(kept),
+            long_answers=(long_answer(kept, self._corpus),),
+            ambiguity=kind,
+            reason=told[kind],
+        )
+        self._ambiguous[normalize_answer(text)] = question
+        return True
+
+    def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:
+        """Return all questions; the plain ones are drawn if there are too many."""
+        ambiguous = list(self._ambiguous.values())
+        taken = {
+            normalize_answer(text) for own in ambiguous for text in (own.question, *(r.question for r in own.readings))
+        }
+        singles = self._plain(plain, taken)
+        most = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
+        numbers = range(len(singles))
+        drawn = set(random.Random(seed).sample(numbers, most)) if len(singles) > most else set(numbers)
+        for at in sorted(set(numbers) - drawn):
+            self._drop(singles[at].readings[0], "there are plain questions enough")
+        kept = [question for at, question in enumerate(singles) if at in drawn]
+        return TrainingSet((*ambiguous, *kept), tuple(self._dropped))
+
+    def _plain(self, readings: Sequence[Reading], taken: set[str]) -> list[Question]:
+        by_text: dict[str, list[Reading]] = {}
+        for one in readings:
+            by_text.setdefault(normalize_answer(one.question), []).append(one)
+        found = []
+        for text, own in by_text.items():
+            answers = [reading.short_answers[0] for reading in own]
+            if text in taken:
+                for one in own:
+                    self._drop(one, "is asked already")
+                continue
+            if not all(agree(answer, answers[:1]) for answer in answers):
+                for one in own:
+                    self._drop(one, "has several answers, and nothing that tells them apart")
+                continue
+            whole = Reading(own[0].question, tuple(dict.fromkeys(answers)), own[0].pid)
+            if not _confirmed([whole], self._corpus, self._reader):
+                for one in own:
+                    self._drop(one, _UNCONFIRMED)
+                continue
+            found.append(
+                Question(
+                    id=_id(whole.question),
+                    question=whole.question,
+                    readings=(whole,),
+                    long_answers=(long_answer([whole], self._corpus),),
+                    ambiguity="none",
+                    reason="The question names what it is about.",
+                )
+            )
+        return found
+
+
+def _clusters(members: Sequence[tuple[str, Reading]], encoder: Encoder) -> list[list[tuple[str, Reading]]]:
+    """Group the questions of a family; each is compared with the first of every group."""
+    texts = [short for short, _ in members]
+    near = encoder.similarity(texts, texts)
+    clusters: list[list[int]] = []
+    for at, text in enumerate(texts):
+        home = next(
+            (
+                own
+                for own in clusters
+                if normalize_answer(texts[own[0]]) == normalize_answer(text)
+                or (near[at, own[0]] >= ALIKE and _same_matter(texts[own[0]], text))
+            ),
+            None,
+        )
+        if home is None:
+            clusters.append([at])
+        else:
+            home.append(at)
+    return [[members[at] for at in own] for own in clusters]
+
+
+def _same_matter(one: str, other: str) -> bool:
+    """Return whether two questions begin alike and share half of what they ask beside names.
+
+    The encoder alone holds "When was it opened?" and "When was it closed?" to be the same.
+    """
+    left, right = (
+        [word for word in re.findall(r"\b[a-z]{3,}\b", text) if word not in _FUNCTION_WORDS] for text in (one, other)
+    )
+    stems = [{word[:4] for word in words} for words in (left, right)]
+    shared = len(stems[0] & stems[1])
+    return one.split()[0] == other.split()[0] and 2 * shared >= min(len(stems[0]), len(stems[1])) > 0
+
+
+_FUNCTION_WORDS = frozenset(
+    {"was", "were", "did", "does", "the", "and", "for", "has", "have", "had", "are", "with", "what", "who"}
+)
+
+
+def _confirmed(readings: Sequence[Reading], corpus: Mapping[str, Passage], reader: SpanReader) -> list[Reading]:
+    """Return the readings whose answers the reader finds in their own part of the reference answer.
+
+    Not in the whole of it: there a small reader takes one reading for another, and good questions would go.
+    """
+    found = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
+    return [
+        reading
+        for reading, own in zip(readings, found, strict=True)
+        if (answer := own.answer()) and agree(answer, reading.short_answers)
+    ]
+
+
+def long_answer(readings: Sequence[Reading], corpus: Mapping[str, Passage]) -> str:
+    """Return a reference answer: the sentences that hold the readings' answers, each understood by itself.
+
+    A pronoun at a sentence's beginning, and "the bridge" for *Tower Bridge*, become the passage's title; a
+    sentence that shares no word with the title names it first.
+    """
+    told = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
+    return " ".join(told)
+
+
+def _sentence(reading: Reading, passage: Passage) -> str:
+    from punkt import sent_tokenize
+
+    parts = sent_tokenize(" ".join(passage.text.split()))
+    holding = [part for part in parts if exact_presence(reading.short_answers, part)]
+    asked = set(normalize_answer(reading.question).split())
+    text = max(holding or parts, key=lambda part: len(asked & set(normalize_answer(part).split())))
+    name, qualifier = split_title(passage.title, commas=True)
+    last = re.escape(name.split()[-1].lower()) if name else "it"
+    opening = _PRONOUN.match(text) or re.match(rf"^(?:The|This) {last}\b", text)
+    if opening and name:
+        return passage.title + text[opening.end() :]
+    known = set(normalize_answer(text).split())
+    said = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
+    return text if said or not name else f"{passage.title}: {text}"
+
+
+def _id(question: str) -> str:
+    return "made-" + blake2b(normalize_answer(question).encode(), digest_size=6).hexdigest()
+
+
+def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> list[Passage]:
+    """Return at most ``limit`` passages, families of a shared name first, as only they make ambiguous questions."""
+    bases = base_names(passages)
+    families: dict[str, list[str]] = {}
+    for passage in passages:
+        families.setdefault(bases[passage.pid] or passage.pid, []).append(passage.pid)
+    drawn = list(families.values())
+    random.Random(seed).shuffle(drawn)
+    drawn.sort(key=lambda pids: len(pids) < 2)
+    chosen = set([pid for pids in drawn for pid in pids][:limit])
+    return [passage for passage in passages if passage.pid in chosen]
+
+
+def split_questions(
+    questions: Sequence[Question], share: float = _HELD_OUT, seed: int = 0
+) -> tuple[list[Question], list[Question]]:
+    """Split questions in two; those about the same passages stay on one side.
+
+    Parameters
+    ----------
+    questions
+        Where the data set does not name passages, every question stands for itself.
+    share
+        Of the questions that the second part gets, roughly; both parts get one at least.
+    seed
+        Draws.
+
+    Raises
+    ------
+    PolyqaError
+        If all questions hang together by their passages, so that there is nothing to split.
+    """
+    groups = _connected(questions)
+    random.Random(seed).shuffle(groups)
+    if len(groups) < 2:
+        raise PolyqaError(f"{len(questions)} questions about the same passages cannot be split; give more questions.")
+    second: set[str] = set()
+    for number, group in enumerate(groups, 1):
+        fits = len(second) + len(group) <= share * len(questions)
+        if fits or (not second and number == len(groups)):
+            second |= {question.id for question in group}
+    return (
+        [question for question in questions if question.id not in second],
+        [question for question in questions if question.id in second],
+    )
+
+
+def independent_groups(questions: Sequence[Question]) -> int:
+    """Return in how many parts questions can be split at most, if those about the same passages stay together."""
+    return len(_connected(questions))
+
+
+def _connected(questions: Sequence[Question]) -> list[list[Question]]:
+    home: dict[str, int] = {}
+    groups: dict[int, list[Question]] = {}
+    for number, question in enumerate(questions):
+        pids = {reading.pid for reading in question.readings if reading.pid} or {f"question {question.id}"}
+        joined = {home[pid] for pid in pids if pid in home}
+        groups[number] = [one for at in sorted(joined) for one in groups.pop(at)] + [question]
+        for pid, at in list(home.items()):
+            if at in joined:
+                home[pid] = number
+        home |= dict.fromkeys(pids, number)
+    return list(groups.values())

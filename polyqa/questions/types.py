@@ -1,0 +1,192 @@
+"""Generated questions with their answers, how many were left after each step, and what a database says of itself."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from polyqa.base.counts import counted
+from polyqa.metrics.text import normalize_answer
+
+MOST_REVISIONS = 2
+MOST_SPANS = 32
+
+
+class GeneratedQuestion(BaseModel):
+    """A question made from a corpus, with its answers and where each of them stands.
+
+    Attributes
+    ----------
+    question
+        Stands on its own.
+    answers, pids
+        Of equal length, at least one: the i-th answer is a span of the passage with the i-th id. Several
+        when the same question was made from several passages.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    answers: tuple[str, ...]
+    pids: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _paired(self) -> "GeneratedQuestion":
+        if not self.answers or len(self.answers) != len(self.pids):
+            raise ValueError(f"{counted(len(self.answers), 'answer')} from {counted(len(self.pids), 'passage')}")
+        return self
+
+    def distinct_answers(self) -> dict[str, str]:
+        """Return the answers that differ after normalisation, each with the id of the first passage that gives it."""
+        first: dict[str, tuple[str, str]] = {}
+        for answer, pid in zip(self.answers, self.pids, strict=True):
+            first.setdefault(normalize_answer(answer), (answer, pid))
+        return dict(first.values())
+
+
+@dataclass(frozen=True)
+class QuestionSettings:
+    """How questions are made from a passage.
+
+    Attributes
+    ----------
+    revisions
+        How often each question is revised, 0 to 2; a third time changes nothing (SIXPAQ, section 3.3.1).
+        0 gives the questions that the paper retrieves with (table 2).
+    spans
+        How many spans of a passage are asked for at most, 1 to 32. The paper's beam of 32 leaves 13.5 of a
+        passage on average (section 3.1.2).
+
+    Raises
+    ------
+    ValueError
+        If one is out of its range.
+    """
+
+    revisions: int = 2
+    spans: int = 8
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.revisions <= MOST_REVISIONS:
+            raise ValueError(f"revisions must lie between 0 and {MOST_REVISIONS}, got {self.revisions}")
+        if not 1 <= self.spans <= MOST_SPANS:
+            raise ValueError(f"spans must lie between 1 and {MOST_SPANS}, got {self.spans}")
+
+
+class Counts(BaseModel):
+    """How many were left after each step.
+
+    Attributes
+    ----------
+    passages, failed
+        Read, and those among them for which the language model failed.
+    answers
+        Spans that were detected and stand in their passage.
+    generated, verified, revised
+        Questions written, those that the reader answers alike, and those of them that revision changed.
+    questions
+        Distinct ones at the end.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: int
+    failed: int
+    answers: int
+    generated: int
+    verified: int
+    revised: int
+    questions: int
+
+    def __str__(self) -> str:
+        failed = f" ({self.failed} failed)" if self.failed else ""
+        return (
+            f"{counted(self.passages, 'passage')}{failed}, {counted(self.answers, 'answer')}, "
+            f"{counted(self.generated, 'question')} written, "
+            f"{self.verified:,} verified, {self.revised:,} revised, {self.questions:,} distinct"
+        )
+
+
+class Origin(BaseModel):
+    """What questions were made from, and with.
+
+    Attributes
+    ----------
+    lm, reader
+        Names of the language model that wrote, and of the reader that verified.
+    corpus
+        Hash of the passages, see `gathering.corpus_fingerprint`.
+    revisions, spans
+        See `QuestionSettings`. What does not name them was made when they could not be set.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    lm: str
+    reader: str
+    corpus: str
+    revisions: int = 2
+    spans: int = 8
+
+
+class Generation(BaseModel):
+    """The questions of a corpus, in its order, with the counts and where they come from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    questions: tuple[GeneratedQuestion, ...]
+    counts: Counts
+    origin: Origin
+
+
+class Manifest(BaseModel):
+    """What a database holds and how it was made.
+
+    Attributes
+    ----------
+    format
+        Version of the folder's layout.
+    counts
+        How many were left after each step; ``counts.questions`` is how many rows the table has.
+    origin
+        Language model, reader and the hash of the passages that were read.
+    encoder, dimensions
+        The sentence encoder whose vectors of the questions are stored.
+    index, index_passages
+        Fingerprint of the index whose passages were read, and how many it has; ``counts.passages`` of
+        them were read.
+    digest
+        Hash of the questions with their answers and ids.
+    lancedb
+        Version that wrote the table.
+    table_version
+        LanceDB's number of the table's last state, which has its full-text index; ``None`` in older databases.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    counts: Counts
+    origin: Origin
+    encoder: str
+    dimensions: int
+    index: str
+    index_passages: int
+    digest: str
+    lancedb: str
+    table_version: int | None = None
+
+
+class FoundQuestion(GeneratedQuestion):
+    """A question of a database that a search has found.
+
+    Attributes
+    ----------
+    number
+        Its place in the database, from 0.
+    score
+        How near it is to the query; only comparable within one result list.
+    """
+
+    number: int
+    score: float

@@ -1,0 +1,119 @@
+"""The types that signatures use: each validates what its parser makes of a value."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import dspy
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from polyqa.base.values import AmbiguityType, Grade, Interpretation, Support
+
+from .answers import parse_answers
+from .interpretations import parse_interpretations
+from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
+from .numbers import parse_numbers
+from .questions import asks, parse_questions
+from .records import is_reading
+from .text import shown
+from .verdicts import parse_yes_no
+
+
+def _interpretations(value: Any) -> Any:
+    # Of objects on lines of their own DSPy's repairing parser leaves the last. A mapping that may be it is refused:
+    # then DSPy shows the text.
+    readings = parse_interpretations(value)
+    if isinstance(value, Mapping) and is_reading(value):
+        raise ValueError(f"one reading where a list is due: {shown(value)}")
+    return readings
+
+
+def _questions(value: Any) -> Any:
+    # Of "In which film [the one of 1990] …?" that parser leaves what is in brackets.
+    questions = parse_questions(value)
+    if not isinstance(value, str) and not all(map(asks, questions)):
+        raise ValueError(f"not a list of questions: {shown(value)}")
+    return questions
+
+
+def _numbers(value: Any) -> Any:
+    # Of "- 15" it makes a negative number.
+    numbers = parse_numbers(value)
+    if not isinstance(value, str) and any(number < 0 for number in numbers):
+        raise ValueError(f"no list of numbers: {shown(value)}")
+    return numbers
+
+
+def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
+    """Return a type that validates as ``strict`` after ``parse``, and bears the name of ``strict``.
+
+    It is a `dspy.Type` because DSPy's own adapters show such a type the raw text when what their repairing JSON
+    parser made of the text is refused. That parser may leave a part of a text that is a list by itself: of
+    ``[AmbPred] [AmbTime]`` the last label. polyqa's lean adapter shows the text at once. ``schema`` replaces the JSON
+    schema that DSPy prints into the prompt.
+    """
+
+    class Lenient(dspy.Type):
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+            return core_schema.no_info_before_validator_function(parse, handler.generate_schema(strict))
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, inner: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+            return schema if schema is not None else handler(inner)
+
+    Lenient.__name__ = Lenient.__qualname__ = name
+    return Lenient
+
+
+if TYPE_CHECKING:
+    Interpretations = list[Interpretation]
+    Questions = list[str]
+    Answers = list[str]
+    YesNo = Literal["Yes", "No"]
+    AmbiguityTypes = list[AmbiguityType]
+    Numbers = list[int]
+    Readings = list[Interpretation]
+    Grades = Grade
+    Supports = Support
+    Usefulness = int
+else:
+    Interpretations = _lenient("list[Interpretation]", list[Interpretation], _interpretations)
+    Questions = _lenient("list[str]", list[str], _questions)
+    Answers = _lenient("list[str]", list[str], parse_answers)
+    YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
+    AmbiguityTypes = _lenient(
+        "list[AmbiguityType]",
+        list[AmbiguityType],
+        parse_ambiguity_types,
+        {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
+    )
+    Numbers = _lenient("list[int]", list[int], _numbers)
+    # Where no numbered passages are shown, the schema must not ask for the number of one.
+    Readings = _lenient(
+        "list[Interpretation]",
+        list[Interpretation],
+        _interpretations,
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("question", "answer")},
+                "required": ["question", "answer"],
+            },
+        },
+    )
+    Grades = _lenient(
+        "Literal['Correct', 'Ambiguous', 'Incorrect']",
+        Grade,
+        parse_grade,
+        {"type": "string", "enum": [str(grade) for grade in Grade]},
+    )
+    Supports = _lenient(
+        "Literal['Fully', 'Partially', 'No']",
+        Support,
+        parse_support,
+        {"type": "string", "enum": [str(level) for level in Support]},
+    )
+    Usefulness = _lenient("Literal[1, 2, 3, 4, 5]", Literal[1, 2, 3, 4, 5], parse_usefulness)

@@ -1,0 +1,79 @@
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from polyqa.base.event_loops import AT_WORK, run_to_end, worked
+
+WAITING = 40
+
+
+async def all_at_once() -> bool:
+    """Return whether so many threads can wait for each other."""
+    everyone = threading.Barrier(WAITING, timeout=20)
+    await asyncio.gather(*(asyncio.to_thread(everyone.wait) for _ in range(WAITING)))
+    return True
+
+
+async def from_a_running_loop() -> bool:
+    return run_to_end(all_at_once())
+
+
+def test_threads_that_only_wait_do_not_hold_others_up() -> None:
+    assert run_to_end(all_at_once())
+    assert asyncio.run(from_a_running_loop())
+
+
+def at_once(count: int) -> tuple[int, list[int]]:
+    """Return how much of so much work was done at once at most, and the order in which it began."""
+    began: list[int] = []
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def work(number: int) -> None:
+        nonlocal running, most
+        with lock:
+            began.append(number)
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02)
+        with lock:
+            running -= 1
+
+    async def every() -> None:
+        await asyncio.gather(*(worked(partial(work, number)) for number in range(count)))
+
+    run_to_end(every())
+    return most, began
+
+
+def test_work_is_done_in_turn_and_for_so_many_at_once() -> None:
+    most, began = at_once(5 * AT_WORK)
+    assert 1 < most <= AT_WORK
+    assert sorted(began) == list(range(5 * AT_WORK))
+    assert max(abs(place - number) for place, number in enumerate(began)) < 2 * AT_WORK
+
+
+def test_work_in_a_loop_of_somebody_elses_is_not_held_back() -> None:
+    met = threading.Barrier(AT_WORK + 1)
+
+    async def every() -> list[int]:
+        with ThreadPoolExecutor(AT_WORK + 1) as threads:
+            asyncio.get_running_loop().set_default_executor(threads)
+            return await asyncio.gather(*(worked(partial(met.wait, 30)) for _ in range(AT_WORK + 1)))
+
+    assert len(set(asyncio.run(every()))) == AT_WORK + 1
+
+
+def test_work_may_start_a_loop_of_its_own() -> None:
+    def inner() -> int:
+        async def every() -> list[int]:
+            return await asyncio.gather(*(worked(lambda: 1) for _ in range(3)))
+
+        return sum(asyncio.run(every()))
+
+    async def every() -> list[int]:
+        return await asyncio.gather(*(worked(inner) for _ in range(AT_WORK + 1)))
+
+    assert run_to_end(every()) == [3] * (AT_WORK + 1)

@@ -1,0 +1,53 @@
+"""HTML and Markdown of anybody's texts: what they hold is shown, and nothing of it acts."""
+
+import pytest
+from attack_texts import ATTACKS
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from well_formed_html import read_html
+
+from polyqa.base.html import html_block, html_facts, html_table, markdown, markdown_facts, plain, shortened, tag
+
+# Pieces of which markup is made, among other texts.
+TEXTS = st.lists(st.sampled_from([*ATTACKS.values(), *"<>&\"'`*_[]()!|\\-+=#~$1. \n\t", "--", "&lt;"])).map("".join)
+ANY = st.one_of(TEXTS, st.text())
+
+
+@given(ANY, ANY)
+def test_any_text_is_shown_in_html(text: str, other: str) -> None:
+    shown = html_block(tag("p", text, id=other), html_table((text, "n"), [(other, text)]), html_facts({text: other}))
+    page = read_html(shown)
+    kinds = ["div", "style", "p", "table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
+    assert [element.name for element in page.elements] == [*kinds, "table", "tbody", "tr", "td", "b", "td"]
+    assert page.named("p")[0].text.split() == plain(text).split()
+
+
+@given(ANY)
+def test_any_text_is_shown_in_markdown(text: str) -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(f"{markdown(text)}\n\nend\n")
+    assert [token.type for token in tokens].count("paragraph_open") == (2 if plain(text) else 1)
+    assert {token.type for token in tokens} == {"paragraph_open", "inline", "paragraph_close"}
+    inner = tokens[1].children or []
+    assert {child.type for child in inner} <= {"text", "text_special"}
+    if plain(text):
+        assert "".join(child.content for child in inner) == plain(text)
+
+
+@given(ANY, ANY)
+def test_any_text_keeps_to_its_cell_in_markdown(name: str, value: str) -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown_facts(name, {name: value}))
+    cells = ["thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
+    assert [token.tag for token in tokens if token.nesting == 1] == ["h2", "table", *cells]
+
+
+@given(ANY, st.integers(1, 50))
+def test_what_is_shortened_is_no_longer_than_wanted(text: str, most: int) -> None:
+    told = shortened(text, most)
+    assert len(told) <= most
+    assert told == plain(text) or told.endswith("…")
+
+
+@pytest.mark.parametrize("text", ["-0.9", "46.1 [41.9, 50.2]", "1997 film", "(a)", "AT&T", "a + b", "C#"])
+def test_what_is_no_markup_is_left_readable(text: str) -> None:
+    assert markdown(text).replace("\\[", "[").replace("\\]", "]") == text

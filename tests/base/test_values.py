@@ -1,0 +1,137 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from polyqa.base.values import AmbiguityType, Coverage, Grade, Interpretation, Passage, render_passages
+
+
+def test_a_passage_is_rendered_with_its_title() -> None:
+    assert Passage(pid="p1", title="Mercury", text="A planet.").render() == "Mercury | A planet."
+
+
+def test_a_passage_without_title_is_its_text() -> None:
+    assert Passage(pid="p1", text="A planet.").render() == "A planet."
+
+
+def test_white_space_of_a_text_is_collapsed() -> None:
+    assert Passage(pid="p1", title="Mercury", text=" A\n\tplanet \r\n near  the sun. ").render() == (
+        "Mercury | A planet near the sun."
+    )
+
+
+@given(st.text(max_size=60))
+def test_a_rendered_text_is_one_line_with_the_same_words(text: str) -> None:
+    rendered = Passage(pid="1", text=text).render()
+    assert len(rendered.splitlines()) <= 1
+    assert rendered.split() == text.split()
+
+
+def test_a_title_does_not_break_the_line() -> None:
+    assert Passage(pid="1", title="Mercury\n(planet)", text="Hot.").render() == "Mercury (planet) | Hot."
+
+
+def test_render_passages_leaves_the_numbers_to_dspy() -> None:
+    passages = [Passage(pid="a", title="A", text="one"), Passage(pid="b", text="two")]
+    assert render_passages(passages) == ["A | one", "two"]
+    assert render_passages([]) == []
+
+
+def test_a_score_is_changed_on_a_copy() -> None:
+    passage = Passage(pid="a", title="A", text="one", score=1.0)
+    scored = passage.with_score(3)
+    assert (scored.score, passage.score) == (3.0, 1.0)
+    assert scored == passage.model_copy(update={"score": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [(Passage(pid="a", text="one"), "text"), (Interpretation(question="Who?", answer="She"), "answer")],
+)
+def test_values_are_frozen(value: Passage | Interpretation, field: str) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(value, field, "other")
+
+
+def test_an_interpretation_without_pid_is_written_without_it() -> None:
+    bare = Interpretation(question="Who won?", answer="She")
+    assert bare.model_dump() == {"question": "Who won?", "answer": "She"}
+    assert json.loads(bare.model_dump_json()) == {"question": "Who won?", "answer": "She"}
+
+
+def test_an_interpretation_with_pid_is_written_with_it() -> None:
+    cited = Interpretation(question="Who won?", answer="She", pid="2")
+    assert cited.model_dump() == {"question": "Who won?", "answer": "She", "pid": "2"}
+    assert Interpretation.model_validate_json(cited.model_dump_json()) == cited
+
+
+@given(st.builds(Interpretation, question=st.text(max_size=30), answer=st.text(max_size=30), pid=st.none() | st.text()))
+def test_an_interpretation_survives_json(interpretation: Interpretation) -> None:
+    assert Interpretation.model_validate_json(interpretation.model_dump_json()) == interpretation
+
+
+def test_the_schema_of_an_interpretation_holds_what_a_language_model_needs() -> None:
+    schema = Interpretation.model_json_schema()
+    assert schema["required"] == ["question", "answer"]
+    assert {name: field["type"] for name, field in schema["properties"].items()} == {
+        "question": "string",
+        "answer": "string",
+        "pid": "string",
+    }
+    assert all(set(field) == {"type", "description"} for field in schema["properties"].values())
+    assert set(schema) == {"type", "properties", "required"}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "coverage"),
+    [
+        ([True], Coverage.USEFUL),
+        ([True, True, True], Coverage.USEFUL),
+        ([False], Coverage.USELESS),
+        ([False, False], Coverage.USELESS),
+        ([True, False], Coverage.PARTIAL_USEFUL),
+        ([False, True], Coverage.PARTIAL_USEFUL),
+        ((False, False, True), Coverage.PARTIAL_USEFUL),
+    ],
+)
+def test_coverage_of_verdicts(verdicts: list[bool], coverage: Coverage) -> None:
+    assert Coverage.from_verdicts(verdicts) is coverage
+
+
+@given(st.lists(st.booleans(), min_size=1))
+def test_coverage_does_not_depend_on_the_order(verdicts: list[bool]) -> None:
+    assert Coverage.from_verdicts(verdicts) is Coverage.from_verdicts(sorted(verdicts))
+
+
+def test_nothing_verified_cannot_be_graded() -> None:
+    with pytest.raises(ValueError, match="no verdict"):
+        Coverage.from_verdicts([])
+
+
+def test_labels_are_the_papers() -> None:
+    assert [str(label) for label in AmbiguityType] == [
+        "AmbSub",
+        "AmbObj",
+        "AmbPred",
+        "AmbTime",
+        "AmbLoc",
+        "N/A",
+    ]
+    assert [str(grade) for grade in Coverage] == ["Useful", "PartialUseful", "Useless"]
+
+
+@pytest.mark.parametrize(
+    ("grades", "action"),
+    [
+        ([Grade.INCORRECT, Grade.CORRECT, Grade.AMBIGUOUS], Grade.CORRECT),
+        ([Grade.INCORRECT, Grade.AMBIGUOUS], Grade.AMBIGUOUS),
+        ([Grade.INCORRECT, Grade.INCORRECT], Grade.INCORRECT),
+        ([], Grade.INCORRECT),
+    ],
+)
+def test_one_correct_passage_is_enough_and_only_incorrect_ones_are_incorrect(
+    grades: list[Grade], action: Grade
+) -> None:
+    assert Grade.of_all(grades) is action

@@ -1,0 +1,148 @@
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solaris import PASSAGES, extract, predict
+
+from polyqa.base.values import Interpretation
+from polyqa.extractive.long_answers import opening_of, tidy
+from polyqa.extractive.prompt import PromptPassage
+from polyqa.signatures import WriteLongFormAnswer
+
+
+def compose(readings: list[Interpretation], passages: list[str] = PASSAGES, **more: object) -> str:
+    return str(predict(WriteLongFormAnswer, passages=passages, interpretations=readings, **more).answer)
+
+
+def test_the_long_answer_holds_every_reading_in_at_least_three_sentences() -> None:
+    readings = extract()
+    answer = compose(readings)
+    assert all(reading.answer in answer for reading in readings)
+    assert answer.count(".") >= 3
+    assert " It was published" not in f" {answer}", "a pronoun without its noun must be replaced"
+
+
+def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_about() -> None:
+    passage = "Dune (novel) | Dune is a novel by Frank Herbert. It was long refused. He sold it to a publisher in 1965."
+    reading = Interpretation(question="When was Dune sold?", answer="1965", pid="1")
+    assert "Dune sold it" not in compose([reading], [passage])
+    refused = Interpretation(question="What was Dune?", answer="long refused", pid="1")
+    assert "Dune was long refused." in compose([refused], [passage])
+
+
+def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
+    passages = [
+        "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",
+        "Dune (2021 film) | Of the films of 2021 this Dune won most awards. It opened in Venice on 3 September 2021.",
+    ]
+    readings = [
+        Interpretation(question="Where did Dune open in 1984?", answer="Eisenhower Center", pid="1"),
+        Interpretation(question="Which film won most awards?", answer="most awards", pid="2"),
+    ]
+    answer = compose(readings, passages)
+    assert "The 1984 film Dune’s premiere was at" in answer
+    assert "this Dune (2021 film) won" in answer
+
+
+def test_the_long_answer_takes_its_length_from_demos() -> None:
+    def demo(words: int) -> dspy.Example:
+        return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
+
+    readings = extract()
+    bare = compose(readings)
+    short, long = compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
+    assert len(short.split()) < len(bare.split()) < len(long.split())
+
+
+@pytest.mark.parametrize(("demos", "shortened"), [(1, False), (5, False), (16, True)])
+def test_demos_of_nearly_the_usual_length_change_nothing_unless_they_are_many(demos: int, shortened: bool) -> None:
+    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 70)] * demos
+    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. "]
+    passages[0] += " ".join(f"It is long film number {number}." for number in range(20))
+    readings = [Interpretation(question="Who directed Solaris?", answer="Andrei Tarkovsky", pid="1")]
+    bare, taught = compose(readings, passages), compose(readings, passages, demos=shown)
+    assert (len(taught.split()) < len(bare.split())) == shortened
+
+
+def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
+    answer = compose([Interpretation(question="When did the opera Solaris come out?", answer="2015")])
+    assert "2015" in answer
+    assert "When did the opera Solaris come out?" in answer
+
+
+def test_the_long_answer_says_when_nothing_was_found() -> None:
+    assert "do not answer" in compose([])
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "tidied"),
+    [
+        ("Ruble", "The ruble () is a currency. == History == It was struck", "The ruble is a currency. It was struck"),
+        ("Franc", "The franc (; ; sign: F) was a currency.", "The franc (sign: F) was a currency."),
+        ("Tower Bridge", "Tower Bridge Tower Bridge is a bridge.", "Tower Bridge: Tower Bridge is a bridge."),
+        ("Texans", "Texans The Houston Texans play.", "Texans: The Houston Texans play."),
+        ("Paris", "Paris Hilton sings.", "Paris Hilton sings."),  # the title opens a name, not a heading
+        ("Titanic", "Titanic sank in 1912.", "Titanic sank in 1912."),
+        ("", "An equation: a = b == c holds (1912).", "An equation: a = b == c holds (1912)."),
+    ],
+)
+def test_what_the_web_left_is_left_out(title: str, text: str, tidied: str) -> None:
+    passage = tidy(PromptPassage(3, title, text))
+    assert (passage.number, passage.title, passage.text) == (3, title, tidied)
+
+
+@given(st.text(alphabet="Ab .,;:()'’=\n", max_size=60), st.sampled_from(["", "A", "Ab A"]))
+def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
+    kept = tidy(PromptPassage(1, title, text)).text
+    if "==" not in text:
+        assert [c for c in kept if c in "Ab"] == [c for c in text if c in "Ab"]
+    assert "  " not in kept
+
+
+@pytest.mark.parametrize(
+    ("titles", "count", "opening"),
+    [
+        (("Marrow (1953 film)", "Marrow (ship)"), 2, "Marrow can mean the 1953 film or the ship."),
+        (
+            ("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"),
+            3,
+            "Marrow can mean the 1953 film, NASA or the ship.",
+        ),
+        (("Marrow Cup", "Marrow (ship)"), 2, "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
+        (("Marrow (ship)",), 2, "The question can be read in two ways."),
+        ((), 7, "The question can be read in 7 ways."),
+    ],
+)
+def test_the_opening_says_what_the_answer_depends_on(titles: tuple[str, ...], count: int, opening: str) -> None:
+    cited = [PromptPassage(number, title, "") for number, title in enumerate(titles, 1)]
+    assert opening_of([Interpretation(question="Which?", answer="that")] * count, cited) == opening
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("It was sold in 1911.", "The ship Marrow was sold in 1911."),
+        ("In May 1911 it was sold.", "In May 1911 the ship Marrow was sold."),
+        ("Its owner in 1911 was Orla Venn.", "The ship Marrow’s owner in 1911 was Orla Venn."),
+        ("Orla Venn sold it in 1911.", "Marrow (ship): Orla Venn sold it in 1911."),
+    ],
+)
+def test_evidence_names_its_subject(sentence: str, told: str) -> None:
+    passages = [f"Marrow (ship) | Marrow is a ship. {sentence} It is blue.", "Marrow (song) | Marrow was sung in 1950."]
+    readings = [
+        Interpretation(question="When was the ship Marrow sold?", answer="1911", pid="1"),
+        Interpretation(question="When was the song Marrow sung?", answer="1950", pid="2"),
+    ]
+    assert told in compose(readings, passages)
+
+
+def test_further_evidence_comes_before_what_fills_up() -> None:
+    guests = (f"When Tarn Bridge was opened, guest {n} came with a {'very ' * 25}long flag." for n in range(4))
+    passages = [
+        f"Tarn Bridge (Marrow) | Tarn Bridge in Marrow was opened in 1911. {' '.join(guests)}",
+        "Tarn Bridge (Venn) | Tarn Bridge in Venn was opened in 1950. It is green.",
+    ]
+    reading = Interpretation(question="When was Tarn Bridge opened?", answer="1911", pid="1")
+    answer = compose([reading], passages, question="When was Tarn Bridge opened?")
+    assert "guest" in answer
+    assert "Tarn Bridge in Venn was opened in 1950." in answer

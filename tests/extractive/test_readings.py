@@ -1,0 +1,49 @@
+import dspy
+import pytest
+from solaris import PASSAGES, QUESTION, extract
+
+from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive.evidence import gather
+from polyqa.extractive.prompt import parse_passages
+
+
+def test_extraction_finds_the_readings_and_says_where_they_stand() -> None:
+    readings = {reading.pid: reading for reading in extract()}
+    assert "1961" in readings["1"].answer
+    assert "1972" in readings["2"].answer
+    assert "2002" in readings["3"].answer
+    assert "4" not in readings
+    assert readings["3"].question == "When did the 2002 film Solaris come out?"
+    assert len({reading.question for reading in readings.values()}) == len(readings)
+
+
+def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
+    question = "Who directed the 1972 film Solaris?"
+    (reading,) = extract(passages=PASSAGES[1:2], question=question)
+    assert (reading.question, reading.answer, reading.pid) == (question, "Andrei Tarkovsky", "1")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_readings_stand_in_the_order_of_their_support(engine: ExtractiveEngine, order: int) -> None:
+    shown = PASSAGES[::order]
+    found = extract(passages=shown)
+    rendered = "\n".join(f"[{number}] «{passage}»" for number, passage in enumerate(shown, 1))
+    ranked = [evidence.span.text for evidence in gather(QUESTION, parse_passages(rendered), engine.models)]
+    places = [ranked.index(reading.answer) for reading in found]
+    assert len(places) > 1
+    assert places == sorted(places)
+
+
+def test_demos_limit_the_length_of_answers_and_not_the_number_of_readings() -> None:
+    demos = [
+        dspy.Example(
+            question="Who wrote Dune?",
+            interpretations=[
+                {"question": "Who wrote the novel Dune?", "answer": "Frank Herbert"},
+                {"question": "Who wrote the score of Dune?", "answer": "Toto"},
+            ],
+        )
+    ]
+    bare, shown = extract(), extract(demos=demos)
+    assert len(bare) == len(shown) == 3
+    assert all(len(reading.answer.split()) <= 3 for reading in shown)

@@ -1,0 +1,128 @@
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyqa.extractive.titles import common_words, settle
+
+WORDS = st.lists(
+    st.sampled_from(["when", "did", "the", "film", "titanic", "come", "out", "who", "won", "cup", "in", "1998"]),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "expected"),
+    [
+        ("When did Titanic sink?", "RMS Titanic", ["titanic"]),
+        ("When did Titanic's crew sink?", "Titanic", ["titanic"]),
+        ("Who sang the songs of summer?", "Summer Song", ["summer", "song"]),
+        ("Who won?", "Titanic", []),
+        ("Who is it?", "Who Is It", []),
+    ],
+)
+def test_common_words(question: str, title: str, expected: list[str]) -> None:
+    assert common_words(question, title) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "expected"),
+    [
+        ("When did Titanic come out?", "Titanic (1953 film)", "When did the 1953 film Titanic come out?"),
+        ("when did titanic come out", "Titanic (1953 film)", "when did the 1953 film titanic come out?"),
+        ("When did the film Titanic come out?", "Titanic (1953 film)", "When did the 1953 film Titanic come out?"),
+        ("When did the Titanic sink?", "Titanic (ship)", "When did the Titanic (ship) sink?"),
+        ("When did Titanic's crew die?", "Titanic (1953 film)", "When did Titanic's (1953 film) crew die?"),
+        ("When was Mercury discovered?", "Mercury (the planet)", "When was the planet Mercury discovered?"),
+        ("When was Mercury discovered?", "Mercury (NASA)", "When was Mercury (NASA) discovered?"),
+        ("Who plays Hamlet?", "Hamlet (1996)", "Who plays Hamlet (1996)?"),
+        ("Who sang the wind of change?", "Wind of Change (song)", "Who sang the wind of change (song)?"),
+        ("Who is the capital of Georgia?", "Georgia (state)", "Who is the capital of the state Georgia?"),
+        ("When did Batman come out?", "Batman Returns", "When did Batman Returns come out?"),
+        ("When did Pope John Paul die?", "Pope John Paul I", "When did Pope John Paul I die?"),
+        ("Who owns the Ritz?", "The Ritz Hotel", "Who owns The Ritz Hotel?"),
+        ("Who won season 7 of Idol?", "Idol (season 5)", None),
+        ("Who won season 7 of Idol?", "Idol (U.S. season 7)", "Who won season 7 of Idol (U.S. season 7)?"),
+        ("When did Batman's wife die?", "Batman Forever", "When did Batman Forever's wife die?"),
+        (
+            "What song did she win Eurovision with?",
+            "Eurovision Song Contest 2012",
+            "What song did she win Eurovision Song Contest 2012 with?",
+        ),
+        ("Who won the Masters?", "Masters Tournament", "Who won the Masters Tournament?"),
+        (
+            "Who won the hockey at the Lake Placid Olympics?",
+            "1932 Winter Olympics",
+            "Who won the hockey at the 1932 Lake Placid Olympics?",
+        ),
+        (
+            "How many people live in Springfield?",
+            "Springfield, Illinois",
+            "How many people live in Springfield, Illinois?",
+        ),
+    ],
+)
+def test_settle(question: str, title: str, expected: str | None) -> None:
+    assert settle(question, title) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("When did Titanic come out?", "Mercury (planet)"),
+        ("When did Titanic come out?", "Titanic"),
+        ("When did the 1953 film Titanic come out?", "Titanic (1953 film)"),
+        ("When did it come out?", "It (film)"),
+        ("When did the film come out?", "(film)"),
+        ("", "Titanic"),
+        ("When did the English Civil War end?", "Irish Civil War"),
+        ("Who got the Nobel Peace Prize?", "Nobel Prize in Chemistry"),
+        ("When did Titanic come out?", ""),
+    ],
+)
+def test_nothing_to_settle(question: str, title: str) -> None:
+    assert settle(question, title) is None
+
+
+def bare_words(text: str) -> Counter[str]:
+    return Counter(re.sub(r"\W", "", word).lower().rstrip("s") for word in text.split())
+
+
+def check_settled(question: str, title: str) -> None:
+    """The question's words stay, and nothing but the title's words and an article is added, once."""
+    settled = settle(question, title)
+    if settled is None:
+        return
+    assert settled != question
+    assert settled.endswith("?")
+    before, after = bare_words(question), bare_words(settled)
+    assert before.keys() <= after.keys()
+    assert after <= before + bare_words(title) + Counter(["the"])
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("Who hosts Jeopardy!?", "Jeopardy! (game show)"),
+        ("Who sang Oklahoma in 1943?", "Oklahoma! (musical)"),
+        ("Who leads the U.S. now?", "U.S. (band)"),
+        ("Who is in AC/DC today?", "AC/DC (band)"),
+        ("When did Titanic/Avatar come out?", "Titanic (film)"),
+        ("Titanic/Avatar?", "Titanic (film)"),
+    ],
+)
+def test_punctuation_in_a_name_does_not_garble_the_question(question: str, title: str) -> None:
+    check_settled(question, title)
+
+
+NAMES = ["Titanic", "The Film", "Cup", "Out", "Come Out", "Titanic!", "Film/Cup", "Titanic.", "Titanic, France"]
+QUALIFIERS = ["film", "1998", "the song", "NASA", "in France"]
+TITLES = st.builds("{} ({})".format, st.sampled_from(NAMES), st.sampled_from(QUALIFIERS)) | st.text(max_size=20)
+
+
+@given(WORDS, TITLES)
+def test_settling_keeps_the_words_of_the_question(question: list[str], title: str) -> None:
+    check_settled(" ".join(question) + "?", title)

@@ -1,0 +1,75 @@
+"""What is left of a killed command is told apart; the processes are real."""
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.faults import kills
+from lab.faults.kills import Command, attack, ended, litter, started
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def commands(monkeypatch: pytest.MonkeyPatch, work: Any) -> dict[str, Command]:
+    """A command of polyqa that does something else."""
+    monkeypatch.setattr(kills, "_run", lambda words: work(Path(words[0])))
+    return {"write": Command(lambda home: (home,), lambda home: (home / "out").read_text())}
+
+
+def slowly(home: Path, *, draft: bool) -> int:
+    place = home / (".out.draft" if draft else "out")
+    with place.open("w") as file:
+        for _ in range(20):
+            file.write("x")
+            file.flush()
+            time.sleep(0.01)
+    place.replace(home / "out")
+    return 0
+
+
+def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(home: Path) -> int:
+        (home / ".out.draft").unlink(missing_ok=True)
+        return slowly(home, draft=True)
+
+    (home / "out").write_text("old")
+    measured = attack(home, commands(monkeypatch, work), count=5, seed=0, show=False)
+    row = measured.rows["write"]
+    assert row.kills == 5
+    assert (row.read, row.finished, row.litter) == (row.kills, row.kills, 0)
+    assert measured.worst == []
+    assert "| `polyqa write` |" in measured.table()
+
+
+def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(home: Path) -> int:
+        if (home / "begun").exists():
+            return 2
+        (home / "begun").touch()
+        return slowly(home, draft=False)
+
+    measured = attack(home, commands(monkeypatch, work), count=3, seed=1, show=False)
+    row = measured.rows["write"]
+    assert row.kills == 3
+    assert row.finished < row.kills
+    assert any("again, code 2" in what for _, _, what in measured.worst)
+
+
+def test_files_that_only_killed_commands_leave(home: Path) -> None:
+    for name in (".x.building-7", ".y.replaced", ".z.draft", "a.tmp", "kept.json", ".x.lock"):
+        (home / name).touch()
+    assert litter(home) == [".x.building-7", ".y.replaced", ".z.draft", "a.tmp"]
+
+
+def test_a_process_that_ends_by_itself_is_not_killed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kills, "_run", lambda words: int(words[0]))
+    assert ended(started([7], home / "said"), after=20) == 7
+    monkeypatch.setattr(kills, "_run", lambda words: signal.pause())
+    assert ended(started([0], home / "said"), after=0.1) is None

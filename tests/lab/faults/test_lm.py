@@ -1,0 +1,86 @@
+"""What the table of faults says is what a user sees."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from lab.faults.lm import Faults, Outcome, measure, measure_all
+from lab.faults.lm_server import FAILURES, FaultyServer, faulty_server
+from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.adapter import LeanAdapter
+from polyqa.signatures import AnswerClosedBook
+
+QUESTION = "When did Titanic come out?"
+PROMPT = LeanAdapter().format(AnswerClosedBook, [], {"question": QUESTION})
+QUICK = [name for name in FAILURES if name not in ("hang", "drip")]
+
+
+def post(server: FaultyServer, timeout: float = 30) -> tuple[int, str]:
+    body = json.dumps({"model": "m", "messages": PROMPT}).encode()
+    try:
+        with urllib.request.urlopen(f"{server.base}/chat/completions", body, timeout) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("name", [name for name in QUICK if name != "reset"])
+def test_the_server_sends_what_the_failure_says_and_is_well_afterwards(name: str) -> None:
+    failure = FAILURES[name]
+    with faulty_server(ExtractiveEngine()) as server:
+        with server.failing(failure):
+            assert post(server) == (failure.status, failure.body)
+        status, body = post(server)
+        assert status == 200
+        assert "cannot answer" in json.loads(body)["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("reset", "reset"), ("hang", "timed out"), ("drip", "timed out")])
+def test_no_whole_reply_comes(name: str, told: str) -> None:
+    with (
+        faulty_server(ExtractiveEngine()) as server,
+        server.failing(FAILURES[name]),
+        pytest.raises(OSError, match=told),
+    ):
+        post(server, timeout=0.1)
+
+
+def test_one_prompt_fails_and_the_others_do_not() -> None:
+    with faulty_server(ExtractiveEngine()) as server, server.failing(FAILURES["500"], "the key of another prompt"):
+        assert post(server)[0] == 200
+
+
+def test_a_program_keeps_what_it_documents() -> None:
+    steps = measure("query-refinement", QUESTION, ["garbage", "500", "401"], 30)
+    assert list(steps) == ["refine", "write"]
+    for failure in ("garbage", "500"):
+        assert steps["refine"][failure] == Outcome(error="", faults=["no reading is taken from it"], readings=0)
+    assert "refused the key" in steps["refine"]["401"].error
+
+
+def test_where_every_call_fails_the_user_is_told_why() -> None:
+    told = measure_all("closed-book", QUESTION, ["empty", "hang", "model"], 0.5)
+    assert "reply could not be read" in told["empty"].error
+    assert "no answer within 0.5 seconds" in told["hang"].error
+    assert "The model does not exist" in told["model"].error
+
+
+def test_the_tables_count_and_tell() -> None:
+    kept = Outcome(error="", faults=["counted as No"], readings=2)
+    lost = Outcome(error="the key is wrong", faults=[], readings=0)
+    measured = Faults(
+        command="",
+        date="",
+        question=QUESTION,
+        shown="diva",
+        all_calls={"401": lost},
+        steps={"diva": {"verify": {"500": kept, "401": lost}, "recall": {"500": lost, "401": lost}}},
+    )
+    assert "| 401, a wrong key | `the key is wrong` |" in measured.told()
+    assert measured.answered().splitlines()[2:] == ["| `diva` | 1 of 2 | 0 of 2 |"]
+    assert measured.kept().splitlines()[2:] == [
+        "| `diva` | `verify` | counted as No |",
+        "| `diva` | `recall` | nothing: the question fails |",
+    ]

@@ -1,0 +1,138 @@
+"""Replies that cannot be read do not stay in DSPy's cache, and replies that break off are known as such."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import dspy
+import pytest
+from dspy.clients.cache import Cache
+from dspy.lm15 import Message, Request, Response, Usage
+from dspy.utils.exceptions import AdapterParseError
+from openai_server import Server, serve
+
+from polyqa.lm.adapter import LeanAdapter
+from polyqa.lm.bounded_lm import BoundedLM
+from polyqa.lm.exchanges import exchanging
+from polyqa.signatures import VerifyInterpretation
+
+Ask = Callable[[dspy.Predict], Any]
+pytestmark = pytest.mark.usefixtures("own_cache")
+GIVEN = {"passages": ["Titanic | A film of 1997."], "question": "When did Titanic come out?"}
+ADAPTERS = [LeanAdapter(), dspy.ChatAdapter(), dspy.JSONAdapter()]
+SAYS_YES = {"LeanAdapter": "Yes", "ChatAdapter": "[[ ## answerable ## ]]\nYes", "JSONAdapter": '{"answerable": "Yes"}'}
+
+
+def awaited(predict: dspy.Predict) -> Any:
+    return asyncio.run(predict.acall(**GIVEN))
+
+
+both = pytest.mark.parametrize("ask", [lambda predict: predict(**GIVEN), awaited], ids=["called", "awaited"])
+
+
+class Replies:
+    """Replies what it is told to, for the reason that it is told to."""
+
+    def __init__(self) -> None:
+        self.text = "Bananas."
+        self.finish_reason = "stop"
+
+    def complete(self, request: Request) -> Response:
+        usage, message = Usage(input_tokens=1, output_tokens=1), Message.assistant(self.text)
+        ended: Any = self.finish_reason
+        return Response(id=None, model=request.model, message=message, finish_reason=ended, usage=usage)
+
+
+@pytest.fixture
+def replies() -> Replies:
+    return Replies()
+
+
+@pytest.fixture
+def server(replies: Replies) -> Iterator[Server]:
+    with serve(replies) as listening:
+        yield listening
+
+
+def remote(server: Server, kind: type[dspy.LM] = dspy.LM, **settings: Any) -> dspy.LM:
+    return kind("openai/test", api_base=server.base, api_key="none", **settings)
+
+
+@both
+@pytest.mark.parametrize("kind", [dspy.LM, BoundedLM])
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: type(adapter).__name__)
+@pytest.mark.parametrize("process", ["the same", "a later one"])
+def test_an_unreadable_reply_is_asked_for_again_and_a_readable_one_is_kept(
+    ask: Ask,
+    kind: type[dspy.LM],
+    adapter: dspy.Adapter,
+    process: str,
+    replies: Replies,
+    server: Server,
+    own_cache: Cache,
+) -> None:
+    predict = dspy.Predict(VerifyInterpretation)
+    with dspy.context(lm=remote(server, kind, temperature=0.5), adapter=adapter):
+        with pytest.raises(AdapterParseError), exchanging():
+            ask(predict)
+        sent = len(server.requests)
+        if process == "a later one":
+            own_cache.reset_memory_cache()
+        replies.text = SAYS_YES[type(adapter).__name__]
+        with exchanging():
+            assert ask(predict).answerable == "Yes"
+        assert len(server.requests) == sent + 1
+        own_cache.reset_memory_cache()
+        replies.text = "Bananas."
+        with exchanging():
+            assert ask(predict).answerable == "Yes"
+        assert len(server.requests) == sent + 1
+
+
+def test_without_watching_dspy_replays_it(replies: Replies, server: Server) -> None:
+    predict = dspy.Predict(VerifyInterpretation)
+    with dspy.context(lm=remote(server), adapter=LeanAdapter()):
+        for _ in range(2):
+            with pytest.raises(AdapterParseError):
+                predict(**GIVEN)
+    assert len(server.requests) == 1
+
+
+def test_what_fails_otherwise_leaves_the_cache_alone(replies: Replies, server: Server) -> None:
+    replies.text = "Yes"
+    predict = dspy.Predict(VerifyInterpretation)
+    with dspy.context(lm=remote(server), adapter=LeanAdapter()):
+        with suppress(KeyError), exchanging():
+            predict(**GIVEN)
+            raise KeyError
+        predict(**GIVEN)
+    assert len(server.requests) == 1
+
+
+@both
+@pytest.mark.parametrize("engine", ["auto", "litellm"])
+@pytest.mark.parametrize(("finish_reason", "cut"), [("stop", False), ("length", True)])
+def test_a_reply_that_broke_off_is_known_also_from_the_cache(
+    ask: Ask, engine: str, finish_reason: str, cut: bool, replies: Replies, server: Server
+) -> None:
+    replies.text, replies.finish_reason = "Yes, the pass", finish_reason
+    with dspy.context(lm=remote(server, engine=engine), adapter=LeanAdapter()):
+        for _ in range(2):
+            with exchanging() as exchange:
+                ask(dspy.Predict(VerifyInterpretation))
+            assert (exchange.cut, exchange.reply) == (cut, "Yes, the pass")
+    assert len(server.requests) == 1
+
+
+def test_callbacks_of_the_caller_stay(server: Server, replies: Replies) -> None:
+    seen = []
+
+    class Seeing(dspy.utils.callback.BaseCallback):
+        def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+            seen.append(outputs)
+
+    replies.text = "Yes"
+    with dspy.context(lm=remote(server), adapter=LeanAdapter(), callbacks=[Seeing()]), exchanging():
+        dspy.Predict(VerifyInterpretation)(**GIVEN)
+    assert seen == [["Yes"]]

@@ -1,0 +1,120 @@
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from data_files import golden
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyqa.models.spans import Reading, Span, Window, read_windows
+
+GOLDEN = golden("hf_null_postprocess")
+
+
+def window(starts: list[float], ends: list[float], offsets: list[tuple[int, int] | None]) -> Window:
+    return Window(np.array(starts), np.array(ends), offsets)
+
+
+def golden_window(feature: dict[str, Any]) -> Window:
+    offsets = [tuple(offset) if offset else None for offset in feature["offset_mapping"]]
+    return window(feature["start_logits"], feature["end_logits"], offsets)
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"])
+def test_the_official_choice(case: dict[str, Any]) -> None:
+    reading = read_windows(case["context"], [golden_window(feature) for feature in case["features"]])
+    assert reading.answer() == case["prediction"]
+    assert -reading.margin == pytest.approx(case["score_diff"], abs=1e-9)
+
+
+def test_the_golden_cases_hold_both_outcomes_and_several_windows() -> None:
+    assert {bool(case["prediction"]) for case in GOLDEN["cases"]} == {True, False}
+    assert {len(case["features"]) for case in GOLDEN["cases"]} >= {1, 2}
+
+
+CONTEXT = "red kite over blue ice"
+OFFSETS: list[tuple[int, int] | None] = [None, None, (0, 3), (4, 8), (9, 13), (14, 18), (19, 22), None]
+
+
+def test_the_best_span_and_the_null_score() -> None:
+    reading = read_windows(CONTEXT, [window([1, 9, 0, 5, 0, 0, 0, 0], [2, 9, 0, 0, 0, 4, 0, 9], OFFSETS)], keep=1)
+    assert reading == Reading((Span("kite over blue", 4, 18, 9.0),), 3.0)
+    assert reading.margin == 6.0
+
+
+def test_the_threshold_of_the_null_rule() -> None:
+    reading = Reading((Span("kite", 4, 8, 2.0),), null_score=5.0)
+    assert reading.margin == -3.0
+    assert [reading.answer(threshold) for threshold in (0.0, 2.9, 3.0, 3.1)] == ["", "", "kite", "kite"]
+    assert Reading((Span("kite", 4, 8, 5.0),), null_score=5.0).answer() == "kite"
+
+
+def test_no_span_is_no_answer_at_any_threshold() -> None:
+    reading = Reading((), null_score=-50.0)
+    assert reading.margin == float("-inf")
+    assert reading.answer(1e9) == ""
+
+
+def test_the_null_score_is_the_least_of_the_windows() -> None:
+    flat = [0.0] * 8
+    windows = [window([null, *flat[1:]], flat, OFFSETS) for null in (4.0, -2.0, 7.0)]
+    assert read_windows(CONTEXT, windows).null_score == -2.0
+
+
+def test_the_best_of_several_windows() -> None:
+    first = window([0, 0, 3, 0, 0, 0, 0, 0], [0, 0, 3, 0, 0, 0, 0, 0], OFFSETS)
+    second = window([0, 0, 0, 0, 0, 4, 0, 0], [0, 0, 0, 0, 0, 4, 0, 0], OFFSETS)
+    for windows in ([first, second], [second, first]):
+        found = read_windows(CONTEXT, windows, keep=2).spans
+        assert [(span.text, span.score) for span in found] == [("blue", 8.0), ("red", 6.0)]
+
+
+def test_the_end_is_not_before_the_start() -> None:
+    reading = read_windows(CONTEXT, [window([0, 0, 0, 0, 0, 0, 9, 0], [0, 0, 8, 0, 0, 0, 0, 0], OFFSETS)])
+    assert [(span.text, span.score) for span in reading.spans] == [("ice", 9.0)]
+
+
+def test_the_longest_answer() -> None:
+    high_ends = [window([0, 0, 9, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 9, 0], OFFSETS)]
+    assert read_windows(CONTEXT, high_ends).spans[0].text == CONTEXT
+    assert read_windows(CONTEXT, high_ends, max_answer_length=5).spans[0].text == CONTEXT
+    assert read_windows(CONTEXT, high_ends, max_answer_length=4).spans[0].score == 9.0
+
+
+def test_only_the_n_best_starts_and_ends_are_combined() -> None:
+    early, late = [5.0, 4, 3, 2, 1, 0, 0, 0], [5.0, 4, 0, 3, 0, 0, 0, 0]
+    ends_outside = [window([0, 0, 3, 2, 1, 0, 0, 0], late, OFFSETS)]
+    assert read_windows(CONTEXT, ends_outside, n_best=2).spans == ()
+    assert read_windows(CONTEXT, ends_outside, n_best=3).spans[0].text == "red kite"
+    starts_outside = [window(early, [0, 0, 0, 3, 2, 0, 0, 0], OFFSETS)]
+    assert read_windows(CONTEXT, starts_outside, n_best=2).spans == ()
+    assert read_windows(CONTEXT, starts_outside, n_best=3).spans[0].text == "red kite"
+
+
+@st.composite
+def _windows(draw: st.DrawFn) -> list[Window]:
+    logit = st.floats(-8, 8, width=32)
+    logits = st.lists(logit, min_size=8, max_size=8)
+    return [window(draw(logits), draw(logits), OFFSETS) for _ in range(draw(st.integers(1, 3)))]
+
+
+@settings(max_examples=100)
+@given(windows=_windows(), keep=st.integers(1, 6))
+def test_the_first_span_is_the_best_of_all_and_the_rest_do_not_overlap(windows: list[Window], keep: int) -> None:
+    reading = read_windows(CONTEXT, windows, keep=keep)
+    best = max(
+        float(one.start_logits[start] + one.end_logits[end])
+        for one in windows
+        for start in range(2, 7)
+        for end in range(start, 7)
+    )
+    assert reading.spans[0].score == best
+    assert reading.spans[:1] == read_windows(CONTEXT, windows).spans
+    assert 1 <= len(reading.spans) <= keep
+    scores = [span.score for span in reading.spans]
+    assert scores == sorted(scores, reverse=True)
+    for span in reading.spans:
+        assert span.text == CONTEXT[span.start : span.end] != ""
+    places = sorted((span.start, span.end) for span in reading.spans)
+    assert all(left[1] <= right[0] for left, right in itertools.pairwise(places))

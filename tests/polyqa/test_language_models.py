@@ -1,0 +1,124 @@
+from typing import Any
+
+import dspy
+import pytest
+from openai_server import serve
+from scripted_engine import ScriptedEngine, last_message
+
+from polyqa import LMSettings, Models, language_model
+from polyqa.base.errors import PolyqaError
+from polyqa.extractive import MODEL_NAME
+from polyqa.language_models import REASONING_TOKENS, judge_model
+from polyqa.lm.assigned import sampling
+from polyqa.programs.sampling import DEFAULT_SAMPLING, reasons
+
+PLAIN, THINKING = "openai/gpt-4o-mini", "openai/gpt-5-mini"
+DEFAULTS, THOUGHTS = dict(DEFAULT_SAMPLING), {"max_completion_tokens": REASONING_TOKENS}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "asked"),
+    [
+        (PLAIN, {}, DEFAULTS),
+        (PLAIN, {"temperature": 0.0, "top_p": 0.9}, {**DEFAULTS, "temperature": 0.0, "top_p": 0.9}),
+        (PLAIN, {"max_tokens": 50, "seed": 7}, {**DEFAULTS, "max_tokens": 50, "seed": 7}),
+        (THINKING, {}, THOUGHTS),
+        (THINKING, {"temperature": 1.0, "seed": 7}, {**THOUGHTS, "temperature": 1.0, "seed": 7}),
+        (THINKING, {"max_tokens": 20_000}, {"max_completion_tokens": 20_000}),
+        ("azure/o3-mini", {}, THOUGHTS),
+        ("openai/gpt-5-chat", {}, DEFAULTS),
+        ("ollama_chat/llama3.1", {}, DEFAULTS),
+    ],
+)
+def test_a_model_is_asked_with_its_own_defaults_under_what_is_given(
+    name: str, given: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    assert sampling(language_model(name, **given)) == asked
+
+
+@pytest.mark.parametrize("name", [PLAIN, THINKING])
+def test_what_is_given_reaches_the_server(name: str) -> None:
+    with serve(ScriptedEngine(lambda text: "hello", given=last_message)) as server:
+        assert language_model(name, api_base=server.base, cache=False, seed=7)("hi") == ["hello"]
+    (sent,) = server.requests
+    assert sent["seed"] == 7
+    assert sent["max_completion_tokens"] == (REASONING_TOKENS if name == THINKING else DEFAULTS["max_tokens"])
+    assert sent.get("temperature") == (None if name == THINKING else DEFAULTS["temperature"])
+
+
+def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:
+    assert sampling(judge_model(THINKING)) == THOUGHTS
+    assert sampling(judge_model(PLAIN)) == {**DEFAULTS, "temperature": 0.0}
+
+
+def test_dspy_tells_which_models_reason() -> None:
+    assert [reasons(name) for name in (THINKING, "openai/o1", PLAIN)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"temperature": -0.1}, "--temperature is at least 0"),
+        ({"temperature": float("nan")}, "--temperature is at least 0"),
+        ({"max_tokens": 0}, "--max-tokens is at least 1"),
+        ({"timeout": 0}, "--timeout is a number of seconds above 0"),
+        ({"timeout": float("inf")}, "--timeout is a number of seconds above 0"),
+        ({"retries": -1}, "--retries is at least 0"),
+        ({"connect_timeout": 0}, "--connect-timeout is a number of seconds above 0"),
+        ({"read_timeout": -1}, "--read-timeout is a number of seconds above 0"),
+        ({"max_reply": 0}, "--max-reply is a number of megabytes above 0"),
+        ({"more": {"max_reply": 1}}, "max_reply has an option of its own: --max-reply"),
+        ({"more": {"temperature": 1}}, "temperature has an option of its own: --temperature"),
+        ({"more": {"num_retries": 1}}, "num_retries has an option of its own: --retries"),
+    ],
+)
+def test_settings_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        LMSettings(**given)
+
+
+def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
+    return models.answering(), models.helping()
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        (Models(settings=LMSettings(temperature=0.1)), f"{MODEL_NAME} runs in this process and has no --temperature"),
+        (Models(settings=LMSettings(timeout=5)), "has no --timeout"),
+        (Models(settings=LMSettings(max_reply=5)), "has no --max-reply"),
+        (Models(THINKING, settings=LMSettings(temperature=0.3)), "its --temperature is 1, not 0.3"),
+        (Models(THINKING, settings=LMSettings(max_tokens=1000)), "--max-tokens is at least 16,000 for it, not 1,000"),
+        (Models(PLAIN, settings=LMSettings(more={"prompt_cache": 1})), "cannot be asked so"),
+        (Models(PLAIN, helper_api_base="http://127.0.0.1:9"), "name the helper's model"),
+        (Models(PLAIN, helper_lm="gpt-4o"), "names no provider"),
+        (Models(PLAIN, helper_lm=MODEL_NAME, helper_api_base="http://127.0.0.1:9"), "takes no --helper-api-base"),
+    ],
+)
+def test_models_that_cannot_be_asked_so_are_refused(models: Models, told: str) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        make_all(models)
+
+
+@pytest.mark.parametrize(
+    ("helper", "asked"),
+    [(PLAIN, {**DEFAULTS, "temperature": 0.0, "max_tokens": 20_000}), (THINKING, THOUGHTS), (MODEL_NAME, {})],
+)
+def test_the_helper_is_asked_as_the_other_where_it_can_be(helper: str, asked: dict[str, Any]) -> None:
+    settings = LMSettings(temperature=0.0, max_tokens=20_000, more={"seed": 7}, timeout=9, retries=1)
+    lm = Models(PLAIN, helper_lm=helper, settings=settings).helping()
+    assert isinstance(lm, dspy.LM)
+    assert sampling(lm) == asked
+
+
+def test_the_helper_needs_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prompts that are meant for a server here go nowhere else."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    models = Models("openai/a", helper_lm="openai/b", api_base="http://127.0.0.1:9")
+    with pytest.raises(PolyqaError, match="OPENAI_API_KEY, or name a local server with --helper-api-base"):
+        models.helping()

@@ -1,0 +1,58 @@
+"""Questions are taken as names, as questions, and as a DSPy user's examples."""
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+import polyqa
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.loading import load_questions
+
+OWN = [
+    dspy.Example(question="When did Titanic come out?", answer="1997").with_inputs("question"),
+    dspy.Example(question="Who founded Alexandria?", answers=["Alexander the Great", "Alexander"]),
+    dspy.Example(question="What is Mercury?", answer="a planet", note="not looked at"),
+]
+
+
+def test_examples_become_questions_that_their_texts_name() -> None:
+    asked = polyqa.Questions(OWN).asked
+    assert [one.question for one in asked] == [one.question for one in OWN]
+    assert asked[1].answers == [("Alexander the Great", "Alexander")]
+    assert len({one.id for one in asked}) == 3
+    assert [one.id for one in polyqa.Questions(OWN[::-1]).asked] == [one.id for one in asked[::-1]]
+    golden = load_questions("homonyms/dev", limit=2)
+    assert polyqa.Questions([golden[0], golden[1].to_example()]).asked == golden
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"question": "When?"}, "question 2 is a dict; give dspy.Examples or Questions"),
+        (dspy.Example(question="When?"), "question 2 has no answer to score against; it has question"),
+        (dspy.Example(answer="1997"), "question 2 has no question; it has answer"),
+    ],
+    ids=["dict", "no answer", "no question"],
+)
+def test_what_is_no_question_is_told_with_its_place(item: Any, message: str) -> None:
+    with pytest.raises(PolyqaError, match=message):
+        polyqa.Questions([OWN[0], item]).asked  # noqa: B018
+
+
+def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
+    run = polyqa.evaluate("rac", OWN[:2], models=polyqa.Models(judge=None), folder=tmp_path / "run")
+    assert len(run.records) == 2
+    assert "f1_answer" in run.summarized()
+    made = polyqa.compile(
+        "rac",
+        out=tmp_path / "made",
+        recipe="labels",
+        sets=polyqa.Sets(train=OWN, dev=[one.to_example() for one in load_questions("homonyms/dev", limit=2)]),
+        measure="f1_answer",
+        models=polyqa.Models(judge=None),
+    )
+    assert made.card.train.n == 3
+    with pytest.raises(PolyqaError, match="train and dev"):
+        polyqa.compile("rac", out=tmp_path / "other", recipe="labels", sets=polyqa.Sets(train=OWN, dev=OWN[:1]))

@@ -1,0 +1,114 @@
+"""Each rule finds its fault, and lets a good question of the same kind pass."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyqa.base.values import Passage
+from polyqa.questions.quality import fault, mended
+
+ADA = Passage(
+    pid="1",
+    title="Ada Lind",
+    text=(
+        "Ada Lind (3 May 1909 – 15 August 2014) was a Norwegian singer. She won the Silver Harp in 1931, which was "
+        "melted down by Max Moe in 1944. From 1950 to 1958 she directed the Oslo Choir. The choir was founded in 1920."
+    ),
+)
+FILM = Passage(
+    pid="2",
+    title="The Long Tide",
+    text=(
+        "The Long Tide is a 1961 British film based on a 1932 novel. It was directed by Jan Hora and shot between 1959 "
+        "and 1960 in Cornwall, England. The actor Rex Pine, who was born in Wales, played the pilot."
+    ),
+)
+BO = Passage(
+    pid="4",
+    title="Bo Lind",
+    text="Bo Lind was born in Africa. He was the father of Ole Lind. His mother was Ida Lind.",
+)
+GAME = Passage(
+    pid="3", title="Cup Final", text="In the Cup Final the Rovers won against United. The final took 90 minutes."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "passage", "why"),
+    [
+        ("When was Ada Lind born?", "3 May 1909", ADA, ""),
+        ("When was Ada Lind born?", "15 August 2014", ADA, "asks for a birth, and the answer is another date"),
+        ("When did Ada Lind die?", "15 August 2014", ADA, ""),
+        ("When did Ada Lind die?", "3 May 1909", ADA, "asks for a death, and the answer is the birth"),
+        ("When did Ada Lind win the Silver Harp?", "1931", ADA, ""),
+        ("When was Ada Lind founded?", "15 August 2014", ADA, "asks for something else"),
+        ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
+        ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
+        ("Who directed the?", "Ada Lind", ADA, "breaks off"),
+        ("What part of the Oslo Choir?", "1920", ADA, "has no verb"),
+        ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
+        ("Who was Bo Lind's mother?", "Ida Lind", BO, ""),
+        ("In what country was Bo Lind born?", "Africa", BO, "asks for a country, and the answer is none"),
+        ("When was Ada Lund born?", "3 May 1909", ADA, "has a name that its passage lacks: Lund"),
+        ("When was Although Ada Lind born?", "3 May 1909", ADA, "has a name that its passage lacks: Although"),
+        ("Who directed the oslo Choir?", "Ada Lind", ADA, "has a name in small letters: oslo"),
+        ("Who directed the Oslo Choir from 1950 to 1958?", "she", ADA, ""),
+        ("Who was Ada Lind from 1909 to 2014?", "singer", ADA, "has a span of years that its passage does not tell"),
+        ("Who was Ada Lind from 1950 to 1950?", "singer", ADA, "has a span of years that its passage does not tell"),
+        ("In what year was the Oslo Choir?", "1920", ADA, "has no verb"),
+        ("In what year did the Oslo Choir song?", "1920", ADA, "has no verb"),
+        ("In what country is Ada Lind located?", "Norwegian", ADA, "asks for a country, and the answer is none"),
+        ("When did Ada Lind win?", "1931", ADA, "has words that do not fit together"),
+        ("When was Ada Lind directed choir?", "1950", ADA, "has words that do not fit together"),
+        ("Who was the Oslo Choir directed?", "Max Moe", ADA, "has words that do not fit together"),
+        ("Who was the founding of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
+        ("Who is Ada Lind believes of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
+        ("When did Ada Lind hunt?", "1931", ADA, "has no verb"),
+        ("Who yodelled in the Oslo Choir?", "Ada Lind", ADA, "says what its passage does not: yodelled"),
+        ("When was Ada Lind located?", "1931", ADA, "asks when something is somewhere"),
+        ("When was the Silver Harp won?", "Max Moe", ADA, "asks for a time, and the answer is none"),
+        ("Who won the Silver Harp?", "1931", ADA, "asks for somebody, and the answer is nobody"),
+        ("What singer is located in Oslo?", "Ada Lind", ADA, "asks for one of many"),
+        ("When was Ada Lind's husband born?", "3 May 1909", ADA, "does not say clearly whom or what it is about"),
+        ("What was Ada Lind's sister?", "singer", ADA, "has words that do not fit together"),
+        ('When was "" Ada Lind born?', "3 May 1909", ADA, "has marks that do not fit together"),
+        ("Who directed The Long Tide?", "Jan Hora", FILM, ""),
+        ("Who directed the 1961 film The Long Tide?", "Jan Hora", FILM, ""),
+        ("Who directed the 1932 film The Long Tide?", "Jan Hora", FILM, "has a year that its passage tells of"),
+        ("When was The Long Tide shot?", "1960", FILM, "asks for a beginning, and the answer is an end"),
+        ("In what year was The Long Tide directed by Jan Hora?", "1961", FILM, "has words that do not fit together"),
+        ("What country was The Long Tide shot?", "England", FILM, "has words that do not fit together"),
+        ("Who played the pilot in The Long Tide?", "Rex Pine", FILM, ""),
+        ("Who won the Cup Final?", "Rovers", GAME, ""),
+        ("Who won the Cup Final?", "United", GAME, "asks who won, and the answer lost"),
+        ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
+    ],
+)  # fmt: skip
+def test_rules(question: str, answer: str, passage: Passage, why: str) -> None:
+    told = fault(question, answer, passage)
+    assert told.startswith(why)
+    assert bool(told) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("question", "better"),
+    [
+        ("In what City is Niva' S office?", "In what city is Niva's office?"),
+        ("What Was the Long Tide?", "What was the Long Tide?"),
+        ("In which Country did it begin?", "In which country did it begin?"),
+        ("What Cheer is in Iowa?", "What Cheer is in Iowa?"),
+        ("Who's there?", "Who's there?"),
+    ],
+)
+def test_slips_are_mended(question: str, better: str) -> None:
+    assert mended(question) == better
+    assert mended(better) == better
+
+
+_TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(question=_TEXT, answer=st.text(min_size=1, max_size=20), title=_TEXT, text=st.text(min_size=1, max_size=200))
+def test_no_text_is_too_odd(question: str, answer: str, title: str, text: str) -> None:
+    passage = Passage(pid="1", title=title, text=text)
+    assert isinstance(fault(mended(question), answer, passage), str)

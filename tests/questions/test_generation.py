@@ -1,0 +1,337 @@
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import dspy
+import pytest
+from dspy.clients.cache import Cache
+from harness import fields, scripted
+from openai_server import serve
+from pydantic import ValidationError
+from scripted_engine import ScriptedEngine, last_message
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.lines import DamageWarning
+from polyqa.base.values import Passage
+from polyqa.extractive import ExtractiveEngine
+from polyqa.metrics.agreement import agree
+from polyqa.models import Reader, Reading, Span
+from polyqa.questions import GeneratedQuestion, Generation, QuestionSettings, generate_questions
+from polyqa.questions.steps import read_passage, verified
+
+DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
+
+
+def test_every_answer_stands_in_its_passage_and_the_reader_confirms_it(
+    generation: Generation, corpus: list[Passage], reader: Reader
+) -> None:
+    texts = {passage.pid: passage.text for passage in corpus}
+    assert len(generation.questions) >= len(corpus)
+    for one in generation.questions:
+        assert re.match(r"(?:In what|On what|When|Who|Where|What|Which|How) .+\?$", one.question)
+        for answer, pid in zip(one.answers, one.pids, strict=True):
+            assert answer in texts[pid]
+            (reading,) = reader.read([(one.question, texts[pid])])
+            assert agree(reading.answer(reader.null_threshold), [answer]), one.question
+            assert answer not in one.question
+
+
+def test_questions_stand_on_their_own(generation: Generation, corpus: list[Passage]) -> None:
+    words = {passage.pid: set(re.findall(r"\w{4,}", passage.title)) for passage in corpus}
+    for one in generation.questions:
+        assert not re.search(r"\b(?:it|this|that|these|he|she|they)\b", one.question)
+        named = words[one.pids[0]] & set(re.findall(r"\w{4,}", one.question))
+        person = re.match(r"When did [A-Z]\w+ [A-Z]\w+ die\?", one.question)
+        assert named or person, one.question
+
+
+def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: list[Passage]) -> None:
+    counts = generation.counts
+    assert counts.passages == len(corpus)
+    assert counts.failed == 0
+    assert counts.answers > counts.generated >= counts.verified >= counts.questions == len(generation.questions)
+    assert 0 < counts.revised <= counts.verified
+    assert f"{counts.verified:,} verified" in str(counts)
+
+
+@pytest.mark.parametrize("kills", [1, 3])
+def test_a_killed_generation_ends_as_an_undisturbed_one(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, generation: Generation, tmp_path: Path, kills: int
+) -> None:
+    """Each run is a forked process, killed by SIGKILL when some passages are done."""
+    journal = tmp_path / "journal.jsonl"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    for number in range(kills):
+        child = os.fork()
+        if not child:
+            slow = lambda: time.sleep(0.2)  # noqa: E731
+            generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=1, step=slow)
+            os._exit(1)
+        deadline = time.monotonic() + 60
+        while (journal.read_bytes().count(b"\n") if journal.exists() else 0) < 2 * (number + 1):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status)
+    with journal.open("ab") as file:
+        file.write(b'{"pid": "half a li')
+    known = len(journal.read_text().splitlines()) - 2
+    assert 0 < known < len(corpus)
+    steps: list[int] = []
+    with pytest.warns(DamageWarning, match="the last line was not written to its end"):
+        again = generate_questions(
+            corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1)
+        )
+    assert again == generation
+    assert len(steps) == len(corpus)
+    assert len(journal.read_text().splitlines()) == 1 + len(corpus)
+
+
+def test_a_finished_generation_asks_nothing(corpus: list[Passage], reader: Reader, tmp_path: Path) -> None:
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        first = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=3)
+        asked = len(server.requests)
+        again = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=3)
+    assert asked > 3
+    assert len(server.requests) == asked
+    assert again == first
+    assert first.questions
+
+
+def test_of_a_damaged_journal_only_the_damaged_line_is_made_again(
+    corpus: list[Passage], reader: Reader, tmp_path: Path
+) -> None:
+    journal = tmp_path / "j.jsonl"
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        first = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        settings, second, *rest = journal.read_text().splitlines(keepends=True)
+        journal.write_text("".join([settings, second.replace('"questions"', '"questionz"'), *rest]))
+        server.requests.clear()
+        with pytest.warns(DamageWarning, match=r"1 line is damaged \(2\); 4 good lines are kept"):
+            again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+    (lost,) = (passage for passage in corpus if passage.pid == json.loads(second)["pid"])
+    assert server.requests
+    assert all(lost.text in str(request["messages"][-1]["content"]) for request in server.requests)
+    assert again == first
+
+
+def test_a_journal_of_something_else_is_refused(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path
+) -> None:
+    journal = tmp_path / "j.jsonl"
+    generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    journal.write_text('{"pid": "x"}\n')
+    with pytest.raises(PolyqaError, match="no journal"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    journal.write_text("no JSON\n")
+    with pytest.raises(PolyqaError, match="damaged"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+
+
+def test_passages_that_are_as_they_were_are_not_read_again(
+    corpus: list[Passage], reader: Reader, tmp_path: Path
+) -> None:
+    """The index may have changed since the journal was begun."""
+    journal = tmp_path / "j.jsonl"
+    changed = corpus[1].model_copy(update={"text": f"{corpus[1].text} It is so."})
+    now = [corpus[0], changed, corpus[3], corpus[4]]
+    with serve(ExtractiveEngine()) as server:
+        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
+        generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal)
+        server.requests.clear()
+        again = generate_questions(now, lm=lm, reader=reader, journal=journal)
+        asked = [str(request["messages"][-1]["content"]) for request in server.requests]
+        fresh = generate_questions(now, lm=lm, reader=reader, journal=tmp_path / "fresh.jsonl")
+    assert {passage.pid for passage in now if any(passage.text in one for one in asked)} == {changed.pid, corpus[4].pid}
+    assert again == fresh
+
+
+def by_hand(message: str) -> str:
+    """Reply as a language model with habits of its own would."""
+    if "## question\n" in message:
+        named = re.sub(r"\bit\b", "Orava Dam", re.search(r"## question\n(.*)", message)[1])  # type: ignore[index]
+        return fields(revised_question=f'"{named}"')
+    if "## answer\n" in message:
+        answer = re.search(r"## answer\n(.*)", message)[1]  # type: ignore[index]
+        told = {
+            "Jan Hora": "Who was the builder of it?",
+            "1941": "When was it built by Jan Hora?",
+            "Slovakia": "Where is it?",
+        }
+        return fields(question=told.get(answer, "None"))
+    return fields(answers="1. Jan Hora\n2. 1941\n3. the 1941\n4. Slovakia\n5. Orava Dam (upper)\n6. 41 metres")
+
+
+def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path) -> None:
+    with scripted(by_hand) as (lm, _):
+        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
+    # "Slovakia" does not stand in the passage, "the 1941" neither; for 41 metres there was no question.
+    assert {(one.question, one.answers) for one in made.questions} == {
+        ("Who was the builder of Orava Dam?", ("Jan Hora",)),
+        ("When was Orava Dam built by Jan Hora?", ("1941",)),
+    }
+    assert made.counts.answers == 3
+    assert made.counts.generated == made.counts.verified == made.counts.revised == 2
+
+
+@pytest.mark.parametrize(
+    ("revisions", "asked", "revised"),
+    [(0, "When was it built?", 0), (1, "When was it built again?", 1), (2, "When was it built again again?", 1)],
+)
+def test_a_question_is_revised_as_often_as_is_said(
+    reader: Reader, tmp_path: Path, revisions: int, asked: str, revised: int
+) -> None:
+    def reply(message: str) -> str:
+        if "## question\n" in message:
+            question = re.search(r"## question\n(.*)\?", message)[1]  # type: ignore[index]
+            return fields(revised_question=f"{question} again?")
+        return fields(question="When was it built?") if "## answer\n" in message else fields(answers="1941")
+
+    with scripted(reply) as (lm, server):
+        settings = QuestionSettings(revisions=revisions)
+        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", settings=settings)
+        assert len(server.requests) == 2 + revisions
+    assert [one.question for one in made.questions] == [asked]
+    assert (made.counts.verified, made.counts.revised, made.origin.revisions) == (1, revised, revisions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "kept"),
+    [
+        (QuestionSettings(), "At most eight,", 8),
+        (QuestionSettings(spans=14), "At most 14,", 14),
+        (QuestionSettings(spans=1), "At most 1,", 1),
+    ],
+)
+def test_so_many_spans_are_asked_for_and_no_more_are_kept(
+    reader: Reader, tmp_path: Path, settings: QuestionSettings, told: str, kept: int
+) -> None:
+    names = [f"Jan {letter}oe" for letter in "ABCDEFGHIJKLMNOPQRST"]
+    passage = Passage(pid="crew", title="Crew", text=f"Aboard were {', '.join(names)}.")
+
+    def reply(message: str) -> str:
+        return fields(question="None") if "## answer\n" in message else fields(answers=json.dumps(names))
+
+    with scripted(reply) as (lm, server):
+        made = generate_questions([passage], lm=lm, reader=reader, journal=tmp_path / "j.jsonl", settings=settings)
+    assert told in json.dumps(server.requests[0])
+    assert (made.counts.answers, made.origin.spans) == (kept, settings.spans)
+    assert len(server.requests) == 1 + kept
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"revisions": 3}, "revisions must lie between 0 and 2, got 3"),
+        ({"revisions": -1}, "revisions must lie between 0 and 2"),
+        ({"spans": 0}, "spans must lie between 1 and 32, got 0"),
+        ({"spans": 33}, "spans must lie between 1 and 32"),
+    ],
+)
+def test_settings_out_of_range_are_refused(values: dict[str, int], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        QuestionSettings(**values)
+
+
+@pytest.mark.parametrize("other", [QuestionSettings(revisions=0), QuestionSettings(spans=14)])
+@pytest.mark.parametrize("older", [True, False])
+def test_a_journal_goes_on_only_with_the_settings_that_it_was_begun_with(
+    corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path, other: QuestionSettings, older: bool
+) -> None:
+    """One that names none was begun when there was nothing to set."""
+    journal = tmp_path / "j.jsonl"
+    first = generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    if older:
+        begun, *lines = map(json.loads, journal.read_text().splitlines())
+        for name in ("revisions", "spans"):
+            del begun["settings"][name]
+        for line in (begun, *lines):
+            del line["crc"]
+        journal.write_text("".join(f"{json.dumps(line)}\n" for line in (begun, *lines)))
+    kept = journal.read_text()
+    with pytest.raises(PolyqaError, match=r"other settings \((?:revisions was 2, is 0|spans was 8, is 14)\)"):
+        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal, settings=other)
+    assert generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal) == first
+    assert journal.read_text() == kept
+
+
+def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
+    pairs = [("When was the dam built?", "1941"), ("When was the dam built?", "Jan Hora"), ("Who sang there?", "1941")]
+    assert verified(pairs, DAM.text, reader) == [True, False, False]
+
+
+def test_the_same_question_of_two_passages_has_both_answers(reader: Reader, tmp_path: Path) -> None:
+    other = DAM.model_copy(update={"pid": "e", "text": DAM.text.replace("1941", "1953").replace("Jan", "Eva")})
+
+    def reply(message: str) -> str:
+        if "## question\n" in message:
+            return fields(revised_question="When was the dam built?")
+        if "## answer\n" in message:
+            return fields(question="When was the dam built?")
+        return fields(answers='["1941", "1953"]')
+
+    with scripted(reply) as (lm, _):
+        made = generate_questions([DAM, other], lm=lm, reader=reader, journal=tmp_path / "j.jsonl")
+    assert made.questions == (
+        GeneratedQuestion(question="When was the dam built?", answers=("1941", "1953"), pids=("d", "e")),
+    )
+
+
+def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
+    journal = tmp_path / "j.jsonl"
+    broken = True
+
+    def reply(message: str) -> str:
+        if broken and "Smeaton" in message:
+            return '{"spans": 3}'
+        return fields(answers="[]")
+
+    with scripted(reply) as (lm, _):
+        first = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        assert first.counts.failed >= 1
+        assert len(journal.read_text().splitlines()) == 1 + 4 - first.counts.failed
+        broken = False
+        again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+    assert again.counts.failed == 0
+
+
+def test_what_could_not_be_read_is_asked_for_again_past_the_cache(
+    reader: Reader, corpus: list[Passage], own_cache: Cache
+) -> None:
+    engine = ScriptedEngine(lambda message: '{"spans": 3}', given=last_message)
+    with serve(engine) as server:
+        lm = dspy.LM("openai/writer", api_base=server.base, api_key="none", num_retries=0)
+        assert read_passage(corpus[0], lm, reader)["failed"]
+        engine.reply = lambda message: "none"
+        assert read_passage(corpus[0], lm, reader)["failed"] == ""
+    assert len(server.requests) == 2
+
+
+def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
+    with scripted(lambda _: "") as (lm, _), pytest.raises(PolyqaError, match="passages fail one after the other"):
+        generate_questions(corpus, lm=lm, reader=reader, journal=tmp_path / "j.jsonl", threads=1)
+    assert len((tmp_path / "j.jsonl").read_text().splitlines()) == 1
+    assert json.loads((tmp_path / "j.jsonl").read_text())["settings"]["lm"] == "openai/scripted"
+
+
+def test_a_question_needs_as_many_passages_as_answers() -> None:
+    with pytest.raises(ValidationError, match="2 answers from 1 passage"):
+        GeneratedQuestion(question="Who?", answers=("a", "b"), pids=("p",))
+
+
+@pytest.mark.parametrize(("threshold", "kept"), [(0.0, False), (0.85, True)])
+def test_a_question_is_verified_by_the_readers_own_null_threshold(threshold: float, kept: bool) -> None:
+    class Unsure:
+        name, null_threshold = "unsure", threshold
+
+        def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+            return [Reading((Span("1941", 0, 4, 2.0),), null_score=2.5) for _ in pairs]
+
+    assert verified([("When was it built?", "1941")], DAM.text, Unsure()) == [kept]

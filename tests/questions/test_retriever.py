@@ -1,0 +1,133 @@
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyqa.base.values import Passage
+from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
+from polyqa.questions import FoundQuestion, QuestionDatabase, QuestionRetriever
+
+QUERIES = ["When was the bridge opened?", "Who designed the tower?", "How tall is the lighthouse?"]
+
+
+@pytest.fixture(scope="session")
+def retriever(database: QuestionDatabase, corpus_index: ColBERTIndex) -> QuestionRetriever:
+    return QuestionRetriever(database, corpus_index)
+
+
+class Ranked:
+    """A database whose ranking is given."""
+
+    def __init__(self, questions: Sequence[tuple[float, Sequence[str]]]) -> None:
+        found = [
+            FoundQuestion(question=f"q{n}", answers=("a",) * len(pids), pids=tuple(pids), number=n, score=score)
+            for n, (score, pids) in enumerate(questions)
+        ]
+        self.found = sorted(found, key=lambda one: (-one.score, one.number))
+        self.deepest = 0
+
+    def search(self, query: str, k: int, *, ranking: str) -> list[FoundQuestion]:
+        self.deepest = max(self.deepest, k)
+        return self.found[:k]
+
+    def search_many(self, queries: Sequence[str], k: int, *, ranking: str) -> list[list[FoundQuestion]]:
+        return [self.search(query, k, ranking=ranking) for query in queries]
+
+
+class Numbered:
+    """An index of passages p0 … p9."""
+
+    def passage(self, pid: str) -> Passage:
+        return Passage(pid=pid, text=f"Text of {pid}.")
+
+    def position(self, passage: Passage) -> int:
+        return int(passage.pid[1:])
+
+
+questions = st.lists(
+    st.tuples(
+        st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        st.lists(st.sampled_from([f"p{n}" for n in range(10)]), min_size=1, max_size=4),
+    ),
+    max_size=30,
+)
+
+
+@given(questions, st.integers(1, 12), st.integers(1, 8))
+def test_max_is_equation_1(ranked: list[tuple[float, list[str]]], k: int, depth: int) -> None:
+    retriever = QuestionRetriever(Ranked(ranked), Numbered(), by="max", depth=depth)  # type: ignore[arg-type]
+    scores = {pid: max(score for score, pids in ranked if pid in pids) for _, own in ranked for pid in own}
+    expected = sorted(scores, key=lambda pid: (-scores[pid], int(pid[1:])))[:k]
+    assert [(one.pid, one.score) for one in retriever.search("x", k)] == [(pid, scores[pid]) for pid in expected]
+
+
+@given(questions, st.integers(1, 12), st.integers(1, 8))
+def test_count_is_equation_2_with_ties_broken_by_max(ranked: list[tuple[float, list[str]]], k: int, depth: int) -> None:
+    retriever = QuestionRetriever(Ranked(ranked), Numbered(), by="count", depth=depth)  # type: ignore[arg-type]
+    top = sorted(range(len(ranked)), key=lambda n: (-ranked[n][0], n))[:depth]
+    count = Counter(pid for n in top for pid in set(ranked[n][1]))
+    best = {pid: max(ranked[n][0] for n in top if pid in ranked[n][1]) for pid in count}
+    expected = sorted(count, key=lambda pid: (-count[pid], -best[pid], int(pid[1:])))[:k]
+    assert [(one.pid, one.score) for one in retriever.search("x", k)] == [(pid, count[pid]) for pid in expected]
+
+
+def test_max_searches_no_deeper_than_it_must() -> None:
+    many = [(1.0 - n / 1000, [f"p{n % 10}"]) for n in range(900)]
+    ranked = Ranked(many)
+    assert len(QuestionRetriever(ranked, Numbered(), depth=20).search("x", 5)) == 5  # type: ignore[arg-type]
+    assert ranked.deepest == 20
+    ranked = Ranked([(1.0 - n / 1000, ["p0"]) for n in range(900)])
+    assert len(QuestionRetriever(ranked, Numbered(), depth=20).search("x", 5)) == 1  # type: ignore[arg-type]
+    assert ranked.deepest >= 900
+
+
+@pytest.mark.parametrize("ranking", ["dense", "bm25"])
+@pytest.mark.parametrize("by", ["max", "count"])
+def test_the_real_database_gives_what_the_definitions_say(
+    retriever: QuestionRetriever, database: QuestionDatabase, corpus_index: ColBERTIndex, by: str, ranking: str
+) -> None:
+    own = replace(retriever, by=by, ranking=ranking, depth=6)
+    for query, found in zip(QUERIES, own.search_many(QUERIES, 4), strict=True):
+        ranked = database.search(query, len(database) if by == "max" else 6, ranking=ranking)
+        score: dict[str, tuple[float, float]] = {}
+        for one in ranked:
+            for pid in set(one.pids):
+                number, best = score.get(pid, (0.0, one.score))
+                score[pid] = (number + 1, best)
+        if by == "max":
+            score = {pid: (best, 0.0) for pid, (_, best) in score.items()}
+        place = {passage.pid: at for at, passage in enumerate(corpus_index.passages)}
+        expected = sorted(score, key=lambda pid: (-score[pid][0], -score[pid][1], place[pid]))[:4]
+        assert [one.pid for one in found] == expected
+        assert [one.score for one in found] == pytest.approx([score[pid][0] for pid in expected])
+        assert all(one.text == corpus_index.passage(one.pid).text for one in found)
+
+
+def test_it_is_a_retriever_and_fuses_with_others(retriever: QuestionRetriever, corpus_index: ColBERTIndex) -> None:
+    assert isinstance(retriever, Retriever)
+    pooled = FusedRetriever([retriever, corpus_index.bm25]).search(QUERIES[0], 10)
+    assert {one.pid for one in retriever.search(QUERIES[0], 2)} <= {one.pid for one in pooled}
+
+
+@settings(max_examples=25)
+@given(st.text(max_size=40), st.sampled_from(["max", "count"]), st.sampled_from(["dense", "bm25"]))
+def test_batches_give_what_single_searches_give(
+    retriever: QuestionRetriever, query: str, by: str, ranking: str
+) -> None:
+    own = replace(retriever, by=by, ranking=ranking)
+    batch = own.search_many([query, QUERIES[0]], 3)
+    assert [[one.pid for one in found] for found in batch] == [
+        [one.pid for one in own.search(text, 3)] for text in (query, QUERIES[0])
+    ]
+
+
+def test_bad_settings_are_refused(database: QuestionDatabase, corpus_index: ColBERTIndex) -> None:
+    with pytest.raises(ValueError, match="max or count"):
+        QuestionRetriever(database, corpus_index, by="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="depth"):
+        QuestionRetriever(database, corpus_index, depth=0)
+    with pytest.raises(ValueError, match="k must"):
+        QuestionRetriever(database, corpus_index).search("x", 0)

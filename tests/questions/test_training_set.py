@@ -1,0 +1,257 @@
+from collections.abc import Sequence
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.metrics.gold import Question, Reading
+from polyqa.models import Encoder, Reader
+from polyqa.questions import GeneratedQuestion, training_set
+from polyqa.questions.families import base_names, without_qualifier
+from polyqa.questions.training_set import long_answer, pick_passages, split_questions, training_questions
+
+CORPUS = [
+    Passage(
+        pid="a", title="Mill Bridge (Ely)", text="It was opened in 1894 by Ida Berg. The bridge is 90 metres long."
+    ),
+    Passage(
+        pid="b",
+        title="Mill Bridge (Bath)",
+        text="It opened on 3 May 1902. It was closed in 1950. Bath Abbey lies behind it.",
+    ),
+    Passage(pid="c", title="Mill Road Bridge", text="The Mill Road Bridge was opened in 1964."),
+    Passage(pid="d", title="Dean Tunnel", text="Dean Tunnel was opened in 1771. It was designed by Max Moe."),
+    Passage(pid="e", title="Sand Tunnel", text="Sand Tunnel was opened in 1802."),
+]
+TEXTS = {passage.pid: passage for passage in CORPUS}
+
+
+def made(question: str, answer: str, pid: str) -> GeneratedQuestion:
+    return GeneratedQuestion(question=question, answers=(answer,), pids=(pid,))
+
+
+ELY = made("When was Mill Bridge (Ely) opened?", "1894", "a")
+BATH = made("When did Mill Bridge (Bath) open?", "3 May 1902", "b")
+ROAD = made("When was the Mill Road Bridge opened?", "1964", "c")
+DEAN = made("When was Dean Tunnel opened?", "1771", "d")
+SAND = made("When was Sand Tunnel opened?", "1802", "e")
+
+
+def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Reader, seed: int = 0) -> list[Question]:
+    return list(training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed).questions)
+
+
+def ambiguous(questions: Sequence[Question]) -> list[Question]:
+    return [question for question in questions if len(question.readings) > 1]
+
+
+def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
+    (question,) = group([ELY, BATH, ROAD], encoder, reader)
+    assert question.question == "When did Mill Bridge open?"
+    assert [(one.question, one.short_answers, one.pid) for one in question.readings] == [
+        (ELY.question, ("1894",), "a"),
+        (BATH.question, ("3 May 1902",), "b"),
+        (ROAD.question, ("1964",), "c"),
+    ]
+    assert question.long_answers == (
+        "Mill Bridge (Ely) was opened in 1894 by Ida Berg. Mill Bridge (Bath) opened on 3 May 1902. "
+        "The Mill Road Bridge was opened in 1964.",
+    )
+    assert question.ambiguity == "subject"
+    assert question.reason == "“Mill Bridge” may stand for Mill Bridge (Ely), Mill Bridge (Bath), Mill Road Bridge."
+
+
+def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
+    closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
+    assert ambiguous(group([DEAN, SAND], encoder, reader)) == []
+    assert ambiguous(group([ELY, closed], encoder, reader)) == []
+    assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
+
+
+def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
+    same = made("When was Mill Bridge (Bath) opened?", "1894", "b")
+    assert ambiguous(group([ELY, same], encoder, reader)) == []
+
+
+def test_plain_questions_are_kept_however_few_are_ambiguous(encoder: Encoder, reader: Reader) -> None:
+    questions = group([DEAN, SAND], encoder, reader)
+    assert [one.question for one in questions] == [DEAN.question, SAND.question]
+    assert all(one.ambiguity == "none" and one.readings[0].question == one.question for one in questions)
+
+
+def test_beyond_a_number_there_are_half_as_many_plain_ones_again(
+    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_set, "_PLAIN", 0)
+    length = made("How long is Mill Bridge (Ely)?", "90 metres", "a")
+    maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
+    drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
+    for questions in drawn:
+        assert [len(one.readings) for one in questions] == [2, 1]
+    assert len({questions[1].question for questions in drawn}) > 1
+    assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
+
+
+OTHERS = [
+    Passage(
+        pid="f",
+        title="2014 Lakeland Games",
+        text="The 2014 Lakeland Games were held in Perth. The 2014 Lakeland Games were opened by Ida Berg.",
+    ),
+    Passage(pid="g", title="2018 Lakeland Games", text="The 2018 Lakeland Games were held in Leeds."),
+    Passage(pid="h", title="Ada Lind", text="Ada Lind (born 3 May 1909) was a singer. She died in Oslo."),
+    Passage(pid="i", title="Max Lind", text="Max Lind (born 8 June 1951) was a painter. He died in Rome."),
+    Passage(pid="j", title="Cove Railway Society", text="The Cove Railway Society (CRS) was founded in 1931."),
+    Passage(pid="k", title="Crown Road Singers", text="The Crown Road Singers (CRS) were founded in 1977."),
+    Passage(
+        pid="l",
+        title="Leeds",
+        text="The population of Leeds was 12,000 in 1801. The population of Leeds was 90,000 in 1901.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "question", "ambiguity"),
+    [
+        (
+            [
+                ("Where were the 2014 Lakeland Games held?", "Perth", "f"),
+                ("Where were the 2018 Lakeland Games held?", "Leeds", "g"),
+            ],
+            "Where were the Lakeland Games held?",
+            "subject",
+        ),
+        (
+            [("When was Ada Lind born?", "3 May 1909", "h"), ("When was Max Lind born?", "8 June 1951", "i")],
+            "When was Lind born?",
+            "subject",
+        ),
+        (
+            [
+                ("When was the Cove Railway Society founded?", "1931", "j"),
+                ("When were the Crown Road Singers founded?", "1977", "k"),
+            ],
+            None,
+            "subject",
+        ),
+        (
+            [
+                ("What was the population of Leeds in 1801?", "12,000", "l"),
+                ("What was the population of Leeds in 1901?", "90,000", "l"),
+            ],
+            "What was the population of Leeds?",
+            "time",
+        ),
+    ],
+)
+def test_what_questions_may_share(
+    pairs: list[tuple[str, str, str]], question: str | None, ambiguity: str, encoder: Encoder, reader: Reader
+) -> None:
+    """Editions of one thing, a surname, an abbreviation, two times."""
+    generated = [made(*pair) for pair in pairs]
+    found = training_questions(generated, [*CORPUS, *OTHERS], encoder=encoder, reader=reader)
+    (one,) = ambiguous(found.questions)
+    assert one.ambiguity == ambiguity
+    assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == pairs
+    assert one.question in ((question,) if question else ("When was the CRS founded?", "When were the CRS founded?"))
+
+
+def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reader) -> None:
+    bad = [
+        made("What is the name of Dean Tunnel?", "Dean", "d"),
+        made("When was Dean Funnel opened?", "1771", "d"),
+        made("When was Sand Tunnel opened in 1771?", "1802", "e"),
+    ]
+    found = training_questions([DEAN, *bad], CORPUS, encoder=encoder, reader=reader)
+    assert [one.question for one in found.questions] == [DEAN.question]
+    told = {one.question: one.why for one in found.dropped}
+    assert told[bad[0].question] == "asks for a name only"
+    assert told[bad[1].question] == "has a name that its passage lacks: Funnel"
+    assert bad[2].question in told
+    assert found.reasons["has a name that its passage lacks"] == 1
+    assert sum(found.reasons.values()) == len(found.dropped) == 3
+
+
+def test_what_is_not_trusted_is_dropped_but_the_best(
+    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, str, Passage]] = []
+
+    def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+        seen.extend(asked)
+        return [{"d": 0.5, "e": 0.3, "c": 0.9}[passage.pid] for _, _, passage in asked]
+
+    def kept(few: int) -> set[str]:
+        monkeypatch.setattr(training_set, "_FEW", few)
+        found = training_questions([ROAD, DEAN, SAND], CORPUS, encoder=encoder, reader=reader, trust=trust)
+        dropped = {one.question for one in found.dropped}
+        assert {one.why for one in found.dropped} <= {"the model that asked it does not trust it"}
+        assert dropped | {one.question for one in found.questions} == {ROAD.question, DEAN.question, SAND.question}
+        return {one.question for one in found.questions}
+
+    assert kept(1) == {ROAD.question}
+    assert kept(2) == {ROAD.question, DEAN.question}
+    assert kept(9) == {ROAD.question, DEAN.question, SAND.question}
+    assert seen[:2] == [(ROAD.question, "1964", TEXTS["c"]), (DEAN.question, "1771", TEXTS["d"])]
+    assert training_questions([], CORPUS, encoder=encoder, reader=reader, trust=trust).questions == ()
+
+
+def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:
+    wrong = made("When did Mill Bridge (Bath) open?", "Bath Abbey", "b")
+    (question,) = group([ELY, wrong, ROAD], encoder, reader)
+    assert [one.pid for one in question.readings] == ["a", "c"]
+
+
+def test_a_question_without_its_qualifier_is_no_reading(encoder: Encoder, reader: Reader) -> None:
+    bare = made("When did Mill Bridge open?", "3 May 1902", "b")
+    assert [one.pid for question in group([ELY, bare, ROAD], encoder, reader) for one in question.readings] == [
+        "a",
+        "c",
+    ]
+
+
+def test_names_are_shared_by_their_last_word() -> None:
+    assert base_names(CORPUS) == {
+        "a": "Mill Bridge",
+        "b": "Mill Bridge",
+        "c": "Mill Bridge",
+        "d": "Dean Tunnel",
+        "e": "Sand Tunnel",
+    }
+    assert without_qualifier("Who runs the tunnel?", "Dean Tunnel", "Dean Tunnel") is None
+
+
+def test_sentences_of_the_reference_answer_are_understood_by_themselves() -> None:
+    readings = [
+        Reading("How long is Mill Bridge (Ely)?", ("90 metres",), "a"),
+        Reading("When was Mill Bridge (Bath) closed?", ("1950",), "b"),
+    ]
+    assert long_answer(readings, TEXTS) == "Mill Bridge (Ely) is 90 metres long. Mill Bridge (Bath) was closed in 1950."
+
+
+def test_passages_that_share_a_name_are_picked_first() -> None:
+    assert {passage.pid for passage in pick_passages(CORPUS, 3)} == {"a", "b", "c"}
+    assert len(pick_passages(CORPUS, 4)) == 4
+    assert pick_passages(CORPUS, 99) == CORPUS
+
+
+def plain(id: str, *pids: str) -> Question:
+    return Question(id, f"What is {id}?", tuple(Reading(f"What is {id}?", ("it",), pid) for pid in pids))
+
+
+def test_questions_about_one_passage_stay_on_one_side() -> None:
+    questions = [plain("q1", "a", "b"), plain("q2", "c"), plain("q3", "b"), plain("q4", "d"), plain("q5", "d", "c")]
+    for seed in range(10):
+        train, held_out = split_questions(questions, seed=seed)
+        assert {one.id for one in train} | {one.id for one in held_out} == {"q1", "q2", "q3", "q4", "q5"}
+        sides = [{reading.pid for one in side for reading in one.readings} for side in (train, held_out)]
+        assert not sides[0] & sides[1]
+        assert train
+        assert held_out
+    without = [Question(f"q{n}", f"What is {n}?", (Reading("What?", ("it",)),)) for n in range(10)]
+    train, held_out = split_questions(without)
+    assert (len(train), len(held_out)) == (6, 4)
+    assert split_questions(without, seed=1) != split_questions(without, seed=2)
+    with pytest.raises(PolyqaError, match="cannot be split"):
+        split_questions([plain("q1", "a"), plain("q2", "a")])

@@ -1,5 +1,0 @@
-"""How the embedded models were made: trainers of the span reader and of the ColBERT checkpoint.
-
-Commands, each with ``--help``: ``python -m polyqa.training.train_reader``, ``… .train_colbert``, ``… .mix_readers`` and
-``… .reader_data``. Importing this package loads no model.
-"""
