@@ -67,7 +67,8 @@ _HOMES = {
         "polyqa.question_sets": "Questions Sets",
         "polyqa.spreading": "spread_index",
         "polyqa.tracing": "traced",
-        "polyqa.signatures": "Coverage Interpretation Passage PolyqaError",
+        "polyqa.base.values": "Coverage Interpretation Passage",
+        "polyqa.base.errors": "PolyqaError",
     }.items()
     for name in names.split()
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dspy
 import pytest
+import stored_results
 from dspy.clients.cache import Cache
 from hypothesis import settings
 
@@ -29,6 +30,8 @@ os.environ.setdefault("POLYQA_PRECISION", "float32")
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
 settings.register_profile("long", max_examples=1_000, database=None, deadline=None, print_blob=True)
 settings.load_profile("same")
+
+stored_results.install()
 
 _PASSAGES = Path(__file__).parent / "colbert_index" / "passages.jsonl"
 

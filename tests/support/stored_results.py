@@ -1,0 +1,133 @@
+"""Results of the embedded encoder, reader and writer, kept between tests, processes and runs of the tests.
+
+The same few hundred texts are read in thousands of tests. What a model makes of one is kept in an SQLite file under
+everything that decides it: the code of `polyqa.models`, the weights, the precision and the input. Tests of the models
+themselves bypass it (`tests/models/conftest.py`), and so does everything with ``POLYQA_TEST_RESULTS=off``.
+"""
+
+import hashlib
+import os
+import pickle
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polyqa
+from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
+from polyqa.models.loading import resolve_precision
+
+ROOT = Path(polyqa.__file__).resolve().parents[1]
+PATH = Path(os.environ.get("POLYQA_TEST_RESULTS") or ROOT / ".work" / "test-results.sqlite")
+OFF = str(PATH) == "off"
+_WAIT = 60  # seconds for another process that writes
+
+
+class Store:
+    """Results by what decides them; any number of threads and processes may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bypassed = False
+        self._local = threading.local()
+
+    def results(self, model: bytes, items: Sequence[Any], make: Callable[[list[Any]], Sequence[Any]]) -> list[Any]:
+        """Return the result of every item: the kept one, else what ``make`` makes of it, which is kept."""
+        if self.bypassed or not items:
+            return list(make(list(items)))
+        keys = [hashlib.blake2b(model + pickle.dumps(item, protocol=5), digest_size=20).digest() for item in items]
+        kept = {key: self._read(key) for key in keys}
+        missing = [(key, item) for key, item in zip(keys, items, strict=True) if kept[key] is None]
+        if missing:
+            made = make([item for _, item in missing])
+            rows = [(key, pickle.dumps(result, protocol=5)) for (key, _), result in zip(missing, made, strict=True)]
+            with self._database as database:
+                database.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
+            kept |= dict(rows)
+        return [pickle.loads(kept[key]) for key in keys]  # type: ignore[arg-type]
+
+    def _read(self, key: bytes) -> bytes | None:
+        row = self._database.execute("SELECT result FROM results WHERE key = ?", (key,)).fetchone()
+        return row and row[0]
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        own = (os.getpid(), threading.get_ident())
+        if getattr(self._local, "own", None) != own:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            database = sqlite3.connect(self.path, timeout=_WAIT)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = OFF")  # what a power cut takes is made again
+            database.execute("CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, result BLOB) WITHOUT ROWID")
+            self._local.database, self._local.own = database, own
+        return self._local.database
+
+
+STORE = Store(PATH)
+
+
+@contextmanager
+def bypassed() -> Iterator[None]:
+    """Run the models themselves in the block."""
+    before, STORE.bypassed = STORE.bypassed, True
+    try:
+        yield
+    finally:
+        STORE.bypassed = before
+
+
+def install() -> None:
+    """Have the embedded models look into the store first."""
+    if OFF:
+        return
+    code = hashlib.blake2b(digest_size=20)
+    for path in sorted((ROOT / "polyqa" / "models").rglob("*.py")):
+        code.update(path.read_bytes())
+    for path in sorted((ROOT / "polyqa" / "models" / "weights").rglob("*.safetensors")):
+        code.update(path.read_bytes())
+    version = code.digest()
+
+    forward = Encoder._forward
+
+    def stored_forward(self: Encoder) -> Callable[[list[str]], Any]:
+        if self.name != EMBEDDED_ENCODER:
+            return forward.func(self)
+        loaded: list[Callable[[list[str]], Any]] = []
+
+        def fresh(texts: list[str]) -> Any:
+            if not loaded:
+                loaded.append(forward.func(self))
+            return loaded[0](texts)
+
+        model = version + f"encoder {resolve_precision(self.precision)}".encode()
+        return lambda texts: STORE.results(model, texts, fresh)
+
+    property_ = cached_property(stored_forward)
+    property_.__set_name__(Encoder, "_forward")
+    Encoder._forward = property_  # type: ignore[method-assign, assignment]
+
+    read_fresh = Reader._read_fresh
+
+    def stored_read(self: Reader, pairs: Sequence[tuple[str, str]], keep: int) -> list[Any]:
+        if self.name != EMBEDDED_READER:
+            return read_fresh(self, pairs, keep)
+        how = f"reader {resolve_precision(self.precision)} {self.max_length} {self.stride} {keep}"
+        return STORE.results(version + how.encode(), pairs, lambda missing: read_fresh(self, missing, keep))
+
+    Reader._read_fresh = stored_read  # type: ignore[method-assign]
+
+    for name, kind in (("_write_fresh", "written"), ("_weigh_fresh", "weighed")):
+        setattr(Writer, name, _stored_writing(version, getattr(Writer, name), kind))
+
+
+def _stored_writing(version: bytes, fresh: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    def stored(self: Writer, items: Sequence[Any]) -> Any:
+        if self.name != EMBEDDED_WRITER:
+            return fresh(self, items)
+        model = version + f"{kind} {self.beams}".encode()
+        return STORE.results(model, items, lambda missing: fresh(self, missing))
+
+    return stored
