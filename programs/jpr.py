@@ -54,6 +54,11 @@ class JPR(GroundedProgram):
         self.shortlist = shortlist
         self.select = self.predictor(SelectPassages)
 
+    @property
+    def most_calls(self) -> int:
+        """The choice, and the answer."""
+        return 1 + self.answering_calls
+
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""
         candidates = search(self.retriever, question, self.candidates)

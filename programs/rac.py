@@ -2,8 +2,9 @@
 
 import dspy
 
+from polyqa.lm.sampling import DIVA_SAMPLING
+
 from .base import GroundedProgram
-from .sampling import DIVA_SAMPLING
 from .steps import Steps, work
 
 
@@ -16,6 +17,11 @@ class RAC(GroundedProgram):
     """
 
     paper_sampling = DIVA_SAMPLING
+
+    @property
+    def most_calls(self) -> int:
+        """One call, or two with ``preset="paper"``."""
+        return self.answering_calls
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
