@@ -20,7 +20,7 @@ from polyqa.signatures import (
     WriteLongFormAnswer,
 )
 
-from .base import write_answer
+from .base import CallLimits, write_answer
 from .citation import cite, number_citations
 from .diversify import DiversifyingProgram, DiversifySettings
 from .steps import CallTuple, Steps, ask, ask_all, work
@@ -79,9 +79,12 @@ class Auto(DiversifyingProgram):
             self.write = self.predictor(WriteLongFormAnswer, brief=True)
 
     @property
-    def most_calls(self) -> int:
-        """Typing, location, inference, readings, verification, and the answer written again."""
-        return self.diversifying_calls + 3 + (1 if self.lean else self.max_interpretations)
+    def call_limits(self) -> CallLimits:
+        """Typing and location at once, inference, readings, verification, and the answer written again."""
+        return CallLimits(
+            calls=self.diversifying_calls + 3 + (1 if self.lean else self.max_interpretations),
+            depth=self.diversifying_calls + 3,
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

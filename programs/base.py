@@ -1,7 +1,7 @@
 """What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypedDict, Unpack, get_args
+from typing import ClassVar, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import dspy
 
@@ -19,6 +19,13 @@ from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
+
+
+class CallLimits(NamedTuple):
+    """How many calls a question takes at most, if every reply can be read, and how many wait for each other."""
+
+    calls: int
+    depth: int
 
 
 class Settings(TypedDict, total=False):
@@ -98,8 +105,8 @@ class Program(dspy.Module):
         raise TypeError(f"{type(self).__name__} has no steps: a program says in steps() how it answers a question.")
 
     @property
-    def most_calls(self) -> int | None:
-        """How many calls a question takes at most, if every reply can be read; ``None`` if that cannot be known."""
+    def call_limits(self) -> CallLimits | None:
+        """How many calls a question takes at most; ``None`` if that cannot be known."""
         return None
 
     def forward(self, question: str) -> dspy.Prediction:

@@ -7,7 +7,7 @@ import dspy
 from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import AnswerClosedBook
 
-from .base import Program, Settings
+from .base import CallLimits, Program, Settings
 from .steps import Steps, ask
 
 
@@ -23,7 +23,7 @@ class ClosedBook(Program):
     """
 
     paper_sampling = DIVA_SAMPLING
-    most_calls = 1
+    call_limits = CallLimits(1, 1)
 
     def __init__(self, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

@@ -10,7 +10,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import GradePassage, RewriteQuery
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import CallLimits, GroundedProgram, RetrievalSettings
 from .spans import rerank, search
 from .steps import Steps, ask, ask_while, work
 from .strips import refine
@@ -62,9 +62,9 @@ class CRAG(GroundedProgram):
         self.rewrite = self.predictor(RewriteQuery)
 
     @property
-    def most_calls(self) -> int:
-        """A grade for each passage, a second search, and the answer."""
-        return self.passages + 1 + self.answering_calls
+    def call_limits(self) -> CallLimits:
+        """A grade for each passage at once, a second search, and the answer."""
+        return CallLimits(calls=self.passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
 
     def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages with nothing but their relevant strips; see `strips.refine`."""

@@ -12,6 +12,7 @@ from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.questions import QuestionRetriever
 from polyqa.signatures import AnswerClosedBook
 
+from .base import CallLimits
 from .citation import cite
 from .diversify import DiversifyingProgram, DiversifySettings
 from .steps import CallTuple, Steps, ask, ask_all, ask_while, work
@@ -68,10 +69,12 @@ class DIVA(DiversifyingProgram):
         return Together() if self.lean else OneByOne()
 
     @property
-    def most_calls(self) -> int:
+    def call_limits(self) -> CallLimits:
         """Typing, inference, verification, the answer from the passages, and the one from memory."""
         verifying = 1 if self.lean else self.max_interpretations
-        return self.diversifying_calls + verifying + 2
+        return CallLimits(
+            calls=self.diversifying_calls + verifying + 2, depth=self.diversifying_calls + (2 if self.lean else 3)
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question (Algorithm 1)."""

@@ -7,6 +7,7 @@ import dspy
 from polyqa.base.values import Coverage
 from polyqa.lm.sampling import GREEDY_SAMPLING
 
+from .base import CallLimits
 from .diva import DIVA
 from .steps import Steps, ask_all, ask_while, work
 
@@ -29,10 +30,11 @@ class DiversifyThenVerify(DIVA):
     paper_sampling = GREEDY_SAMPLING
 
     @property
-    def most_calls(self) -> int:
-        """Typing, inference, verification of every passage, and the answer."""
+    def call_limits(self) -> CallLimits:
+        """Typing, inference, verification of all passages at once, and the answer."""
+        before_and_after = self.diversifying_calls + self.answering_calls
         verifying = self.passages * (1 if self.lean else self.max_interpretations)
-        return self.diversifying_calls + verifying + self.answering_calls
+        return CallLimits(calls=before_and_after + verifying, depth=before_and_after + 1)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

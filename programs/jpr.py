@@ -9,7 +9,7 @@ from polyqa.base.values import Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.signatures import SelectPassages
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import CallLimits, GroundedProgram, RetrievalSettings
 from .spans import rerank, search
 from .steps import Steps, ask, work
 
@@ -55,9 +55,9 @@ class JPR(GroundedProgram):
         self.select = self.predictor(SelectPassages)
 
     @property
-    def most_calls(self) -> int:
+    def call_limits(self) -> CallLimits:
         """The choice, and the answer."""
-        return 1 + self.answering_calls
+        return CallLimits(calls=1 + self.answering_calls, depth=1 + self.answering_calls)
 
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""

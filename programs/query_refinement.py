@@ -9,7 +9,7 @@ from polyqa.base.values import Interpretation
 from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import AnswerRefined, RefineQuestion
 
-from .base import Program, Settings
+from .base import CallLimits, Program, Settings
 from .steps import Steps, ask
 
 
@@ -32,7 +32,7 @@ class QueryRefinement(Program):
     """
 
     paper_sampling = DIVA_SAMPLING
-    most_calls = 2
+    call_limits = CallLimits(2, 2)
 
     def __init__(self, *, max_refinements: int = 10, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

@@ -4,7 +4,7 @@ import dspy
 
 from polyqa.lm.sampling import DIVA_SAMPLING
 
-from .base import GroundedProgram
+from .base import CallLimits, GroundedProgram
 from .steps import Steps, work
 
 
@@ -19,9 +19,9 @@ class RAC(GroundedProgram):
     paper_sampling = DIVA_SAMPLING
 
     @property
-    def most_calls(self) -> int:
+    def call_limits(self) -> CallLimits:
         """One call, or two with ``preset="paper"``."""
-        return self.answering_calls
+        return CallLimits(calls=self.answering_calls, depth=self.answering_calls)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

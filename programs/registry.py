@@ -10,6 +10,7 @@ import dspy
 from polyqa.base.errors import PolyqaError
 
 from .auto import Auto
+from .base import CallLimits
 from .closed_book import ClosedBook
 from .crag import CRAG
 from .diva import DIVA
@@ -167,12 +168,22 @@ PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({name: entry.progra
 
 
 def most_calls(program: dspy.Module) -> int | None:
-    """Return how many calls a program makes per question at most; ``None`` if that cannot be known.
+    """Return how many calls a question takes at most; ``None`` if that is not known."""
+    limits = _limits(program)
+    return None if limits is None else limits.calls
 
-    It is known of the programs of the registry, and of a user's own class that has ``most_calls`` itself.
-    """
+
+def depth(program: dspy.Module) -> int | None:
+    """Return how many calls of a question wait for each other at most; ``None`` if that is not known."""
+    limits = _limits(program)
+    return None if limits is None else limits.depth
+
+
+def _limits(program: dspy.Module) -> CallLimits | None:
+    """Return what is known of the programs of the registry, and of a user's own class that says it itself."""
     kind = type(program)
-    return program.most_calls if kind in PROGRAMS.values() or "most_calls" in vars(kind) else None
+    known = kind in PROGRAMS.values() or "call_limits" in vars(kind)
+    return program.call_limits if known else None
 
 
 def registered(name: str) -> Entry:

@@ -12,7 +12,7 @@ from polyqa.metrics.text import several
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, CritiqueSegment, DecideRetrieval, DraftSegment
 
-from .base import RetrievalSettings, RetrievingProgram
+from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .steps import Steps, ask, ask_all, ask_while, work
 
 _MARGIN = 0.5  # how far from the best score a segment is kept
@@ -92,9 +92,9 @@ class SelfRAG(RetrievingProgram):
         self.recall = self.predictor(AnswerClosedBook)
 
     @property
-    def most_calls(self) -> int:
-        """Whether to retrieve, a segment and a critique for each passage, and the answer from memory."""
-        return 2 + 2 * self.passages
+    def call_limits(self) -> CallLimits:
+        """Whether to retrieve, segments, critiques, and the answer from memory."""
+        return CallLimits(calls=2 + 2 * self.passages, depth=4)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""

@@ -11,7 +11,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.questions import FoundQuestion, QuestionRetriever
 from polyqa.signatures import SelectQuestions, WriteLongFormAnswer
 
-from .base import GroundedProgram, RetrievalSettings, write_answer
+from .base import CallLimits, GroundedProgram, RetrievalSettings, write_answer
 from .steps import Steps, ask_while, work
 
 PassagesBy = Literal["max", "count", "index"]
@@ -72,9 +72,9 @@ class SIXPAQ(GroundedProgram):
         self.write = self.predictor(WriteLongFormAnswer)  # from the kept questions, with either preset
 
     @property
-    def most_calls(self) -> int:
+    def call_limits(self) -> CallLimits:
         """The choice, and the answer."""
-        return 1 + self.answering_calls
+        return CallLimits(calls=1 + self.answering_calls, depth=1 + self.answering_calls)
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the K passages that the language model sees."""

@@ -174,7 +174,7 @@ async def _acall_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy
         running: list[Awaitable[Any]] = [run(call, trace) for call, trace in zip(step.calls, traces, strict=True)]
         if step.meanwhile is not None:
             running.append(worked(step.meanwhile))
-        results = await asyncio.gather(*running, return_exceptions=True)
+        results: list[Any] = await asyncio.gather(*running, return_exceptions=True)
     _raise_first(results)
     count = len(step.calls)
     return log.end_step(results[:count]), next(iter(results[count:]), None)

@@ -12,7 +12,7 @@ from polyqa.models import Encoder
 from polyqa.replies import is_null, looks_like_refusal
 from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
-from .base import Program, Settings, write_answer
+from .base import CallLimits, Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate
 from .spans import rerank, search
 from .steps import Steps, ask, ask_all, work
@@ -88,9 +88,9 @@ class VERDICT(Program):
         self.write = self.predictor(WriteLongFormAnswer)
 
     @property
-    def most_calls(self) -> int:
-        """The relaxed query, a reading of each passage, and the answer."""
-        return self.universe + 2
+    def call_limits(self) -> CallLimits:
+        """The relaxed query, a reading of each passage at once, and the answer."""
+        return CallLimits(calls=self.universe + 2, depth=3)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

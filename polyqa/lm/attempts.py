@@ -251,8 +251,10 @@ class _Attempts:
         if not _may_be_mended(error):
             raise self._named(error)
         cut = exchange.cut and _has_reply(error)
-        known = self._signature and fallback_for(self._signature, self._given, _reply_of(error), cut=cut)
-        self._failures.append(_Failure(error, cut, known))
+        fallback = self._fallback
+        if self._signature is not None:
+            fallback = fallback_for(self._signature, self._given, _reply_of(error), cut=cut) or fallback
+        self._failures.append(_Failure(error, cut, fallback))
         breaks_off_again = cut and self._failures[0].readings
         server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
         if len(self._failures) == 1 and not breaks_off_again and not server_is_down:
@@ -260,12 +262,11 @@ class _Attempts:
             return None
         # Of two replies the one of which more readings could be kept counts, else the last.
         failure = max(reversed(self._failures), key=lambda one: one.readings)
-        fallback = failure.fallback or self._fallback
-        if fallback is None:
+        if failure.fallback is None:
             raise self._named(error)
-        record = FailedCall.of(failure.error, self._step, fallback.became, cut=failure.cut)
+        record = FailedCall.of(failure.error, self._step, failure.fallback.became, cut=failure.cut)
         lost = None if any(_has_reply(one.error) for one in self._failures) else self._named(error)
-        return Outcome(dspy.Prediction(**deepcopy(dict(fallback.fields))), record, lost)
+        return Outcome(dspy.Prediction(**deepcopy(dict(failure.fallback.fields))), record, lost)
 
     def _warmer(self) -> Mapping[str, Any]:
         """Return the inputs of another attempt, at a temperature above 0."""
