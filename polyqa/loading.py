@@ -104,15 +104,15 @@ def load(
     checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
     if program not in PROGRAMS:
-        made = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
+        loaded = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
     else:
         opened = index if index is not None else DEFAULT_INDEX
-        made = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
+        loaded = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
     if demos is not None:
-        _load_demos(made, Path(demos))
+        _load_demos(loaded, Path(demos))
     if helper is not None:
-        give_helper(made, helper)
-    return made
+        give_helper(loaded, helper)
+    return loaded
 
 
 def ready(
@@ -351,9 +351,9 @@ def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
 
 
 def _check_version(artifact: Artifact, strict: bool) -> None:
-    made, have = artifact.card.versions.get("dspy", "unknown"), version("dspy")
-    if made.split(".")[:2] != have.split(".")[:2]:
-        _complain(f"{artifact.path} was compiled with DSPy {made:.40}, this is {have}; prompts may differ.", strict)
+    then, now = artifact.card.versions.get("dspy", "unknown"), version("dspy")
+    if then.split(".")[:2] != now.split(".")[:2]:
+        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
 
 
 def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:

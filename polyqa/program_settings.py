@@ -17,14 +17,14 @@ def setting_types(program: str) -> dict[str, Any]:
     """Return the settings of a program, by name, with their types: its own first, those of every program last."""
     constructor = program_class(program).__init__
     types = get_type_hints(constructor)
-    own: dict[str, Any] = {}
+    declared: dict[str, Any] = {}
     shared: dict[str, Any] = {}
     for name, parameter in signature(constructor).parameters.items():
         if parameter.kind is Parameter.KEYWORD_ONLY:
-            own[name] = types[name]
+            declared[name] = types[name]
         elif parameter.kind is Parameter.VAR_KEYWORD:  # **settings: Unpack[…], those of the class above
             shared = get_type_hints(get_args(types[name])[0])
-    every = sorted({**own, **shared}.items(), key=lambda pair: pair[0] in Settings.__annotations__)
+    every = sorted({**declared, **shared}.items(), key=lambda pair: pair[0] in Settings.__annotations__)
     return {name: kind for name, kind in every if name not in _PARTS}
 
 

@@ -129,8 +129,8 @@ class Auto(DiversifyingProgram):
         if not passages:
             return [], ""
         predictor = self.clarify if self.lean else self.extract
-        shown = render_passages(passages)
-        reply = yield from ask(predictor, fallback=NO_READINGS, passages=shown, question=question)
+        rendered = render_passages(passages)
+        reply = yield from ask(predictor, fallback=NO_READINGS, passages=rendered, question=question)
         return cite(reply.interpretations, passages), reply.answer if self.lean else ""
 
     def verify_readings(
@@ -142,13 +142,13 @@ class Auto(DiversifyingProgram):
             cited = {reading.pid for reading in readings}
             if cited <= by_pid.keys():  # the others were read once, and are not judged by
                 passages = [passage for passage in passages if passage.pid in cited]
-            shown, numbered = render_passages(passages), number_citations(readings, passages)
-            reply = yield from ask(self.verify, passages=shown, question=question, interpretations=numbered)
+            rendered, numbered = render_passages(passages), number_citations(readings, passages)
+            reply = yield from ask(self.verify, passages=rendered, question=question, interpretations=numbered)
             return named(reply.supported, len(readings))
         calls: list[CallTuple] = []
         for reading in readings:
-            own = [by_pid[reading.pid]] if reading.pid in by_pid else passages
-            calls.append((self.verify, {"passages": render_passages(own), "question": reading.question}))
+            cited_passages = [by_pid[reading.pid]] if reading.pid in by_pid else passages
+            calls.append((self.verify, {"passages": render_passages(cited_passages), "question": reading.question}))
         return [reply.answerable == "Yes" for reply in (yield from ask_all(calls))]
 
     def _plain(self, typed: dspy.Prediction, *, settled: bool) -> bool:

@@ -202,12 +202,12 @@ class GroundedProgram(RetrievingProgram):
 
     def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""
-        shown = render_passages(passages)
+        rendered = render_passages(passages)
         if self.lean:
-            both = yield from ask(self.clarify, passages=shown, question=question)
+            both = yield from ask(self.clarify, passages=rendered, question=question)
             return both.answer, cite(both.interpretations, passages)
-        readings = (yield from ask(self.extract, passages=shown, question=question)).interpretations
-        written = yield from ask(self.write, passages=shown, question=question, interpretations=readings)
+        readings = (yield from ask(self.extract, passages=rendered, question=question)).interpretations
+        written = yield from ask(self.write, passages=rendered, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)
 
 
@@ -215,6 +215,6 @@ def write_answer(
     write: dspy.Module, question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
 ) -> Steps[str]:
     """Return the long-form answer that tells cited readings: in the prompt passage ids become passage numbers."""
-    shown, numbered = render_passages(passages), number_citations(readings, passages)
-    written = yield from ask(write, passages=shown, question=question, interpretations=numbered)
+    rendered, numbered = render_passages(passages), number_citations(readings, passages)
+    written = yield from ask(write, passages=rendered, question=question, interpretations=numbered)
     return written.answer

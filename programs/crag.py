@@ -89,19 +89,19 @@ class CRAG(GroundedProgram):
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
         knowledge = [] if action is Grade.INCORRECT else refined
-        query, found = "", list[Passage]()
+        query, others = "", list[Passage]()
         if action is not Grade.CORRECT:
             rewritten = yield from ask(self.rewrite, question=question)
             # A language model that rewrites to nothing leaves the question to search with.
             query = " ".join(rewritten.search_query.split()) or question
-            found = yield from work(self.search_again, query, graded)
-            knowledge += yield from work(self.refine, question, found)
+            others = yield from work(self.search_again, query, graded)
+            knowledge += yield from work(self.refine, question, others)
         answer, interpretations = yield from self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,
             interpretations=interpretations,
             passages=knowledge,
-            universe=[*graded, *found],
+            universe=[*graded, *others],
             action=action,
             graded=[passage.pid for passage in graded],
             grades=grades,

@@ -69,8 +69,9 @@ class JPR(GroundedProgram):
         shortlist = yield from work(self.shortlisted, question)
         numbers: Sequence[int] = ()
         if len(shortlist) > self.passages:
-            shown = render_passages(shortlist)
-            numbers = (yield from ask(self.select, passages=shown, question=question, count=self.passages)).selected
+            numbers = (
+                yield from ask(self.select, passages=render_passages(shortlist), question=question, count=self.passages)
+            ).selected
         selected, passages = self._choose(shortlist, numbers)
         answer, interpretations = yield from self.answer_from(question, passages)
         return dspy.Prediction(
@@ -81,5 +82,5 @@ class JPR(GroundedProgram):
         """Return the ids that the numbers name, and the K passages."""
         named = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= len(shortlist)][: self.passages]
         others = [position for position in range(len(shortlist)) if position not in named]
-        shown = sorted([*named, *others][: self.passages])
-        return [shortlist[position].pid for position in named], [shortlist[position] for position in shown]
+        taken = sorted([*named, *others][: self.passages])
+        return [shortlist[position].pid for position in named], [shortlist[position] for position in taken]

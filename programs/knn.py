@@ -189,13 +189,13 @@ def without_passages(demo: Mapping[str, Any]) -> dict[str, Any]:
     >>> without_passages({"passages": ["A | B."], "question": "Who?", "interpretations": [{"answer": "B", "pid": "1"}]})
     {'question': 'Who?', 'interpretations': [{'answer': 'B'}]}
     """
-    shown = {name: value for name, value in demo.items() if name not in ("passages", "source")}
-    readings = shown.get("interpretations")
+    bare = {name: value for name, value in demo.items() if name not in ("passages", "source")}
+    readings = bare.get("interpretations")
     if isinstance(readings, (list, tuple)):
-        shown["interpretations"] = [
+        bare["interpretations"] = [
             {name: value for name, value in dict(one).items() if name != "pid"} for one in readings
         ]
-    return shown
+    return bare
 
 
 def _shortest(demos: Sequence[Mapping[str, Any]]) -> int | None:

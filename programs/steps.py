@@ -202,8 +202,8 @@ def _traces(count: int) -> Iterator[list[list[Any]]]:
     yield traces
     trace = dspy.settings.trace
     if trace is not None:
-        for own in traces:
-            trace.extend(own)
+        for calls in traces:
+            trace.extend(calls)
         del trace[: max(len(trace) - dspy.settings.max_trace_size, 0)]
 
 

@@ -42,9 +42,9 @@ def refine(reranker: Reranker, question: str, passages: Sequence[Passage], *, ke
     best = [int(index) for index in np.argsort(-scores, kind="stable")[:keep] if scores[index] >= _LOWEST]
     refined = []
     for at, passage in enumerate(passages):
-        own = sorted(index for index in best if strips[index][0] == at)
-        if own:
-            text = " ".join(strips[index][1].text for index in own)
-            score = float(max(scores[index] for index in own))
+        places = sorted(index for index in best if strips[index][0] == at)
+        if places:
+            text = " ".join(strips[index][1].text for index in places)
+            score = float(max(scores[index] for index in places))
             refined.append(passage.model_copy(update={"text": text, "score": score}))
     return refined

@@ -140,7 +140,7 @@ class GrowingTree:
         chosen = [number for number in level if not self._is_leaf(number)][:most]
         return [(number, self._nodes[number].interpretation.question) for number in chosen]
 
-    def sprout(self, found: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
+    def sprout(self, expanded: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
         """Take the readings of expanded nodes and return those that are new, in order.
 
         A reading that repeats both the question and the answer of a node in the tree is left out
@@ -152,7 +152,7 @@ class GrowingTree:
         known = {_content(node.interpretation) for node in self._nodes[1:]}
         self._round = []
         fresh: list[Interpretation] = []
-        for number, readings in found:
+        for number, readings in expanded:
             places = []
             for reading in readings:
                 content = _content(reading)

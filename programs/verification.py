@@ -20,8 +20,8 @@ class OneByOne:
         self, verify: dspy.Module, passages: Sequence[Passage], question: str, interpretations: Sequence[str]
     ) -> list[CallTuple]:
         """Return the calls that hold interpretations of a question against passages."""
-        shown = render_passages(passages)
-        return [(verify, {"passages": shown, "question": interpretation}) for interpretation in interpretations]
+        rendered = render_passages(passages)
+        return [(verify, {"passages": rendered, "question": interpretation}) for interpretation in interpretations]
 
     def verdicts(self, replies: Sequence[dspy.Prediction], count: int) -> list[bool]:
         """Return for each of ``count`` interpretations whether the passages answer it; none without replies."""
