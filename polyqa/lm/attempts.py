@@ -39,6 +39,8 @@ _LASTING = (
     dspy_errors.LMInvalidRequestError,
     dspy_errors.LMUnsupportedFeatureError,
 )
+# Nothing was heard of the server: no connection, or no answer in time.
+_SILENCE = (dspy_errors.LMTimeoutError, dspy_errors.LMTransportError)
 # What an engine raises that has a mistake in it: DSPy wraps it as a failure that it does not know.
 _BUGS = (AssertionError, AttributeError, ImportError, LookupError, NameError, NotImplementedError, TypeError)
 
@@ -181,7 +183,7 @@ class CallLog:
         lost = [outcome.lost for outcome in outcomes if outcome.lost is not None]
         if outcomes:
             self.silent_steps = self.silent_steps + 1 if len(lost) == len(outcomes) else 0
-        unheard = not self.answered and all(map(_is_silence, lost))
+        unheard = not self.answered and all(isinstance(error, _SILENCE) for error in lost)
         if lost and (self.silent_steps >= _SILENT_STEPS or (self.silent_steps and unheard)):
             raise lost[0]
         self.failed.extend(outcome.failed for outcome in outcomes if outcome.failed is not None)
@@ -247,10 +249,11 @@ class _Attempts:
         """Return the fallback, ``None`` if there is to be another attempt, or raise the error."""
         if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
             error = _as_unreadable(error, self._signature, exchange.reply)
-        self._log.answered |= _has_reply(error)
+        unreadable = isinstance(error, AdapterParseError)
+        self._log.answered |= unreadable
         if not _may_be_mended(error):
             raise self._named(error)
-        cut = exchange.cut and _has_reply(error)
+        cut = exchange.cut and unreadable
         fallback = self._fallback
         if self._signature is not None:
             fallback = fallback_for(self._signature, self._given, _reply_of(error), cut=cut) or fallback
@@ -265,7 +268,7 @@ class _Attempts:
         if failure.fallback is None:
             raise self._named(error)
         record = FailedCall.of(failure.error, self._step, failure.fallback.became, cut=failure.cut)
-        lost = None if any(_has_reply(one.error) for one in self._failures) else self._named(error)
+        lost = None if any(isinstance(one.error, AdapterParseError) for one in self._failures) else self._named(error)
         return Outcome(dspy.Prediction(**deepcopy(dict(failure.fallback.fields))), record, lost)
 
     def _warmer(self) -> Mapping[str, Any]:
@@ -299,16 +302,6 @@ def _may_be_mended(error: Exception) -> bool:
         return False
     is_bug = isinstance(error, dspy_errors.LMUnexpectedError) and isinstance(error.__cause__, _BUGS)
     return isinstance(error, dspy_errors.LMError) and not isinstance(error, _LASTING) and not is_bug
-
-
-def _has_reply(error: Exception) -> bool:
-    """Return whether a reply came that could not be read; it may be empty."""
-    return isinstance(error, AdapterParseError)
-
-
-def _is_silence(error: Exception) -> bool:
-    """Return whether nothing was heard of the server: no connection, or no answer in time."""
-    return isinstance(error, (dspy_errors.LMTimeoutError, dspy_errors.LMTransportError))
 
 
 def _reply_of(error: Exception) -> str:
