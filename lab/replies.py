@@ -20,7 +20,7 @@ from dspy.utils.exceptions import AdapterParseError
 from polyqa import replies as lenient
 from polyqa.base.values import Interpretation
 from polyqa.evaluation.tables import markdown_table
-from polyqa.programs.long_answers import settle_answer
+from polyqa.lm.long_answers import clean_long_answer
 from polyqa.signatures import WriteLongFormAnswer
 
 from .reply_forms import FORMS, REFUSED
@@ -34,7 +34,7 @@ def long_answer(text: str) -> str:
     """Read the long answer to a question of which a reading could be told, as every program does it."""
     reply = dspy.Prediction(answer=text)
     try:
-        settle_answer(WriteLongFormAnswer, {"interpretations": [_UNTOLD]}, reply, text)
+        clean_long_answer(WriteLongFormAnswer, {"interpretations": [_UNTOLD]}, reply, text)
     except AdapterParseError as error:
         raise ValueError(str(error)) from error
     return str(reply.answer)

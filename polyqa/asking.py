@@ -17,12 +17,12 @@ from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.assigned import names_of, own_lms
+from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
-from polyqa.programs.faults import Fault
 
 from .language_models import Models
-from .loading import DEFAULT_PROGRAM, load, warm_up
+from .loading import DEFAULT_PROGRAM, program_name, ready, warm_up
 
 MAX_QUESTION = 2_000
 
@@ -46,18 +46,16 @@ class Result:
     program, lm
         Their names.
     calls
-        Calls of the language model, in the order in which they ended, those whose reply was not waited for among them.
+        Calls of the language model, in the order in which they ended.
     input_tokens, output_tokens
-        Sums over the calls, as the provider reports them; it reports nothing of a reply that was not waited for.
+        Sums over the calls, as the provider reports them.
     seconds
         From the question to the answer, loading not counted.
     faults
-        Calls whose reply could not be had although it was asked for twice, and what stands in for each.
+        Calls that failed twice, and the fallback used for each.
     unheeded
         Predictor to the sentences of its instructions that the embedded engine passes over, see
         `polyqa.extractive.ExtractiveEngine.unheeded`; empty for other language models.
-    not_needed
-        How many calls were made ahead, in case their reply was needed, and it was not.
     helper_lm
         What ran predictors with a language model of their own; ``None`` if there are none.
     """
@@ -73,10 +71,9 @@ class Result:
     input_tokens: int
     output_tokens: int
     seconds: float
-    faults: Sequence[Fault] = ()
+    faults: Sequence[FailedCall] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     helper_lm: str | None = None
-    not_needed: int = 0
     unheeded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
@@ -114,7 +111,6 @@ class Result:
             "lm": self.lm,
             "helper_lm": self.helper_lm,
             "calls": len(self.calls),
-            "not_needed": self.not_needed,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
@@ -177,11 +173,12 @@ def ask(
     PolyqaError
         If something the user gave is missing or wrong.
     """
-    question, ready, model = _ready(question, program, lm, index, settings)
-    warm_up(ready, model)
-    with recording(model, ready) as recorder:
-        prediction = ready(question=question)
-    return result_of(question, prediction, program, ready, model, recorder)
+    question = check_question(question)
+    loaded, model = ready(program, settings, index=index), Models(lm).answering()
+    warm_up(loaded, model)
+    with recording(model, loaded) as recorder:
+        prediction = loaded(question=question)
+    return result_of(question, prediction, program, loaded, model, recorder)
 
 
 async def aask(
@@ -193,35 +190,19 @@ async def aask(
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
-    question, ready, model = _ready(question, program, lm, index, settings)
-    await asyncio.to_thread(warm_up, ready, model)
-    with recording(model, ready) as recorder:
-        prediction = await ready.acall(question=question)
-    return result_of(question, prediction, program, ready, model, recorder)
-
-
-def _ready(
-    question: str,
-    program: str | Path | dspy.Module,
-    lm: str | dspy.LM | None,
-    index: str | Path | ColBERTIndex | None,
-    settings: dict[str, Any],
-) -> tuple[str, dspy.Module, dspy.LM]:
     question = check_question(question)
-    if isinstance(program, dspy.Module) and settings:
-        raise PolyqaError(
-            f"The program is made already: {', '.join(settings)} cannot be given. Make it with "
-            f"polyqa.load(…, {next(iter(settings))}=…)."
-        )
-    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
-    return question, ready, Models(lm).answering()
+    loaded, model = ready(program, settings, index=index), Models(lm).answering()
+    await asyncio.to_thread(warm_up, loaded, model)
+    with recording(model, loaded) as recorder:
+        prediction = await loaded.acall(question=question)
+    return result_of(question, prediction, program, loaded, model, recorder)
 
 
 def result_of(
     question: str,
     prediction: dspy.Prediction,
     program: str | Path | dspy.Module,
-    ready: dspy.Module,
+    loaded: dspy.Module,
     model: dspy.LM,
     recorder: Recorder,
 ) -> Result:
@@ -230,10 +211,10 @@ def result_of(
     Parameters
     ----------
     question, prediction
-        What was asked, and what came of it.
+        What was asked, and the program's prediction.
     program
-        Its name, if it has one.
-    ready
+        As the user gave it: it is named so.
+    loaded
         The program.
     model
         The language model that it was run with.
@@ -241,36 +222,31 @@ def result_of(
         Of the calls.
     """
     fields = dict(prediction.items())
-    own = own_lms(ready)
-    coverage = fields.pop("coverage", None)
-    faults, not_needed = tuple(fields.pop("faults", ())), fields.pop("not_needed", 0)
+    assigned = own_lms(loaded)
     return Result(
         question=question,
         answer=fields.pop("answer"),
         interpretations=fields.pop("interpretations"),
         passages=fields.pop("passages"),
-        coverage=coverage,
-        program=str(program) if isinstance(program, (str, Path)) else type(ready).__name__,
+        coverage=fields.pop("coverage", None),
+        program=program_name(program),
         lm=model.model,
         calls=recorder.calls,
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,
         seconds=recorder.seconds,
-        faults=faults,
+        faults=tuple(fields.pop("faults", ())),
         extra=fields,
-        helper_lm=names_of(own),
-        not_needed=not_needed,
-        unheeded=_unheeded(ready, model, own),
+        helper_lm=names_of(assigned),
+        unheeded=_unheeded(loaded, model, assigned),
     )
 
 
-def _unheeded(program: dspy.Module, model: dspy.LM, own: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:
+def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:
     """Return what the embedded engine passes over in the instructions of the predictors that ask it."""
-    found: dict[str, tuple[str, ...]] = {}
-    if not any(isinstance(getattr(lm, "engine", None), ExtractiveEngine) for lm in (model, *own.values())):
-        return found
+    unheeded: dict[str, tuple[str, ...]] = {}
     for name, predictor in program.named_predictors():
-        engine = getattr(predictor.lm or model, "engine", None)
+        engine = getattr(assigned.get(name, model), "engine", None)
         if isinstance(engine, ExtractiveEngine) and (sentences := engine.unheeded(predictor.signature)):
-            found[name] = sentences
-    return found
+            unheeded[name] = sentences
+    return unheeded

@@ -12,10 +12,10 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from polyqa.lm.bounded_lm import BoundedLM, Limits
+from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 from polyqa.optimizers.proposer import PROPOSER, proposer_lm
-from polyqa.programs.sampling import DEFAULT_SAMPLING, keep, reasons
 
 REASONING_TOKENS = 16_000
 """What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
@@ -44,7 +44,7 @@ class LMSettings:
     Attributes
     ----------
     temperature
-        At least 0; `polyqa.programs.sampling.DEFAULT_SAMPLING` if not given, the model's own for one that reasons.
+        At least 0; `polyqa.lm.sampling.DEFAULT_SAMPLING` if not given, the model's own for one that reasons.
     max_tokens
         Of a reply, at least 1. If not given 1,000, and for a model that reasons 16,000, its thoughts included.
     more
@@ -113,7 +113,7 @@ class Models:
         ``dspy.context(lm=…)`` has set, and else the embedded engine.
     helper_lm
         Runs those of a program's predictors whose replies are not told: they say what is ambiguous, what to search
-        for and what holds (`polyqa.helper_lm.HELPERS`). ``lm`` if not given.
+        for and what holds (`polyqa.lm.calls.CALLS`). ``lm`` if not given.
     prompt_lm
         Writes instructions; ``lm`` if not given, and for the embedded engine ``polyqa/proposer``, which adds plain
         clauses (`polyqa.optimizers.proposer`).
@@ -255,7 +255,7 @@ def language_model(
     timeout, retries, connect_timeout, read_timeout, max_reply, requests_per_minute
         See `LMSettings`; not for the embedded engine.
     settings
-        More for `dspy.LM`, such as ``temperature``, over `polyqa.programs.sampling.DEFAULT_SAMPLING`. A model that
+        More for `dspy.LM`, such as ``temperature``, over `polyqa.lm.sampling.DEFAULT_SAMPLING`. A model that
         reasons (OpenAI's o-series and gpt-5) samples as it likes and gets 16,000 tokens.
 
     Raises

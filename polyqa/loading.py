@@ -83,7 +83,7 @@ def load(
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
     helper_lm
-        Runs the predictors whose replies are not told (`polyqa.helper_lm.HELPERS`): a name for
+        Runs the predictors whose output the user never sees (`polyqa.lm.calls.CALLS`): a name for
         `polyqa.language_model`, or a `dspy.LM`. It is kept in no file.
     settings
         More for the program's constructor, such as ``passages=5``, see `polyqa.program_settings.checked_settings`; a
@@ -104,15 +104,58 @@ def load(
     checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
     if program not in PROGRAMS:
-        made = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
+        loaded = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
     else:
         opened = index if index is not None else DEFAULT_INDEX
-        made = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
+        loaded = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
     if demos is not None:
-        _load_demos(made, Path(demos))
+        _load_demos(loaded, Path(demos))
     if helper is not None:
-        give_helper(made, helper)
-    return made
+        give_helper(loaded, helper)
+    return loaded
+
+
+def ready(
+    program: str | Path | dspy.Module,
+    settings: Mapping[str, Any],
+    *,
+    index: str | Path | ColBERTIndex | None = None,
+    helper_lm: str | dspy.LM | None = None,
+) -> dspy.Module:
+    """Return the program that a user gave by name, or as a program from `load`.
+
+    Parameters
+    ----------
+    program, settings
+        See `load`; a program that is made already takes no settings.
+    index
+        See `load`; not used for a program that is made already.
+    helper_lm
+        See `load`; a program that is made already is copied, so that it stays as it is.
+
+    Raises
+    ------
+    PolyqaError
+        As `load` does, or if settings are given with a program that is made already.
+    """
+    if not isinstance(program, dspy.Module):
+        return load(program, **{"index": index, "helper_lm": helper_lm, **settings})
+    if given := [name for name, value in settings.items() if value is not None]:
+        raise PolyqaError(
+            f"The program is made already: {', '.join(given)} cannot be given. Make it with "
+            f"polyqa.load(…, {given[0]}=…), or give its name."
+        )
+    helper = Models(helper_lm=helper_lm).helping()
+    if helper is None:
+        return program
+    copy = program.deepcopy()
+    give_helper(copy, helper)
+    return copy
+
+
+def program_name(program: str | Path | dspy.Module) -> str:
+    """Return how results name a program: as the user did, or by its class."""
+    return type(program).__name__ if isinstance(program, dspy.Module) else str(program)
 
 
 def check_settings(
@@ -308,9 +351,9 @@ def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
 
 
 def _check_version(artifact: Artifact, strict: bool) -> None:
-    made, have = artifact.card.versions.get("dspy", "unknown"), version("dspy")
-    if made.split(".")[:2] != have.split(".")[:2]:
-        _complain(f"{artifact.path} was compiled with DSPy {made:.40}, this is {have}; prompts may differ.", strict)
+    then, now = artifact.card.versions.get("dspy", "unknown"), version("dspy")
+    if then.split(".")[:2] != now.split(".")[:2]:
+        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
 
 
 def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:

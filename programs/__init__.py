@@ -13,7 +13,7 @@ from .rac import RAC
 from .registry import PROGRAMS, program_class
 from .self_rag import SelfRAG
 from .sixpaq import SIXPAQ
-from .steps import Steps, adrive, ask, ask_ahead, ask_all, ask_while, drive, work
+from .steps import Steps, adrive, ask, ask_all, ask_while, drive, work
 from .toc import TreeOfClarifications
 from .tree import ClarificationNode
 from .verdict import VERDICT
@@ -40,7 +40,6 @@ __all__ = [
     "TreeOfClarifications",
     "adrive",
     "ask",
-    "ask_ahead",
     "ask_all",
     "ask_while",
     "drive",

@@ -1,29 +1,35 @@
 """The router: one answer where there is one, every reading where there are several."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack, get_args
 
 import dspy
 
-from polyqa.base.values import AmbiguityType, Interpretation, Passage, render_passages
+from polyqa.base.values import AmbiguityType, Coverage, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
-from polyqa.signatures import LocateAnswer, VerifyReadings, WriteLongFormAnswer
+from polyqa.signatures import (
+    AnswerClosedBook,
+    LocateAnswer,
+    VerifyInterpretation,
+    VerifyReadings,
+    WriteLongFormAnswer,
+)
 
-from .base import write_answer
+from .base import CallLimits, write_answer
 from .citation import cite, number_citations
-from .diva import DIVA, DIVASettings, said_yes
-from .sampling import NO_SAMPLING
-from .stand_ins import NOTHING_FOUND
-from .steps import Steps, ask, ask_all, work
+from .diversify import DiversifyingProgram, DiversifySettings
+from .steps import CallTuple, Steps, ask, ask_all, work
+from .verification import named
 
 Rule = Literal["both", "typing", "spread", "never"]
 
 
-class Auto(DIVA):
+class Auto(DiversifyingProgram):
     """Decide whether a question is ambiguous in this corpus, and answer it the short or the long way.
 
     Two calls go out at once: the ambiguity is typed (DIVA's first step), and one answer is located in the K
@@ -45,16 +51,13 @@ class Auto(DIVA):
     Parameters
     ----------
     retriever, reranker, asked, settings
-        See `diva.DIVA`. With the default ``preset="lean"`` one reply gives readings and answer, one call verifies all
-        readings, and the answer is written again only if some reading does not hold.
+        See `diversify.DiversifyingProgram`. With the default ``preset="lean"`` one reply gives readings and answer, one
+        call verifies all readings, and the answer is written again only if some reading does not hold.
     rule
         What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
         alone, ``both`` (they must agree), or ``never``, which sends all questions the long way. What
         a question can mean in this corpus only the corpus tells, hence the default; typing sees no passage.
     """
-
-    paper_sampling = NO_SAMPLING
-    shows_examples = False  # nothing of its own is published, and the examples know no plain question
 
     def __init__(
         self,
@@ -63,93 +66,94 @@ class Auto(DIVA):
         asked: QuestionRetriever | None = None,
         *,
         rule: Rule = "spread",
-        **settings: Unpack[DIVASettings],
+        **settings: Unpack[DiversifySettings],
     ) -> None:
         super().__init__(retriever, reranker, asked, **settings)
-        if rule not in ("both", "typing", "spread", "never"):
+        if rule not in get_args(Rule):
             raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
         self.rule: Rule = rule
+        self.verify = self.predictor(VerifyReadings if self.lean else VerifyInterpretation)
+        self.recall = self.predictor(AnswerClosedBook)
         self.locate = self.predictor(LocateAnswer, brief=self.lean)
-        if self.lean:
-            self.verify = self.predictor(VerifyReadings)
-            # of a plain question, and where not all readings hold
+        if self.lean:  # of a plain question, and where not all readings hold
             self.write = self.predictor(WriteLongFormAnswer, brief=True)
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """Typing and location at once, inference, readings, verification, and the answer written again."""
+        return CallLimits(
+            calls=self.diversifying_calls + 3 + (1 if self.lean else self.max_interpretations),
+            depth=self.diversifying_calls + 3,
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         candidates = yield from work(self.search, question)
         near = yield from work(self.nearest, question, candidates)
-        typed, located = yield from ask_all(
+        typed, reply = yield from ask_all(
             [
                 (self.classify, {"question": question}),
                 (self.locate, {"passages": render_passages(near), "question": question}),
             ]
         )
-        found = self._located(question, located, near)
-        if found and self._plain(typed, located):
-            answer = yield from write_answer(self.write, question, found, near)
-            return self._told(typed, [], near, [], answer, found)
+        located = self._located(question, reply, near)
+        if located and self._plain(typed, settled=reply.settled == "Yes"):
+            answer = yield from write_answer(self.write, question, located, near)
+            return self._prediction(
+                answer, located, passages=near, coverage=Coverage.USEFUL, typed=typed, pseudo=[], verdicts=[]
+            )
         pseudo = yield from self.infer_from(question, typed)
         diversified = yield from work(self.covering, candidates, pseudo)
         known = {passage.pid for passage in near}
-        passages = [*near, *[new for new in diversified if new.pid not in known][: self.passages // 2]]
-        readings: list[Interpretation] = []
-        extracted, told = list[Interpretation](), ""
-        if passages:
-            reply = yield from ask(
-                self.clarify if self.lean else self.extract,
-                otherwise=NOTHING_FOUND,
-                passages=render_passages(passages),
-                question=question,
-            )
-            extracted, told = cite(reply.interpretations, passages), reply.answer if self.lean else ""
-            readings = self._distinct(extracted, found)[: self.max_interpretations]
-        verdicts = yield from self.verify_readings(question, readings, passages)
-        held = [reading for reading, holds in zip(readings, verdicts, strict=True) if holds]
-        readings = held if self._useful(verdicts) else found
-        if told and readings and len(readings) == len(extracted) == len(held):
-            answer = told
+        passages = [*near, *[passage for passage in diversified if passage.pid not in known][: self.passages // 2]]
+        extracted, written = yield from self._extract(question, passages)
+        readings = self._distinct(extracted, located)[: self.max_interpretations]
+        verdicts = (yield from self.verify_readings(question, readings, passages)) or [False]
+        held = [reading for reading, holds in zip(readings, verdicts, strict=False) if holds]
+        readings = held or located
+        if written and len(readings) == len(extracted) == len(held) > 0:
+            answer = written
         elif readings:
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer = (yield from ask(self.recall, question=question)).answer
-        prediction = self._told(typed, pseudo, passages, verdicts or [False], answer, readings)
+        coverage = Coverage.from_verdicts(verdicts)
+        prediction = self._prediction(
+            answer, readings, passages=passages, coverage=coverage, typed=typed, pseudo=pseudo, verdicts=verdicts
+        )
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
+
+    def _extract(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[list[Interpretation], str]]:
+        """Return the cited readings of the passages and, with ``lean``, the answer that came with them."""
+        if not passages:
+            return [], ""
+        predictor = self.clarify if self.lean else self.extract
+        rendered = render_passages(passages)
+        reply = yield from ask(predictor, fallback=NO_READINGS, passages=rendered, question=question)
+        return cite(reply.interpretations, passages), reply.answer if self.lean else ""
 
     def verify_readings(
         self, question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
     ) -> Steps[list[bool]]:
         """Return for each reading whether the passage that it cites answers it; all passages where it cites none."""
-        if self.lean and readings:
-            needed = {reading.pid for reading in readings}
-            if needed <= {passage.pid for passage in passages}:  # the others were read once, and are not judged by
-                passages = [passage for passage in passages if passage.pid in needed]
-            shown, numbered = render_passages(passages), number_citations(readings, passages)
-            reply = yield from ask(self.verify, passages=shown, question=question, interpretations=numbered)
-            return said_yes(reply.supported, len(readings))
         by_pid = {passage.pid: passage for passage in passages}
-        calls: list[tuple[dspy.Module, dict[str, Any]]] = []
+        if self.lean and readings:
+            cited = {reading.pid for reading in readings}
+            if cited <= by_pid.keys():  # the others were read once, and are not judged by
+                passages = [passage for passage in passages if passage.pid in cited]
+            rendered, numbered = render_passages(passages), number_citations(readings, passages)
+            reply = yield from ask(self.verify, passages=rendered, question=question, interpretations=numbered)
+            return named(reply.supported, len(readings))
+        calls: list[CallTuple] = []
         for reading in readings:
-            cited = by_pid.get(reading.pid or "")
-            calls.append(
-                (
-                    self.verify,
-                    {"passages": render_passages([cited] if cited else passages), "question": reading.question},
-                )
-            )
-        replies = yield from ask_all(calls)
-        return [reply.answerable == "Yes" for reply in replies]
+            cited_passages = [by_pid[reading.pid]] if reading.pid in by_pid else passages
+            calls.append((self.verify, {"passages": render_passages(cited_passages), "question": reading.question}))
+        return [reply.answerable == "Yes" for reply in (yield from ask_all(calls))]
 
-    def _plain(self, typed: dspy.Prediction, located: dspy.Prediction) -> bool:
+    def _plain(self, typed: dspy.Prediction, *, settled: bool) -> bool:
         one_meaning = AmbiguityType.NONE in typed.ambiguity_types
-        one_answer = located.settled == "Yes"
-        return {
-            "both": one_meaning and one_answer,
-            "typing": one_meaning,
-            "spread": one_answer,
-            "never": False,
-        }[self.rule]
+        return {"both": one_meaning and settled, "typing": one_meaning, "spread": settled, "never": False}[self.rule]
 
     @staticmethod
     def _located(question: str, located: dspy.Prediction, near: Sequence[Passage]) -> list[Interpretation]:
@@ -159,34 +163,44 @@ class Auto(DIVA):
         return cite([Interpretation(question=question, answer=located.short_answer.strip(), pid=source)], near)
 
     @staticmethod
-    def _distinct(readings: Sequence[Interpretation], found: Sequence[Interpretation]) -> list[Interpretation]:
+    def _distinct(readings: Sequence[Interpretation], located: Sequence[Interpretation]) -> list[Interpretation]:
         """Return the readings, the one with the located answer first; one if they agree on one answer."""
-        likeliest = [one.answer for one in found]
-        ordered = sorted(readings, key=lambda one: not (likeliest and agree(one.answer, likeliest)))
-        if len(ordered) > 1 and all(agree(one.answer, [ordered[0].answer]) for one in ordered):
+        likeliest = [reading.answer for reading in located]
+        ordered = sorted(readings, key=lambda reading: not (likeliest and agree(reading.answer, likeliest)))
+        if len(ordered) > 1 and all(agree(reading.answer, [ordered[0].answer]) for reading in ordered):
             return ordered[:1]
         return ordered
 
-    def _told(
-        self,
-        typed: dspy.Prediction,
-        pseudo: list[str],
-        passages: list[Passage],
-        verdicts: list[bool],
+    @staticmethod
+    def _prediction(
         answer: str,
         readings: list[Interpretation],
+        *,
+        passages: list[Passage],
+        coverage: Coverage,
+        typed: dspy.Prediction,
+        pseudo: list[str],
+        verdicts: list[bool],
     ) -> dspy.Prediction:
-        distinct = _unlike([one.answer for one in readings])
-        prediction = self._prediction(typed, pseudo, passages, verdicts, answer, readings)
-        prediction.ambiguous = len(distinct) > 1
-        prediction.answers = _unlike([part for one in distinct for part in several(one)])
-        return prediction
+        distinct = _unlike([reading.answer for reading in readings])
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=readings,
+            passages=passages,
+            coverage=coverage,
+            ambiguity=typed.ambiguity_types,
+            reason=typed.reason,
+            pseudo_interpretations=pseudo,
+            verdicts=verdicts,
+            ambiguous=len(distinct) > 1,
+            answers=_unlike([part for answer in distinct for part in several(answer)]),
+        )
 
 
 def _unlike(answers: Sequence[str]) -> list[str]:
     """Return the answers that do not agree with an earlier one."""
-    kept: list[str] = []
+    distinct: list[str] = []
     for answer in answers:
-        if not agree(answer, kept):
-            kept.append(answer)
-    return kept
+        if not agree(answer, distinct):
+            distinct.append(answer)
+    return distinct

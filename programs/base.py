@@ -1,24 +1,31 @@
 """What programs share: how their steps run, how passages are found, how an answer comes from a few passages."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypedDict, Unpack, get_args
+from typing import ClassVar, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import dspy
 
 from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.attempts import CallLog
+from polyqa.lm.sampling import NO_SAMPLING, Sampling
 from polyqa.models import Encoder
 from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
-from .sampling import NO_SAMPLING, Sampling
 from .spans import rerank, search
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
-from .tries import Faults
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
+
+
+class CallLimits(NamedTuple):
+    """How many calls a question takes at most, if every reply can be read, and how many wait for each other."""
+
+    calls: int
+    depth: int
 
 
 class Settings(TypedDict, total=False):
@@ -41,9 +48,8 @@ class Program(dspy.Module):
 
     A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
-    ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`), ``faults`` (list of
-    `faults.Fault`: replies that something stands in for) and ``not_needed`` (how many calls were made ahead whose reply
-    was not needed, and not waited for).
+    ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`) and ``faults`` (list of
+    `polyqa.lm.attempts.FailedCall`: calls that failed twice, and the fallback used for each).
 
     Parameters
     ----------
@@ -98,24 +104,24 @@ class Program(dspy.Module):
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""
         raise TypeError(f"{type(self).__name__} has no steps: a program says in steps() how it answers a question.")
 
+    @property
+    def call_limits(self) -> CallLimits | None:
+        """How many calls a question takes at most; ``None`` if that cannot be known."""
+        return None
+
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question; what is white space in it becomes a blank."""
-        faults = Faults.of(self)
-        return _noted(drive(self._asked(question), calls_at_once=self._calls_at_once, faults=faults), faults)
+        log = CallLog.of(self)
+        prediction = drive(self.steps(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction.faults = log.failed
+        return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
-        faults = Faults.of(self)
-        return _noted(await adrive(self._asked(question), calls_at_once=self._calls_at_once, faults=faults), faults)
-
-    def _asked(self, question: str) -> Steps[dspy.Prediction]:
-        return self.steps(" ".join(question.split()))
-
-
-def _noted(prediction: dspy.Prediction, faults: Faults) -> dspy.Prediction:
-    prediction.faults = faults.found
-    prediction.not_needed = faults.not_needed
-    return prediction
+        log = CallLog.of(self)
+        prediction = await adrive(self.steps(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction.faults = log.failed
+        return prediction
 
 
 class RetrievingProgram(Program):
@@ -189,14 +195,19 @@ class GroundedProgram(RetrievingProgram):
             self.extract = self.predictor(ExtractInterpretations)
             self.write = self.predictor(WriteLongFormAnswer)
 
+    @property
+    def answering_calls(self) -> int:
+        """How many calls make readings and an answer of passages."""
+        return 1 if self.lean else 2
+
     def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
         """Return the long-form answer and the cited interpretations."""
-        shown = render_passages(passages)
+        rendered = render_passages(passages)
         if self.lean:
-            both = yield from ask(self.clarify, passages=shown, question=question)
+            both = yield from ask(self.clarify, passages=rendered, question=question)
             return both.answer, cite(both.interpretations, passages)
-        readings = (yield from ask(self.extract, passages=shown, question=question)).interpretations
-        written = yield from ask(self.write, passages=shown, question=question, interpretations=readings)
+        readings = (yield from ask(self.extract, passages=rendered, question=question)).interpretations
+        written = yield from ask(self.write, passages=rendered, question=question, interpretations=readings)
         return written.answer, cite(readings, passages)
 
 
@@ -204,6 +215,6 @@ def write_answer(
     write: dspy.Module, question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
 ) -> Steps[str]:
     """Return the long-form answer that tells cited readings: in the prompt passage ids become passage numbers."""
-    shown, numbered = render_passages(passages), number_citations(readings, passages)
-    written = yield from ask(write, passages=shown, question=question, interpretations=numbered)
+    rendered, numbered = render_passages(passages), number_citations(readings, passages)
+    written = yield from ask(write, passages=rendered, question=question, interpretations=numbered)
     return written.answer

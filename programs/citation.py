@@ -81,11 +81,11 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
     for sentence in reversed(sentences(answer)):
-        found = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, passages)
-        if found:
-            told = _ENDS.sub("", sentence.text)
-            place = answer.index(sentence.text, sentence.start) + len(told)
-            marked = f"{marked[:place]} {''.join(f'[{number}]' for number in found)}{marked[place:]}"
+        numbered = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, passages)
+        if numbered:
+            without_end = _ENDS.sub("", sentence.text)
+            place = answer.index(sentence.text, sentence.start) + len(without_end)
+            marked = f"{marked[:place]} {''.join(f'[{number}]' for number in numbered)}{marked[place:]}"
     return marked
 
 
@@ -95,19 +95,19 @@ def _sources(
     passages: Sequence[Passage],
     numbers: Mapping[str, int],
 ) -> list[int]:
-    own = set(content_words(sentence))
+    words = set(content_words(sentence))
     nearest: dict[str, tuple[int, int]] = {}
     for one in interpretations:
         number = numbers.get(one.pid or "")
-        told = {without_marks(answer) for answer in several(one.answer) if holds(sentence, answer, without_marks)}
-        if number is not None and told:
-            shared = len(own & set(content_words(passages[number - 1].render())))
-            nearest |= {answer: max(nearest.get(answer, (-1, 0)), (shared, -number)) for answer in told}
+        answers = {without_marks(answer) for answer in several(one.answer) if holds(sentence, answer, without_marks)}
+        if number is not None and answers:
+            shared = len(words & set(content_words(passages[number - 1].render())))
+            nearest |= {answer: max(nearest.get(answer, (-1, 0)), (shared, -number)) for answer in answers}
     return sorted({-number for _, number in nearest.values()})
 
 
 @lru_cache(_PASSAGES)
-def _said(title: str, text: str) -> list[frozenset[str]]:
+def _sentence_words(title: str, text: str) -> list[frozenset[str]]:
     """Return the content words of each sentence of a passage, each with those of the title."""
     named = content_words(title)
     return [frozenset(map(_owner, [*named, *content_words(one.text)])) for one in sentences(text)]
@@ -120,8 +120,8 @@ def _owner(word: str) -> str:
 
 def _quoted(sentence: str, passages: Sequence[Passage]) -> list[int]:
     """Return the number of the first passage of which a sentence says what this one does."""
-    own = set(map(_owner, content_words(sentence)))
-    if len(own) < _FEW_WORDS:
+    words = set(map(_owner, content_words(sentence)))
+    if len(words) < _FEW_WORDS:
         return []
-    said = (_said(passage.title, passage.text) for passage in passages)
-    return next(([number] for number, known in enumerate(said, 1) if any(own <= words for words in known)), [])
+    spoken = (_sentence_words(passage.title, passage.text) for passage in passages)
+    return next(([number] for number, known in enumerate(spoken, 1) if any(words <= one for one in known)), [])

@@ -4,10 +4,10 @@ from typing import Unpack
 
 import dspy
 
+from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import AnswerClosedBook
 
-from .base import Program, Settings
-from .sampling import DIVA_SAMPLING
+from .base import CallLimits, Program, Settings
 from .steps import Steps, ask
 
 
@@ -23,6 +23,7 @@ class ClosedBook(Program):
     """
 
     paper_sampling = DIVA_SAMPLING
+    call_limits = CallLimits(1, 1)
 
     def __init__(self, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

@@ -7,10 +7,10 @@ import dspy
 
 from polyqa.base.values import Grade, Passage
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import GradePassage, RewriteQuery
 
-from .base import GroundedProgram, RetrievalSettings
-from .sampling import DIVA_SAMPLING
+from .base import CallLimits, GroundedProgram, RetrievalSettings
 from .spans import rerank, search
 from .steps import Steps, ask, ask_while, work
 from .strips import refine
@@ -42,11 +42,6 @@ class CRAG(GroundedProgram):
         See `base.GroundedProgram`; the second search pools and keeps as many as the first.
     strips
         How many strips are kept of each search, at least 1 (the paper's 5).
-    strip_threshold
-        What a strip must score at least, on the reranker's scale. The default is the paper's −0.5, on a
-        scale from −1 to 1; a cosine seldom falls below it, so ``strips`` decides.
-    strip_sentences
-        How many sentences make a strip, at least 1; the paper says a few.
     """
 
     paper_sampling = DIVA_SAMPLING
@@ -57,29 +52,23 @@ class CRAG(GroundedProgram):
         reranker: Reranker,
         *,
         strips: int = 5,
-        strip_threshold: float = -0.5,
-        strip_sentences: int = 2,
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
-        if strips < 1 or strip_sentences < 1:
-            raise ValueError(f"strips and strip_sentences must be at least 1, got {strips} and {strip_sentences}")
+        if strips < 1:
+            raise ValueError(f"strips must be at least 1, got {strips}")
         self.strips = strips
-        self.strip_threshold = strip_threshold
-        self.strip_sentences = strip_sentences
         self.grade = self.predictor(GradePassage)
         self.rewrite = self.predictor(RewriteQuery)
 
+    @property
+    def call_limits(self) -> CallLimits:
+        """A grade for each passage at once, a second search, and the answer."""
+        return CallLimits(calls=self.passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
+
     def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages with nothing but their relevant strips; see `strips.refine`."""
-        return refine(
-            self.reranker,
-            question,
-            passages,
-            keep=self.strips,
-            threshold=self.strip_threshold,
-            sentences=self.strip_sentences,
-        )
+        return refine(self.reranker, question, passages, keep=self.strips)
 
     def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
         """Return the K passages nearest to a rewritten query, those graded already left out."""
@@ -100,19 +89,19 @@ class CRAG(GroundedProgram):
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
         knowledge = [] if action is Grade.INCORRECT else refined
-        query, found = "", list[Passage]()
+        query, others = "", list[Passage]()
         if action is not Grade.CORRECT:
             rewritten = yield from ask(self.rewrite, question=question)
             # A language model that rewrites to nothing leaves the question to search with.
             query = " ".join(rewritten.search_query.split()) or question
-            found = yield from work(self.search_again, query, graded)
-            knowledge += yield from work(self.refine, question, found)
+            others = yield from work(self.search_again, query, graded)
+            knowledge += yield from work(self.refine, question, others)
         answer, interpretations = yield from self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,
             interpretations=interpretations,
             passages=knowledge,
-            universe=[*graded, *found],
+            universe=[*graded, *others],
             action=action,
             graded=[passage.pid for passage in graded],
             grades=grades,

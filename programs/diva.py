@@ -1,45 +1,29 @@
 """DIVA: diversify, verify, adapt (In et al., 2024, https://arxiv.org/abs/2409.02361)."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Unpack
 
 import dspy
-import numpy as np
 
 from polyqa.base.values import Coverage, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.calls import NO_READINGS, Fallback
+from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.questions import QuestionRetriever
-from polyqa.signatures import (
-    AnswerClosedBook,
-    InferPseudoInterpretations,
-    TypeAmbiguity,
-    VerifyInterpretation,
-    VerifyInterpretations,
-)
+from polyqa.signatures import AnswerClosedBook
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import CallLimits
 from .citation import cite
-from .pseudo_interpretations import from_questions
-from .sampling import DIVA_SAMPLING
-from .spans import scores
-from .stand_ins import NOTHING_FOUND, StandIn
-from .steps import Call, Steps, ask, ask_ahead, ask_all, ask_while, work
+from .diversify import DiversifyingProgram, DiversifySettings
+from .steps import CallTuple, Steps, ask, ask_all, ask_while, work
+from .verification import OneByOne, Together
 from .worked_examples import worked_demos
 
-Pseudo = Literal["lm", "questions"]
-_SIMILAR = 20  # generated questions
-_NOT_RECALLED = StandIn({"answer": ""}, "the passages are asked after all")
+Answer = tuple[str, list[Interpretation]]
+"""A long answer, and the readings that it tells."""
 
 
-class DIVASettings(RetrievalSettings, total=False):
-    """DIVA's settings, for programs that extend it."""
-
-    max_interpretations: int
-    useful_at: float
-    pseudo: Pseudo
-
-
-class DIVA(GroundedProgram):
+class DIVA(DiversifyingProgram):
     """Diversify the passages by pseudo-interpretations, verify them, and adapt the way to answer.
 
     Algorithm 1 of the paper: (1) name the ambiguity; (2) infer pseudo-interpretations (equation 3);
@@ -55,174 +39,81 @@ class DIVA(GroundedProgram):
 
     Parameters
     ----------
-    retriever, reranker, settings
-        See `base.GroundedProgram`; the reranker is both R of equation 4 and Enc of equation 5. With the default
-        ``preset="lean"`` one call verifies all pseudo-interpretations, and readings and answer are asked for at the
-        same time: three calls deep in place of the paper's five. The reply is thrown away where the passages turn out
-        to be useless. With ``paper`` typing, inference and the answer from memory show the five worked examples of
-        `worked_examples` (Tables 7, 8 and 12) until the program is compiled or a saved one is loaded.
-    asked
-        A database of generated questions with its index; needed for ``pseudo="questions"``, together with the encoder.
-    max_interpretations
-        How many pseudo-interpretations are used at most; the paper sets no limit, its examples have
-        two to six.
-    useful_at
-        From which share of answered pseudo-interpretations on the passages are used, in (0, 1]. The
-        default 0 is the paper's rule: one is enough.
-    pseudo
-        Where pseudo-interpretations come from: the ``lm`` (the paper), or the generated ``questions`` nearest to the
-        asked one (`pseudo_interpretations.from_questions`), which saves a call. Where no question is near the asked one
-        is the only pseudo-interpretation.
+    retriever, reranker, asked, settings
+        See `diversify.DiversifyingProgram`. With the default ``preset="lean"`` one call verifies all
+        pseudo-interpretations, and readings and answer are asked for at the same time: three calls deep in place of
+        the paper's five. The reply is thrown away where the passages turn out to be useless. With ``paper`` typing,
+        inference and the answer from memory show the five worked examples of `worked_examples` (Tables 7, 8 and 12)
+        until the program is compiled or a saved one is loaded.
     """
 
     paper_sampling = DIVA_SAMPLING
-    shows_examples: ClassVar[bool] = True
-    """Whether ``preset="paper"`` shows worked examples; a subclass that is no published system says no."""
 
     def __init__(
         self,
         retriever: Retriever,
         reranker: Reranker,
         asked: QuestionRetriever | None = None,
-        *,
-        max_interpretations: int = 10,
-        useful_at: float = 0.0,
-        pseudo: Pseudo = "lm",
-        **settings: Unpack[RetrievalSettings],
+        **settings: Unpack[DiversifySettings],
     ) -> None:
-        super().__init__(retriever, reranker, **settings)
-        if max_interpretations < 1:
-            raise ValueError(f"max_interpretations must be at least 1, got {max_interpretations}")
-        if not 0.0 <= useful_at <= 1.0:
-            raise ValueError(f"useful_at must lie in [0, 1], got {useful_at}")
-        if pseudo not in ("lm", "questions"):
-            raise ValueError(f"pseudo is lm or questions, got {pseudo!r}")
-        if pseudo == "questions" and (asked is None or self.encoder is None):
-            raise ValueError("pseudo='questions' takes a database of generated questions and an encoder")
-        self.max_interpretations = max_interpretations
-        self.useful_at = useful_at
-        self.pseudo: Pseudo = pseudo
-        self.asked = asked
-        self.classify = self.predictor(TypeAmbiguity)
-        self.infer = self.predictor(InferPseudoInterpretations)
-        self.verify = self.predictor(VerifyInterpretations if self.lean else VerifyInterpretation)
+        super().__init__(retriever, reranker, asked, **settings)
+        self.verify = self.predictor(self.verification.signature)
         self.recall = self.predictor(AnswerClosedBook)
-        if self.shows_examples and not self.lean:
+        if not self.lean:
             for predictor in (self.classify, self.infer, self.recall):
                 predictor.demos = worked_demos(predictor.signature)
 
-    def diversify(self, question: str, pseudo_interpretations: Sequence[str]) -> list[Passage]:
-        """Search, and return the K passages that best cover the pseudo-interpretations (equations 4 and 5)."""
-        return self.covering(self.search(question), pseudo_interpretations)
+    @property
+    def verification(self) -> OneByOne:
+        """How pseudo-interpretations are verified: one by one as published, or together."""
+        return Together() if self.lean else OneByOne()
 
-    def covering(self, candidates: Sequence[Passage], pseudo_interpretations: Sequence[str]) -> list[Passage]:
-        """Return those K of some passages that best cover the pseudo-interpretations (equations 4 and 5)."""
-        if not candidates:
-            return []
-        relevance = scores(self.reranker, pseudo_interpretations, candidates)
-        nearest = np.argsort(-relevance, axis=1, kind="stable")[:, : self.passages]
-        union = np.unique(nearest)
-        mean = relevance.mean(axis=0)
-        kept = sorted(union, key=lambda index: -mean[index])[: self.passages]
-        return [candidates[index].with_score(mean[index]) for index in kept]
+    @property
+    def call_limits(self) -> CallLimits:
+        """Typing, inference, verification, the answer from the passages, and the one from memory."""
+        verifying = 1 if self.lean else self.max_interpretations
+        return CallLimits(
+            calls=self.diversifying_calls + verifying + 2, depth=self.diversifying_calls + (2 if self.lean else 3)
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
-        """Answer a question."""
+        """Answer a question (Algorithm 1)."""
         (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
         pseudo = yield from self.infer_from(question, typed)
         passages = yield from work(self.covering, candidates, pseudo)
-        if self.lean and passages:
-            verdicts, answer, interpretations = yield from self.verify_and_answer(question, pseudo, passages)
-        else:
-            verdicts = yield from self.verify_all(pseudo, passages)
-            answer, interpretations = yield from self.answer_or_recall(question, passages, self._useful(verdicts))
-        return self._prediction(typed, pseudo, passages, verdicts, answer, interpretations)
-
-    def infer_from(self, question: str, typed: dspy.Prediction) -> Steps[list[str]]:
-        """Return the pseudo-interpretations; where there are none the question is the only one."""
-        if self.pseudo == "questions":
-            return (yield from work(self.similar_questions, question)) or [question]
-        inferred = yield from ask(self.infer, question=question, reason=typed.reason)
-        return list(inferred.pseudo_interpretations)[: self.max_interpretations] or [question]
-
-    def similar_questions(self, question: str) -> list[str]:
-        """Return the generated questions that stand for readings of a question, nearest first."""
-        assert self.asked is not None
-        assert self.encoder is not None
-        found = self.asked.database.search(question, _SIMILAR, ranking=self.asked.ranking)
-        return from_questions(found, self.encoder, most=self.max_interpretations)
-
-    def verify_and_answer(
-        self, question: str, pseudo: Sequence[str], passages: Sequence[Passage]
-    ) -> Steps[tuple[list[bool], str, list[Interpretation]]]:
-        """Verify, and answer from the passages meanwhile; return verdicts, answer and readings.
-
-        The answer from the passages is not waited for where they are useless. The one from memory takes its place; if
-        that cannot be had, the passages are asked after all.
-        """
-        shown = render_passages(passages)
-
-        def verdicts_of(verified: dspy.Prediction) -> list[bool]:
-            return said_yes(verified.answered, len(pseudo))
-
-        verified, both = yield from ask_ahead(
-            (self.verify, {"passages": shown, "question": question, "candidates": list(pseudo)}),
-            Call(self.clarify, {"passages": shown, "question": question}, otherwise=NOTHING_FOUND),
-            lambda verified: self._useful(verdicts_of(verified)),
-        )
-        verdicts = verdicts_of(verified)
-        if both is None or not both.answer:
-            recalled = yield from ask(self.recall, otherwise=_NOT_RECALLED if both is None else None, question=question)
-            if recalled.answer or both is not None:
-                return verdicts, recalled.answer, []
-            both = yield from ask(self.clarify, passages=shown, question=question)
-        return verdicts, both.answer, cite(both.interpretations, passages)
-
-    def verify_all(self, pseudo: Sequence[str], passages: Sequence[Passage]) -> Steps[list[bool]]:
-        """Return for each pseudo-interpretation whether the passages answer it; no call is made without passages."""
-        if not passages:
-            return [False] * len(pseudo)
-        shown = render_passages(passages)
-        calls: list[tuple[dspy.Module, dict[str, Any]]] = [
-            (self.verify, {"passages": shown, "question": one}) for one in pseudo
-        ]
-        replies = yield from ask_all(calls)
-        return [reply.answerable == "Yes" for reply in replies]
-
-    def answer_or_recall(
-        self, question: str, passages: Sequence[Passage], useful: bool
-    ) -> Steps[tuple[str, list[Interpretation]]]:
-        """Return answer and readings from the passages if they are useful, else the answer from memory, uncited."""
-        if useful:
-            return (yield from self.answer_from(question, passages))
-        recalled = yield from ask(self.recall, question=question)
-        return recalled.answer, []
-
-    def _useful(self, verdicts: Sequence[bool]) -> bool:
-        return any(verdicts) and sum(verdicts) >= self.useful_at * len(verdicts)
-
-    @staticmethod
-    def _prediction(
-        typed: dspy.Prediction,
-        pseudo: list[str],
-        passages: list[Passage],
-        verdicts: list[bool],
-        answer: str,
-        interpretations: Sequence[Interpretation],
-    ) -> dspy.Prediction:
+        checks = self.verification.calls(self.verify, passages, question, pseudo) if passages else []
+        early = self.early_answer(question, passages)
+        replies = yield from ask_all([*checks, *early])
+        verdicts = self.verification.verdicts(replies[: len(checks)], len(pseudo))
+        known = [(reply.answer, cite(reply.interpretations, passages)) for reply in replies[len(checks) :]]
+        answer, readings = yield from self.adapt(question, passages, any(verdicts), known)
         return dspy.Prediction(
             answer=answer,
-            interpretations=interpretations,
+            interpretations=readings,
             passages=passages,
-            # `auto` verifies nothing where it has located the one answer of a plain question.
-            coverage=Coverage.from_verdicts(verdicts) if verdicts else Coverage.USEFUL,
+            coverage=Coverage.from_verdicts(verdicts),
             ambiguity=typed.ambiguity_types,
             reason=typed.reason,
             pseudo_interpretations=pseudo,
             verdicts=verdicts,
         )
 
+    def early_answer(self, question: str, passages: Sequence[Passage]) -> list[CallTuple]:
+        """Return the call for readings and answer that ``lean`` makes before the passages are verified."""
+        inputs = {"passages": render_passages(passages), "question": question}
+        return [(self.clarify, inputs, NO_READINGS)] if self.lean and passages else []
 
-def said_yes(numbers: Sequence[int], count: int) -> list[bool]:
-    """Return for each of so many numbered things whether a reply names its number; other numbers name nothing."""
-    return [number in numbers for number in range(1, count + 1)]
+    def adapt(self, question: str, passages: Sequence[Passage], useful: bool, known: Sequence[Answer]) -> Steps[Answer]:
+        """Return the answer from the passages if they are useful, else the one from memory, which cites nothing.
+
+        ``known`` holds the answer from the passages if it was asked for already; if it failed, its text is empty.
+        """
+        if useful:
+            answered = known[0] if known else (yield from self.answer_from(question, passages))
+            if answered[0]:
+                return answered
+        # Passages that did not pass are better than no answer at all.
+        usable = [answer for answer in known if answer[0]]
+        fallback = Fallback({"answer": ""}, "the answer comes from the passages after all") if usable else None
+        recalled = yield from ask(self.recall, fallback=fallback, question=question)
+        return (recalled.answer, []) if recalled.answer or not usable else usable[0]

@@ -1,14 +1,14 @@
 """Diversify-then-Verify: the workflow that VERDICT (section 3.2) compares itself with."""
 
-from collections.abc import Sequence
-from typing import Any
+from itertools import islice
 
 import dspy
 
-from polyqa.base.values import Passage
+from polyqa.base.values import Coverage
+from polyqa.lm.sampling import GREEDY_SAMPLING
 
-from .diva import DIVA, said_yes
-from .sampling import GREEDY_SAMPLING
+from .base import CallLimits
+from .diva import DIVA
 from .steps import Steps, ask_all, ask_while, work
 
 
@@ -29,31 +29,33 @@ class DiversifyThenVerify(DIVA):
 
     paper_sampling = GREEDY_SAMPLING
 
+    @property
+    def call_limits(self) -> CallLimits:
+        """Typing, inference, verification of all passages at once, and the answer."""
+        before_and_after = self.diversifying_calls + self.answering_calls
+        verifying = self.passages * (1 if self.lean else self.max_interpretations)
+        return CallLimits(calls=before_and_after + verifying, depth=before_and_after + 1)
+
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
         pseudo = yield from self.infer_from(question, typed)
-        passages = yield from work(self.covering, candidates, pseudo)
-        rows = yield from self._verify_pairs(question, pseudo, passages)
-        verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
-        kept = [passage for passage, row in zip(passages, rows, strict=True) if any(row)]
-        useful = bool(kept) and self._useful(verdicts)
-        answer, readings = yield from self.answer_or_recall(question, kept, useful)
-        prediction = self._prediction(typed, pseudo, kept or passages, verdicts, answer, readings)
-        prediction.universe = passages
-        return prediction
-
-    def _verify_pairs(
-        self, question: str, pseudo: Sequence[str], passages: Sequence[Passage]
-    ) -> Steps[list[list[bool]]]:
-        """Return for each passage whether it answers each pseudo-interpretation; ``lean`` asks once per passage."""
-        if self.lean:
-            given = {"question": question, "candidates": list(pseudo)}
-            replies = yield from ask_all([(self.verify, {"passages": [one.render()], **given}) for one in passages])
-            return [said_yes(reply.answered, len(pseudo)) for reply in replies]
+        universe = yield from work(self.covering, candidates, pseudo)
         # Passage by passage, so that calls with the same beginning follow each other.
-        pairs: list[tuple[dspy.Module, dict[str, Any]]] = [
-            (self.verify, {"passages": [passage.render()], "question": one}) for passage in passages for one in pseudo
-        ]
-        answered = [reply.answerable == "Yes" for reply in (yield from ask_all(pairs))]
-        return [answered[start : start + len(pseudo)] for start in range(0, len(answered), len(pseudo))]
+        checks = [self.verification.calls(self.verify, [passage], question, pseudo) for passage in universe]
+        replies = iter((yield from ask_all([call for calls in checks for call in calls])))
+        rows = [self.verification.verdicts([*islice(replies, len(calls))], len(pseudo)) for calls in checks]
+        verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
+        passing = [passage for passage, row in zip(universe, rows, strict=True) if any(row)]
+        answer, readings = yield from self.adapt(question, passing, bool(passing), ())
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=readings,
+            passages=passing or universe,
+            coverage=Coverage.from_verdicts(verdicts),
+            ambiguity=typed.ambiguity_types,
+            reason=typed.reason,
+            pseudo_interpretations=pseudo,
+            verdicts=verdicts,
+            universe=universe,
+        )

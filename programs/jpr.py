@@ -9,7 +9,7 @@ from polyqa.base.values import Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.signatures import SelectPassages
 
-from .base import GroundedProgram, RetrievalSettings
+from .base import CallLimits, GroundedProgram, RetrievalSettings
 from .spans import rerank, search
 from .steps import Steps, ask, work
 
@@ -54,6 +54,11 @@ class JPR(GroundedProgram):
         self.shortlist = shortlist
         self.select = self.predictor(SelectPassages)
 
+    @property
+    def call_limits(self) -> CallLimits:
+        """The choice, and the answer."""
+        return CallLimits(calls=1 + self.answering_calls, depth=1 + self.answering_calls)
+
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""
         candidates = search(self.retriever, question, self.candidates)
@@ -64,8 +69,9 @@ class JPR(GroundedProgram):
         shortlist = yield from work(self.shortlisted, question)
         numbers: Sequence[int] = ()
         if len(shortlist) > self.passages:
-            shown = render_passages(shortlist)
-            numbers = (yield from ask(self.select, passages=shown, question=question, count=self.passages)).selected
+            numbers = (
+                yield from ask(self.select, passages=render_passages(shortlist), question=question, count=self.passages)
+            ).selected
         selected, passages = self._choose(shortlist, numbers)
         answer, interpretations = yield from self.answer_from(question, passages)
         return dspy.Prediction(
@@ -76,5 +82,5 @@ class JPR(GroundedProgram):
         """Return the ids that the numbers name, and the K passages."""
         named = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= len(shortlist)][: self.passages]
         others = [position for position in range(len(shortlist)) if position not in named]
-        shown = sorted([*named, *others][: self.passages])
-        return [shortlist[position].pid for position in named], [shortlist[position] for position in shown]
+        taken = sorted([*named, *others][: self.passages])
+        return [shortlist[position].pid for position in named], [shortlist[position] for position in taken]

@@ -15,10 +15,9 @@ import numpy as np
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.harmless import harmless, quote_back
+from polyqa.lm.sampling import NO_SAMPLING, Sampling, sampling_for
 from polyqa.metrics.text import normalize_answer
 from polyqa.models import Encoder
-
-from .sampling import NO_SAMPLING, Sampling, sampling_for
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
 """Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
@@ -33,7 +32,7 @@ class KNNPredict(dspy.Predict):
 
     With ``k=None`` it is a plain predictor: all its demos go into every prompt. Both kinds save as
     plain JSON and load back with identical prompts. What it is given, demos too, goes into the prompt as
-    data (`signatures.harmless`): a passage cannot pass for a part of the prompt.
+    data (`polyqa.lm.harmless`): a passage cannot pass for a part of the prompt.
 
     Its prompts are those of `LeanAdapter` unless another adapter was configured (``dspy.configure(adapter=…)`` or
     ``dspy.context``). Where one of DSPy's stream listeners follows it they are those of DSPy's ChatAdapter: listeners
@@ -96,15 +95,15 @@ class KNNPredict(dspy.Predict):
 
         Demos of equal similarity keep the pool's order. Those of `LEFT_OUT` are not among them.
         """
-        shown = self._allowed(text)
+        allowed = self._allowed(text)
         if self.k is None or self.encoder is None:
-            return shown
-        pool = [demo for demo in shown if demo.get(self.field)]
-        similarities = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
+            return allowed
+        pool = [demo for demo in allowed if demo.get(self.field)]
         if not pool:
             return []
-        order = np.argsort(-similarities[0], kind="stable")[: self.k]
-        return [pool[index] for index in sorted(order, key=lambda index: (similarities[0][index], index))]
+        (similarities,) = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
+        order = np.argsort(-similarities, kind="stable")[: self.k]
+        return [pool[index] for index in sorted(order, key=lambda index: (similarities[index], index))]
 
     def _allowed(self, text: str) -> list[Any]:
         left_out = LEFT_OUT.get()
@@ -117,18 +116,20 @@ class KNNPredict(dspy.Predict):
             if not demo.get(self.field) or normalize_answer(str(demo[self.field])) not in left_out
         ]
 
-    def _with_demos(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        if "demos" in kwargs:
-            return kwargs
-        shown = self.nearest(str(kwargs.get(self.field, "")))
-        if self.brief:
-            full = _shortest(shown)
-            shown = [demo if place == full else without_passages(demo) for place, demo in enumerate(shown)]
-        return {**kwargs, "demos": shown}
+    def _arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `dspy.Predict` for a call: its inputs as data, with demos and sampling settings."""
+        demos = kwargs["demos"] if "demos" in kwargs else self._shown(str(kwargs.get(self.field, "")))
+        sampling = sampling_for(kwargs.get("lm") or self.lm or dspy.settings.lm, self.sampling)
+        config = {"config": {**sampling, **kwargs.get("config", {})}} if sampling else {}
+        arguments: dict[str, Any] = harmless({**kwargs, **config, "demos": demos})
+        return arguments
 
-    def _with_sampling(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        own = sampling_for(kwargs.get("lm") or self.lm or dspy.settings.lm, self.sampling)
-        return {**kwargs, "config": {**own, **kwargs.get("config", {})}} if own else kwargs
+    def _shown(self, text: str) -> list[Any]:
+        demos = self.nearest(text)
+        if not self.brief:
+            return demos
+        full = _shortest(demos)
+        return [demo if place == full else without_passages(demo) for place, demo in enumerate(demos)]
 
     if TYPE_CHECKING:  # DSPy's modules are called through a metaclass that type checkers do not see
 
@@ -138,12 +139,12 @@ class KNNPredict(dspy.Predict):
     def forward(self, **kwargs: Any) -> dspy.Prediction:
         """Predict with the nearest demos; ``demos=`` overrides them for this call."""
         with self._adapter():
-            return quote_back(super().forward(**harmless(self._with_demos(self._with_sampling(kwargs)))))
+            return quote_back(super().forward(**self._arguments(kwargs)))
 
     async def aforward(self, **kwargs: Any) -> dspy.Prediction:
         """See `forward`."""
         with self._adapter():
-            return quote_back(await super().aforward(**harmless(self._with_demos(self._with_sampling(kwargs)))))
+            return quote_back(await super().aforward(**self._arguments(kwargs)))
 
     def _adapter(self) -> AbstractContextManager[object]:
         """Return a context in which the lean adapter is used, unless another was configured or is needed."""
@@ -188,13 +189,13 @@ def without_passages(demo: Mapping[str, Any]) -> dict[str, Any]:
     >>> without_passages({"passages": ["A | B."], "question": "Who?", "interpretations": [{"answer": "B", "pid": "1"}]})
     {'question': 'Who?', 'interpretations': [{'answer': 'B'}]}
     """
-    shown = {name: value for name, value in demo.items() if name not in ("passages", "source")}
-    readings = shown.get("interpretations")
+    bare = {name: value for name, value in demo.items() if name not in ("passages", "source")}
+    readings = bare.get("interpretations")
     if isinstance(readings, (list, tuple)):
-        shown["interpretations"] = [
+        bare["interpretations"] = [
             {name: value for name, value in dict(one).items() if name != "pid"} for one in readings
         ]
-    return shown
+    return bare
 
 
 def _shortest(demos: Sequence[Mapping[str, Any]]) -> int | None:
@@ -228,37 +229,36 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
         raise PolyqaError(f"{type(program).__name__} has no predictor {unknown[0]!r}; it has {', '.join(predictors)}.")
     if k is not None:
         check_picking(program, pools)
-    shown = {name: _usable(program, name, predictors[name].signature, pool) for name, pool in pools.items()}
-    for name, kept in shown.items():
-        predictors[name].demos = kept
+    usable = {
+        name: _usable(f"{type(program).__name__}.{name}", predictors[name].signature, pool)
+        for name, pool in pools.items()
+    }
+    for name, demos in usable.items():
+        predictors[name].demos = demos
         if isinstance(predictors[name], KNNPredict):
             predictors[name].set_k(k)
 
 
-_LABELS = "the recipe 'labels' of polyqa.compile makes demos of labelled questions."
-
-
-def _usable(
-    program: dspy.Module, name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def _usable(name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what of the demos a predictor can show."""
     inputs, outputs = signature.input_fields, signature.output_fields
-    kept = []
+    labels = "the recipe 'labels' of polyqa.compile makes demos of labelled questions."
+    demos = []
     for example in pool:
         if not hasattr(example, "get"):
             raise PolyqaError(
-                f"The demos of {type(program).__name__}.{name} are {type(example).__name__}, which has no fields. A "
-                f"demo has {', '.join(inputs)} and {', '.join(outputs)}; {_LABELS}"
+                f"The demos of {name} are {type(example).__name__}, which has no fields. A demo has "
+                f"{', '.join(inputs)} and {', '.join(outputs)}; {labels}"
             )
         demo = {field: example[field] for field in (*inputs, *outputs) if example.get(field) is not None}
         if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
-            kept.append(demo)
-    if pool and not kept:
+            demos.append(demo)
+    if pool and not demos:
         raise PolyqaError(
-            f"{type(program).__name__}.{name} can show none of its {len(pool)} demos: a demo has some of "
-            f"{', '.join(inputs)}, and of {', '.join(outputs)}; {_LABELS}"
+            f"{name} can show none of its {len(pool)} demos: a demo has some of {', '.join(inputs)}, and of "
+            f"{', '.join(outputs)}; {labels}"
         )
-    return kept
+    return demos
 
 
 def check_picking(program: dspy.Module, names: Collection[str]) -> None:

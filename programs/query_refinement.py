@@ -6,10 +6,10 @@ from typing import Unpack
 import dspy
 
 from polyqa.base.values import Interpretation
+from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.signatures import AnswerRefined, RefineQuestion
 
-from .base import Program, Settings
-from .sampling import DIVA_SAMPLING
+from .base import CallLimits, Program, Settings
 from .steps import Steps, ask
 
 
@@ -32,6 +32,7 @@ class QueryRefinement(Program):
     """
 
     paper_sampling = DIVA_SAMPLING
+    call_limits = CallLimits(2, 2)
 
     def __init__(self, *, max_refinements: int = 10, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)

@@ -2,8 +2,9 @@
 
 import dspy
 
-from .base import GroundedProgram
-from .sampling import DIVA_SAMPLING
+from polyqa.lm.sampling import DIVA_SAMPLING
+
+from .base import CallLimits, GroundedProgram
 from .steps import Steps, work
 
 
@@ -16,6 +17,11 @@ class RAC(GroundedProgram):
     """
 
     paper_sampling = DIVA_SAMPLING
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """One call, or two with ``preset="paper"``."""
+        return CallLimits(calls=self.answering_calls, depth=self.answering_calls)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -1,6 +1,6 @@
 """The programs by name: what each is, where it is published, and what a question costs it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -10,7 +10,7 @@ import dspy
 from polyqa.base.errors import PolyqaError
 
 from .auto import Auto
-from .base import GroundedProgram
+from .base import CallLimits
 from .closed_book import ClosedBook
 from .crag import CRAG
 from .diva import DIVA
@@ -45,9 +45,6 @@ class Entry:
         Language-model calls per question with the lean preset, for people; K stands for the passages.
     cost
         ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
-    most
-        How many calls an instance makes per question at most, if every reply can be read (one that cannot is asked
-        for again); ``None`` if that is the language model's to say.
     needs
         What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), and
         ``questions`` (a database of generated questions over it).
@@ -59,24 +56,7 @@ class Entry:
     url: str
     calls: str
     cost: Cost
-    most: Callable[[Any], int] | None
     needs: frozenset[Need] = frozenset({"index"})
-
-
-def _spared(program: DIVA) -> int:
-    """Return how many calls DIVA spares where pseudo-interpretations come from generated questions."""
-    return 1 if program.pseudo == "questions" else 0
-
-
-def _answering(program: GroundedProgram) -> int:
-    """Return how many calls make readings and an answer of a few passages."""
-    return 1 if program.lean else 2
-
-
-def _diva(program: DIVA) -> int:
-    """Return how many calls DIVA makes at most: typing, inference, verification, and answer or recall or both."""
-    verifying = 1 if program.lean else program.max_interpretations
-    return 4 + verifying - _spared(program)  # lean: a reply that was asked for early, and recall in its place
 
 
 _DIVA = "https://arxiv.org/abs/2409.02361"
@@ -90,7 +70,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "",
             "3, or 5 to 6 if ambiguous",
             "medium",
-            lambda program: 5 + (1 if program.lean else program.max_interpretations) - _spared(program),
         ),
         "closed-book": Entry(
             ClosedBook,
@@ -99,7 +78,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "1",
             "low",
-            lambda program: 1,
             frozenset(),
         ),
         "query-refinement": Entry(
@@ -109,7 +87,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2210.17525",
             "2",
             "low",
-            lambda program: 2,
             frozenset(),
         ),
         "rac": Entry(
@@ -119,7 +96,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "1",
             "low",
-            _answering,
         ),
         "jpr": Entry(
             JPR,
@@ -128,7 +104,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2104.08445",
             "2",
             "medium",
-            lambda program: 1 + _answering(program),
         ),
         "crag": Entry(
             CRAG,
@@ -137,7 +112,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2401.15884",
             "1 + K, one more for a second search",
             "medium",
-            lambda program: 1 + _answering(program) + program.passages,
         ),
         "self-rag": Entry(
             SelfRAG,
@@ -146,7 +120,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2310.11511",
             "1 + at most 2 K",
             "medium",
-            lambda program: 2 + 2 * program.passages,
         ),
         "sixpaq": Entry(
             SIXPAQ,
@@ -155,7 +128,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2308.08661",
             "2",
             "medium",
-            lambda program: 1 + _answering(program),
             frozenset({"index", "questions"}),
         ),
         "diva": Entry(
@@ -165,7 +137,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "4, 5 if the passages are useless",
             "medium",
-            _diva,
         ),
         "toc": Entry(
             TreeOfClarifications,
@@ -174,7 +145,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2310.14696",
             "1 + at most 10 expansions + one check per node",
             "high",
-            None,
         ),
         "verdict": Entry(
             VERDICT,
@@ -183,7 +153,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "2 + 20",
             "high",
-            lambda program: 2 + program.universe,
         ),
         "dtv": Entry(
             DiversifyThenVerify,
@@ -192,12 +161,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2502.10352",
             "3 + K",
             "high",
-            lambda program: (
-                2
-                + _answering(program)
-                + program.passages * (1 if program.lean else program.max_interpretations)
-                - _spared(program)
-            ),
         ),
     }
 )
@@ -205,12 +168,22 @@ PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({name: entry.progra
 
 
 def most_calls(program: dspy.Module) -> int | None:
-    """Return how many calls a program makes per question at most; ``None`` if there is no telling.
+    """Return how many calls a question takes at most; ``None`` if that is not known."""
+    limits = _limits(program)
+    return None if limits is None else limits.calls
 
-    See `Entry.most`; a program that is not of the registry tells nothing.
-    """
-    entry = next((one for one in REGISTRY.values() if one.program is type(program)), None)
-    return entry.most(program) if entry is not None and entry.most is not None else None
+
+def depth(program: dspy.Module) -> int | None:
+    """Return how many calls of a question wait for each other at most; ``None`` if that is not known."""
+    limits = _limits(program)
+    return None if limits is None else limits.depth
+
+
+def _limits(program: dspy.Module) -> CallLimits | None:
+    """Return what is known of the programs of the registry, and of a user's own class that says it itself."""
+    kind = type(program)
+    known = kind in PROGRAMS.values() or "call_limits" in vars(kind)
+    return program.call_limits if known else None
 
 
 def registered(name: str) -> Entry:

@@ -12,21 +12,23 @@ from polyqa.metrics.text import several
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, CritiqueSegment, DecideRetrieval, DraftSegment
 
-from .base import RetrievalSettings, RetrievingProgram
+from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .steps import Steps, ask, ask_all, ask_while, work
 
+_MARGIN = 0.5  # how far from the best score a segment is kept
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """What one passage gave: a segment with its readings and, once it is judged, IsSup and IsUse."""
+    """What one passage gave: a segment with its readings and, once it is judged, IsSup, IsUse and its score."""
 
     passage: Passage
     segment: str
     readings: tuple[Interpretation, ...]
     support: Support = Support.NO
     usefulness: int = 1
+    score: float = 0.0
 
 
 class SelfRAG(RetrievingProgram):
@@ -50,7 +52,7 @@ class SelfRAG(RetrievingProgram):
     The paper writes one segment after the other by a beam search in which each continues those before. An
     ambiguous question needs its readings, not the best continuation of one: here every passage is drafted from
     once, segments without support are dropped (the paper's hard constraint), and of the others all within
-    ``margin`` of the best score are kept, best first; equal scores keep the passages' order, and a segment
+    0.5 of the best score are kept, best first; equal scores keep the passages' order, and a segment
     whose answers were all given before is dropped. The answer is these segments one after the other. If none
     is left, the answer comes from the language model alone, as the paper's does after passages that are
     irrelevant. Drafting and judging are two calls: in one, a model marks what it is just writing.
@@ -67,9 +69,7 @@ class SelfRAG(RetrievingProgram):
     always_retrieve
         Do not ask whether to retrieve, which saves a call; the paper does so on ASQA.
     weights
-        Of rel, sup and use, none negative; by default the paper's.
-    margin
-        How far from the best score a segment is kept, at least 0; with 0 only the best and its equals are.
+        Of rel, sup and use, none negative; by default the paper's, which varies them (section 5.2).
     """
 
     def __init__(
@@ -79,21 +79,22 @@ class SelfRAG(RetrievingProgram):
         *,
         always_retrieve: bool = False,
         weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
-        margin: float = 0.5,
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if len(weights) != 3 or min(weights) < 0:
             raise ValueError(f"weights must be three numbers, none negative, got {weights}")
-        if margin < 0:
-            raise ValueError(f"margin must be at least 0, got {margin}")
         self.always_retrieve = always_retrieve
         self.weights = tuple(weights)
-        self.margin = margin
         self.decide = self.predictor(DecideRetrieval)
         self.draft = self.predictor(DraftSegment)
         self.critique = self.predictor(CritiqueSegment)
         self.recall = self.predictor(AnswerClosedBook)
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """Whether to retrieve, segments, critiques, and the answer from memory."""
+        return CallLimits(calls=2 + 2 * self.passages, depth=4)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""
@@ -109,23 +110,36 @@ class SelfRAG(RetrievingProgram):
         drafts = self._drafts(passages, replies)
         critiques = yield from ask_all(
             [
-                (self.critique, {"question": question, "passage": one.passage.render(), "segment": one.segment})
-                for one in drafts
+                (self.critique, {"question": question, "passage": draft.passage.render(), "segment": draft.segment})
+                for draft in drafts
             ]
         )
-        judged = self._judged(drafts, critiques)
-        kept = self._choose(judged)
-        closed_book = "" if kept else (yield from ask(self.recall, question=question)).answer
-        return self._prediction(retrieved, passages, judged, kept, closed_book)
+        judged = [self._judged(draft, critique) for draft, critique in zip(drafts, critiques, strict=True)]
+        chosen = self._choose(judged)
+        answer = " ".join(draft.segment for draft in chosen)
+        if not chosen:
+            answer = (yield from ask(self.recall, question=question)).answer
+        by_pid = {draft.passage.pid: draft for draft in judged}
+        in_order = [by_pid.get(passage.pid) for passage in passages]
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=list(dict.fromkeys(reading for draft in chosen for reading in draft.readings)),
+            passages=passages,
+            retrieved=retrieved,
+            scores=[draft and draft.score for draft in in_order],
+            supports=[draft and draft.support for draft in in_order],
+            usefulness=[draft and draft.usefulness for draft in in_order],
+            kept=[draft.passage.pid for draft in chosen],
+        )
 
     def retrieve_if_needed(self, question: str) -> Steps[tuple[bool, list[Passage]]]:
         """Return whether passages are needed, and the K passages; none if not."""
         if self.always_retrieve:
             return True, (yield from work(self.retrieve, question))
         # Searched before it is known whether it is needed: the index is searched while the decision is awaited.
-        (decided,), found = yield from ask_while([(self.decide, {"question": question})], self.retrieve, question)
+        (decided,), passages = yield from ask_while([(self.decide, {"question": question})], self.retrieve, question)
         needed = decided.needs_passages == "Yes"
-        return needed, found if needed else []
+        return needed, passages if needed else []
 
     @staticmethod
     def _drafts(passages: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[_Draft]:
@@ -134,50 +148,27 @@ class SelfRAG(RetrievingProgram):
             _Draft(
                 passage,
                 " ".join(reply.segment.split()),
-                tuple(one.model_copy(update={"pid": passage.pid}) for one in reply.readings),
+                tuple(reading.model_copy(update={"pid": passage.pid}) for reading in reply.readings),
             )
             for passage, reply in zip(passages, replies, strict=True)
             if reply.relevant == "Yes" and not is_null(reply.segment)
         ]
 
-    @staticmethod
-    def _judged(drafts: Sequence[_Draft], critiques: Sequence[dspy.Prediction]) -> list[_Draft]:
-        return [
-            replace(draft, support=Support(critique.support), usefulness=critique.usefulness)
-            for draft, critique in zip(drafts, critiques, strict=True)
-        ]
+    def _judged(self, draft: _Draft, critique: dspy.Prediction) -> _Draft:
+        support, usefulness = Support(critique.support), critique.usefulness
+        return replace(draft, support=support, usefulness=usefulness, score=self.score(support, usefulness))
 
-    def _choose(self, judged: Sequence[_Draft]) -> list[_Draft]:
+    @staticmethod
+    def _choose(judged: Sequence[_Draft]) -> list[_Draft]:
         """Return the drafts whose segments make the answer, best first."""
-        scored = [(self.score(one.support, one.usefulness), one) for one in judged if one.support is not Support.NO]
-        best = max((score for score, _ in scored), default=0.0)
-        kept: list[_Draft] = []
+        supported = [draft for draft in judged if draft.support is not Support.NO]
+        best = max((draft.score for draft in supported), default=0.0)
+        chosen: list[_Draft] = []
         given: set[str] = set()
-        for score, draft in sorted(scored, key=lambda pair: -pair[0]):
+        for draft in sorted(supported, key=lambda draft: -draft.score):
             answers = {" ".join(part.lower().split()) for one in draft.readings for part in several(one.answer)}
             # A segment without readings gives nothing to compare: it stands for itself.
-            if score >= best - self.margin and not (answers and answers <= given):
-                kept.append(draft)
+            if draft.score >= best - _MARGIN and not (answers and answers <= given):
+                chosen.append(draft)
                 given |= answers
-        return kept
-
-    def _prediction(
-        self,
-        retrieved: bool,
-        passages: list[Passage],
-        judged: Sequence[_Draft],
-        kept: Sequence[_Draft],
-        closed_book: str,
-    ) -> dspy.Prediction:
-        of = {draft.passage.pid: draft for draft in judged}
-        drafts = [of.get(passage.pid) for passage in passages]
-        return dspy.Prediction(
-            answer=" ".join(draft.segment for draft in kept) or closed_book,
-            interpretations=list(dict.fromkeys(one for draft in kept for one in draft.readings)),
-            passages=passages,
-            retrieved=retrieved,
-            scores=[one and self.score(one.support, one.usefulness) for one in drafts],
-            supports=[one and one.support for one in drafts],
-            usefulness=[one and one.usefulness for one in drafts],
-            kept=[draft.passage.pid for draft in kept],
-        )
+        return chosen

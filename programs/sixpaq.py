@@ -1,7 +1,7 @@
 """SIXPAQ: answers from a database of questions, answers and revisions (Sun et al., 2023, arXiv:2308.08661)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Unpack, get_args
 
 import dspy
@@ -11,16 +11,10 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.questions import FoundQuestion, QuestionRetriever
 from polyqa.signatures import SelectQuestions, WriteLongFormAnswer
 
-from .base import GroundedProgram, RetrievalSettings, write_answer
+from .base import CallLimits, GroundedProgram, RetrievalSettings, write_answer
 from .steps import Steps, ask_while, work
 
 PassagesBy = Literal["max", "count", "index"]
-
-
-@dataclass(frozen=True)
-class _Retrieved:
-    passages: list[Passage]
-    questions: list[FoundQuestion]
 
 
 class SIXPAQ(GroundedProgram):
@@ -40,7 +34,7 @@ class SIXPAQ(GroundedProgram):
 
     Its prediction has ``answer``, ``interpretations`` (the kept questions; ``pid`` is the passage that the
     question was made from), ``passages`` (those shown to the language model, best first, then the other
-    sources of the interpretations) and ``questions`` (those retrieved, `question_db.FoundQuestion`).
+    sources of the interpretations) and ``questions`` (those retrieved, `questions.FoundQuestion`).
 
     Parameters
     ----------
@@ -77,6 +71,11 @@ class SIXPAQ(GroundedProgram):
         self.select = self.predictor(SelectQuestions)
         self.write = self.predictor(WriteLongFormAnswer)  # from the kept questions, with either preset
 
+    @property
+    def call_limits(self) -> CallLimits:
+        """The choice, and the answer."""
+        return CallLimits(calls=1 + self.answering_calls, depth=1 + self.answering_calls)
+
     def retrieve(self, question: str) -> list[Passage]:
         """Return the K passages that the language model sees."""
         if self.by == "index":
@@ -91,29 +90,20 @@ class SIXPAQ(GroundedProgram):
         """Answer a question."""
         questions = yield from work(self.similar_questions, question)
         candidates = candidate_readings(questions)
-        numbers: Sequence[int] = ()
-        if candidates:
-            select = (self.select, {"question": question, "candidates": render_candidates(candidates)})
-            (selected,), passages = yield from ask_while([select], self.retrieve, question)
-            numbers = selected.kept
+        select = (self.select, {"question": question, "candidates": render_candidates(candidates)})
+        replies, passages = yield from ask_while([select] if candidates else [], self.retrieve, question)
+        readings = [reading for reply in replies for reading in chosen(candidates, reply.kept)]
+        if readings:
+            answer = yield from write_answer(self.write, question, readings, passages)
         else:
-            passages = yield from work(self.retrieve, question)
-        found = _Retrieved(passages, questions)
-        kept = chosen(candidates, numbers)
-        if kept:
-            answer = yield from write_answer(self.write, question, kept, found.passages)
-            return self._prediction(found, answer, kept)
-        answer, interpretations = yield from self.answer_from(question, found.passages)
-        return self._prediction(found, answer, interpretations)
-
-    def _prediction(self, found: _Retrieved, answer: str, interpretations: Sequence[Interpretation]) -> dspy.Prediction:
-        known = {passage.pid for passage in found.passages}
-        others = dict.fromkeys(one.pid for one in interpretations if one.pid is not None and one.pid not in known)
+            answer, readings = yield from self.answer_from(question, passages)
+        shown = {passage.pid for passage in passages}
+        others = dict.fromkeys(one.pid for one in readings if one.pid is not None and one.pid not in shown)
         return dspy.Prediction(
             answer=answer,
-            interpretations=list(interpretations),
-            passages=[*found.passages, *(self.asked.index.passage(pid) for pid in others)],
-            questions=found.questions,
+            interpretations=readings,
+            passages=[*passages, *(self.asked.index.passage(pid) for pid in others)],
+            questions=questions,
         )
 
 

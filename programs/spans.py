@@ -50,8 +50,8 @@ def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
     """Return the best ``k`` passages of a retriever."""
     if not dspy.settings.callbacks:
         return retriever.search(query, k)
-    found: list[Passage] = Retrieve(retriever, k)(query=query, k=k)
-    return found
+    passages: list[Passage] = Retrieve(retriever, k)(query=query, k=k)
+    return passages
 
 
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:

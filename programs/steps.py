@@ -11,46 +11,53 @@ blocking and an asynchronous client::
 
 `drive` runs it with threads, `adrive` in the event loop. Both give DSPy the same trace: the calls in the
 order of the algorithm, not in the order in which they end. An error is raised inside the generator, at the
-line that asked, where it may be caught.
-
-A call whose reply cannot be read, or whose server fails, is made once more; the unreadable reply leaves DSPy's cache.
-If that fails too, what `stand_ins.stand_in` knows for its signature takes its place and the `faults.Fault` is kept; a
-call that nothing can stand in for raises its error, with the name of the step. A server that is down is not a bad
-reply: where nothing is heard of it at all, or two steps in a row get no reply, its error is raised.
+line that asked, where it may be caught. What happens to a call that fails is decided in `polyqa.lm.attempts`.
 
 Do not hold ``dspy.context`` over a ``yield``: it would leak into whatever runs between two steps.
 """
 
 import asyncio
-import contextvars
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import dspy
 
-from polyqa.base.event_loops import carried, worked
-from polyqa.base.needed import ahead, check_needed
+from polyqa.base.event_loops import worked
 from polyqa.base.threads import in_threads
-from polyqa.lm.exchanges import exchanging
-
-from .stand_ins import StandIn
-from .tries import Call, Faults, Tries, prediction_of
+from polyqa.lm.attempts import CallLog
+from polyqa.lm.calls import Fallback
 
 T = TypeVar("T")
 CALLS_AT_ONCE = 32
 """How many calls of one step are under way at once, if a program does not say otherwise."""
 
 
-Given: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | Call
-"""A call as programs write it."""
+class Call(NamedTuple):
+    """A call of a predictor; programs may write it as a plain tuple.
+
+    Attributes
+    ----------
+    predictor, inputs
+        What is called with what.
+    fallback
+        Takes the place of a failed reply where `polyqa.lm.calls.CALLS` has nothing for the signature.
+    """
+
+    predictor: dspy.Module
+    inputs: Mapping[str, Any]
+    fallback: Fallback | None = None
+
+
+CallTuple: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | tuple[dspy.Module, Mapping[str, Any], Fallback | None]
 
 
 @dataclass(frozen=True)
 class Calls:
-    """A step: calls that do not wait for each other, and what is done while their replies are awaited."""
+    """A step: calls that do not wait for each other, and work that is done while their replies are awaited."""
 
     calls: Sequence[Call]
     meanwhile: Callable[[], Any] | None = None
@@ -63,54 +70,34 @@ class Work:
     function: Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """A step: a call, and one that goes out with it in case its reply is needed."""
-
-    first: Call
-    second: Call
-    needed: Callable[[dspy.Prediction], bool]
-
-
-Steps: TypeAlias = Generator[Calls | Work | Ahead, Any, T]
+Steps: TypeAlias = Generator[Calls | Work, Any, T]
 """What `Program.steps` is: yields steps, is sent their results, and returns a value of type T."""
 
 
-def ask(predictor: dspy.Module, *, otherwise: StandIn | None = None, **inputs: Any) -> Steps[dspy.Prediction]:
-    """Call a predictor and return its prediction; for ``otherwise`` see `Call`."""
-    (reply,) = yield Calls([Call(predictor, inputs, otherwise)])
+def ask(predictor: dspy.Module, *, fallback: Fallback | None = None, **inputs: Any) -> Steps[dspy.Prediction]:
+    """Call a predictor and return its prediction; for ``fallback`` see `Call`."""
+    ((reply,), _) = yield Calls([Call(predictor, inputs, fallback)])
     return reply
 
 
-def ask_all(calls: Sequence[Given]) -> Steps[list[dspy.Prediction]]:
+def ask_all(calls: Sequence[CallTuple]) -> Steps[list[dspy.Prediction]]:
     """Call predictors at once and return their predictions, in the order of the calls.
 
     If calls fail, the others are finished first (their traces are kept, for optimizers that learn from
     failures); then the first error in the order of the calls is raised.
     """
-    return (yield Calls([_as_call(one) for one in calls]))
-
-
-def ask_ahead(
-    first: Given, second: Given, needed: Callable[[dspy.Prediction], bool]
-) -> Steps[tuple[dspy.Prediction, dspy.Prediction | None]]:
-    """Call two predictors at once, the second in case the first's prediction says that it is needed.
-
-    Where it is not, its reply is not waited for, its prediction is ``None`` and it leaves no trace; it is counted in
-    ``Faults.not_needed``. With ``await`` its connection is closed. In a thread nothing is sent again, and what waits
-    for a `BoundedLM` stops. If only one call may be under way, the second goes out after the first, if it is needed.
-    """
-    return (yield Ahead(_as_call(first), _as_call(second), needed))
+    replies, _ = yield Calls([Call(*call) for call in calls])
+    return replies
 
 
 def ask_while(
-    calls: Sequence[Given], function: Callable[..., T], *arguments: Any
+    calls: Sequence[CallTuple], function: Callable[..., T], *arguments: Any
 ) -> Steps[tuple[list[dspy.Prediction], T]]:
     """Call predictors at once, and a function meanwhile; return their predictions and what it returns.
 
     So a search takes no time of its own where it needs no reply. For errors see `ask_all`; the function's comes last.
     """
-    return (yield Calls([_as_call(one) for one in calls], partial(function, *arguments)))
+    return (yield Calls([Call(*call) for call in calls], partial(function, *arguments)))
 
 
 def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
@@ -118,37 +105,27 @@ def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
     return (yield Work(partial(function, *arguments)))
 
 
-def _as_call(given: Given) -> Call:
-    return given if isinstance(given, Call) else Call(*given)
-
-
-def drive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults | None = None) -> T:
+def drive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = CALLS_AT_ONCE) -> T:
     """Run steps to their end and return their value; calls that do not wait for each other run in threads.
 
-    ``faults`` takes the calls that something stands in for.
+    ``log`` makes the calls and records those that fail.
     """
-    faults = faults or Faults()
-    resume = partial(next, steps)
+    log, resume = log or CallLog(), partial(next, steps)
     while True:
         try:
             step = resume()
         except StopIteration as end:
             return end.value
         try:
-            if isinstance(step, Work):
-                result = step.function()
-            else:
-                call = _call_ahead if isinstance(step, Ahead) else _call
-                result = call(step, calls_at_once, faults)
+            result = step.function() if isinstance(step, Work) else _call_all(step, log, calls_at_once)
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults: Faults | None = None) -> T:
+async def adrive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = CALLS_AT_ONCE) -> T:
     """Run steps to their end without blocking the event loop; see `drive`."""
-    faults = faults or Faults()
-    resume = partial(next, steps)
+    log, resume = log or CallLog(), partial(next, steps)
     while True:
         try:
             step = resume()
@@ -158,38 +135,49 @@ async def adrive(steps: Steps[T], *, calls_at_once: int = CALLS_AT_ONCE, faults:
             if isinstance(step, Work):
                 result = await worked(step.function)
             else:
-                call = _acall_ahead if isinstance(step, Ahead) else _acall
-                result = await call(step, calls_at_once, faults)
+                result = await _acall_all(step, log, calls_at_once)
             resume = partial(steps.send, result)
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-def _call(step: Calls, at_once: int, faults: Faults) -> Any:
-    calls = step.calls
-    if len(calls) < 2 and step.meanwhile is None:
-        return faults.settle([_reply(call, faults) for call in calls])
-    traces: list[list[Any]] = [[] for _ in calls]
+def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Prediction], Any]:
+    """Return the predictions of a step's calls, and what its function returns."""
+    with _traces(len(step.calls)) as traces:
 
-    def run(call: Call, trace: list[Any]) -> Any:
-        with _traced_in(trace):
-            return _reply(call, faults)
+        def run(call: Call, trace: list[Any]) -> Any:
+            with _traced_in(trace):
+                return log.call(*call)
 
-    jobs = [partial(run, call, trace) for call, trace in zip(calls, traces, strict=True)]
-    # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
-    with in_threads(min(at_once, len(calls)) + (step.meanwhile is not None)) as start:
-        worked = [start(step.meanwhile)] if step.meanwhile is not None else []
-        # A call that goes out alone stays in this thread: one that is streamed is listened to here.
-        asked = [start(job) for job in jobs] if len(jobs) > 1 else [_done(job) for job in jobs]
-        errors = [future.exception() for future in (*asked, *worked)]
-    _merge(traces)
+        jobs = [partial(run, call, trace) for call, trace in zip(step.calls, traces, strict=True)]
+        # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
+        threads = min(at_once, len(jobs)) + (step.meanwhile is not None)
+        with in_threads(max(threads, 1)) as start:
+            meanwhile = [start(step.meanwhile)] if step.meanwhile is not None else []
+            # A call that goes out alone stays in this thread: one that is streamed is listened to here.
+            asked = [start(job) for job in jobs] if len(jobs) > 1 else [_done(job) for job in jobs]
+            errors = [future.exception() for future in (*asked, *meanwhile)]
     _raise_first(errors)
-    replies = faults.settle([future.result() for future in asked])
-    return (replies, worked[0].result()) if worked else replies
+    return log.end_step([future.result() for future in asked]), next((one.result() for one in meanwhile), None)
 
 
-def _start(pool: ThreadPoolExecutor, function: Callable[[], T]) -> Future[T]:
-    return pool.submit(contextvars.copy_context().run, carried(function))
+async def _acall_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Prediction], Any]:
+    """Return the predictions of a step's calls, and what its function returns."""
+    free = asyncio.Semaphore(at_once)
+    with _traces(len(step.calls)) as traces:
+
+        async def run(call: Call, trace: list[Any]) -> Any:
+            async with free:
+                with _traced_in(trace):
+                    return await log.acall(*call)
+
+        running: list[Awaitable[Any]] = [run(call, trace) for call, trace in zip(step.calls, traces, strict=True)]
+        if step.meanwhile is not None:
+            running.append(worked(step.meanwhile))
+        results: list[Any] = await asyncio.gather(*running, return_exceptions=True)
+    _raise_first(results)
+    count = len(step.calls)
+    return log.end_step(results[:count]), next(iter(results[count:]), None)
 
 
 def _done(function: Callable[[], T]) -> Future[T]:
@@ -202,118 +190,24 @@ def _done(function: Callable[[], T]) -> Future[T]:
     return future
 
 
-async def _acall(step: Calls, at_once: int, faults: Faults) -> Any:
-    calls = step.calls
-    if len(calls) < 2 and step.meanwhile is None:
-        return faults.settle([await _areply(call, faults) for call in calls])
-    traces: list[list[Any]] = [[] for _ in calls]
-    free = asyncio.Semaphore(at_once)
-
-    async def run(call: Call, trace: list[Any]) -> Any:
-        async with free:
-            with _traced_in(trace):
-                return await _areply(call, faults)
-
-    running: list[Awaitable[Any]] = [run(call, trace) for call, trace in zip(calls, traces, strict=True)]
-    if step.meanwhile is not None:
-        running.append(worked(step.meanwhile))
-    results = await asyncio.gather(*running, return_exceptions=True)
-    _merge(traces)
-    _raise_first([one if isinstance(one, BaseException) else None for one in results])
-    replies = faults.settle(results[: len(calls)])
-    return (replies, results[-1]) if step.meanwhile is not None else replies
-
-
-def _call_ahead(step: Ahead, at_once: int, faults: Faults) -> tuple[Any, Any]:
-    traces: tuple[list[Any], list[Any]] = ([], [])
-    not_needed: Future[None] = Future()
-
-    def second() -> Any:
-        with ahead(not_needed), _traced_in(traces[1]):
-            return _reply(step.second, faults)
-
-    pool = ThreadPoolExecutor(1)
-    try:
-        early = _start(pool, second) if at_once > 1 else None
-        with _traced_in(traces[0]):
-            replies = [_reply(step.first, faults)]
-        if step.needed(prediction_of(replies[0])):
-            replies.append((early or _start(pool, second)).result())
-    finally:  # nobody waits for a call that is not needed
-        not_needed.set_result(None)
-        pool.shutdown(wait=False, cancel_futures=True)
-    return _settled(replies, faults, traces, early is not None)
-
-
-def _settled(replies: Sequence[Any], faults: Faults, traces: Sequence[list[Any]], early: bool) -> tuple[Any, Any]:
-    """Return the predictions of a step whose second call may not be needed."""
-    _merge(traces[: len(replies)])
-    faults.not_needed += early and len(replies) < 2
-    first, *second = faults.settle(replies)
-    return first, second[0] if second else None
-
-
-async def _acall_ahead(step: Ahead, at_once: int, faults: Faults) -> tuple[Any, Any]:
-    traces: tuple[list[Any], list[Any]] = ([], [])
-
-    async def second() -> Any:
-        with _traced_in(traces[1]):
-            return await _areply(step.second, faults)
-
-    early = asyncio.create_task(second()) if at_once > 1 else None
-    try:
-        with _traced_in(traces[0]):
-            replies = [await _areply(step.first, faults)]
-        if step.needed(prediction_of(replies[0])):
-            replies.append(await (early or second()))
-    finally:
-        if early is not None:
-            early.cancel()  # closes the connection, by which providers know that nobody waits for the reply
-            await asyncio.gather(early, return_exceptions=True)
-    return _settled(replies, faults, traces, early is not None)
-
-
-def _reply(call: Call, faults: Faults) -> Any:
-    tries = Tries(call, faults)
-    while True:
-        check_needed()
-        try:
-            with exchanging() as exchange:
-                reply = tries.settled(call.predictor(**tries.inputs), exchange)
-        except Exception as error:
-            if (instead := tries.failed(error, exchange)) is not None:
-                return instead
-        else:
-            return tries.came(reply, exchange)
-
-
-async def _areply(call: Call, faults: Faults) -> Any:
-    tries = Tries(call, faults)
-    while True:
-        try:
-            with exchanging() as exchange:
-                reply = tries.settled(await call.predictor.acall(**tries.inputs), exchange)
-        except Exception as error:
-            if (instead := tries.failed(error, exchange)) is not None:
-                return instead
-        else:
-            return tries.came(reply, exchange)
-
-
 def _traced_in(trace: list[Any]) -> Any:
     """Return the context in which one of several calls runs: with a trace of its own, if any is kept."""
     return dspy.context() if dspy.settings.trace is None else dspy.context(trace=trace)
 
 
-def _merge(traces: Sequence[list[Any]]) -> None:
+@contextmanager
+def _traces(count: int) -> Iterator[list[list[Any]]]:
+    """Give a trace to each of several calls; at the end DSPy's own trace has them in the order of the calls."""
+    traces: list[list[Any]] = [[] for _ in range(count)]
+    yield traces
     trace = dspy.settings.trace
     if trace is not None:
-        for own in traces:
-            trace.extend(own)
+        for calls in traces:
+            trace.extend(calls)
         del trace[: max(len(trace) - dspy.settings.max_trace_size, 0)]
 
 
-def _raise_first(errors: Sequence[BaseException | None]) -> None:
-    for error in errors:
-        if error is not None:
-            raise error
+def _raise_first(results: Sequence[Any]) -> None:
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result

@@ -7,13 +7,13 @@ import dspy
 
 from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.sampling import TOC_ANSWER_SAMPLING, TOC_EXPANSION_SAMPLING
 from polyqa.metrics.text import several
 from polyqa.signatures import ExtractInterpretations, VerifyAgainstRoot, WriteLongFormAnswer
 
 from .base import RetrievalSettings, RetrievingProgram, write_answer
 from .citation import cite, holding
-from .sampling import TOC_ANSWER_SAMPLING, TOC_EXPANSION_SAMPLING
-from .spans import rerank, search
+from .spans import rerank
 from .steps import Steps, ask_all, work
 from .tree import GrowingTree
 
@@ -59,12 +59,10 @@ class TreeOfClarifications(RetrievingProgram):
     fewest
         With fewer valid nodes pruning is undone. The paper says "insufficient"; a question that is held to
         be ambiguous has at least two readings.
-    at_once
-        How many nodes of a level are expanded at once. It changes neither tree nor answer, only the time,
-        and the calls that are wasted when the exploration ends among them.
     """
 
     FAILURES = 3
+    EXPANDED_AT_ONCE = 3  # nodes of a level; it changes neither tree nor answer, only time, and calls that are wasted
 
     def __init__(
         self,
@@ -75,11 +73,10 @@ class TreeOfClarifications(RetrievingProgram):
         depth: int = 3,
         nodes: int = 10,
         fewest: int = 2,
-        at_once: int = 3,
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
-        for name, value in (("depth", depth), ("nodes", nodes), ("at_once", at_once)):
+        for name, value in (("depth", depth), ("nodes", nodes)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         if not 0 <= fewest <= nodes:
@@ -88,27 +85,31 @@ class TreeOfClarifications(RetrievingProgram):
         self.depth = depth
         self.nodes = nodes
         self.fewest = fewest
-        self.at_once = at_once
         self.extract = self.predictor(ExtractInterpretations, paper=TOC_EXPANSION_SAMPLING)
         self.write = self.predictor(WriteLongFormAnswer, paper=TOC_ANSWER_SAMPLING)
         self.verify = self.predictor(VerifyAgainstRoot, paper=TOC_ANSWER_SAMPLING)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        candidates = yield from work(search, self.retriever, question, self.candidates)
+        candidates = yield from work(self.search, question)
         tree = GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES, strict=self.lean)
         read: dict[str, Passage] = {}
         verdicts: dict[_Check, bool] = {}
-        while batch := tree.to_expand(self.at_once):
+        while batch := tree.to_expand(self.EXPANDED_AT_ONCE):
             near = yield from work(self._nearest, [node for _, node in batch], candidates)
-            read |= {passage.pid: passage for own in near for passage in own}
+            read |= {passage.pid: passage for passages in near for passage in passages}
             replies = yield from ask_all(
                 [
                     (self.extract, {"passages": render_passages(passages), "question": node})
                     for (_, node), passages in zip(batch, near, strict=True)
                 ]
             )
-            fresh = self._sprout(tree, batch, near, replies)
+            fresh = tree.sprout(
+                [
+                    (number, cite(reply.interpretations, passages))
+                    for (number, _), passages, reply in zip(batch, near, replies, strict=True)
+                ]
+            )
             checks = yield from work(self._checks, fresh, candidates)
             # The check does not show a node's question: readings with one answer in one passage are one check.
             new = [check for check in dict.fromkeys(checks) if check not in verdicts]
@@ -117,16 +118,6 @@ class TreeOfClarifications(RetrievingProgram):
             tree.settle(fresh, [verdicts[check] for check in checks] if self.pruning else [True] * len(fresh))
         readings, passages = yield from work(self._select, tree, question, candidates)
         answer = yield from write_answer(self.write, question, readings, passages)
-        return self._prediction(answer, readings, passages, read, tree)
-
-    @staticmethod
-    def _prediction(
-        answer: str,
-        readings: list[Interpretation],
-        passages: list[Passage],
-        read: dict[str, Passage],
-        tree: GrowingTree,
-    ) -> dspy.Prediction:
         universe = list((read | {passage.pid: passage for passage in passages}).values())
         return dspy.Prediction(
             answer=answer, interpretations=readings, passages=passages, universe=universe, tree=tree.frozen()
@@ -134,19 +125,6 @@ class TreeOfClarifications(RetrievingProgram):
 
     def _nearest(self, questions: Sequence[str], candidates: Sequence[Passage]) -> list[list[Passage]]:
         return [rerank(self.reranker, question, candidates, self.passages) for question in questions]
-
-    @staticmethod
-    def _sprout(
-        tree: GrowingTree,
-        batch: Sequence[tuple[int, str]],
-        near: Sequence[Sequence[Passage]],
-        replies: Sequence[dspy.Prediction],
-    ) -> list[Interpretation]:
-        found = [
-            (number, cite(reply.interpretations, passages))
-            for (number, _), passages, reply in zip(batch, near, replies, strict=True)
-        ]
-        return tree.sprout(found)
 
     def _checks(self, fresh: Sequence[Interpretation], candidates: Sequence[Passage]) -> list[_Check]:
         if not self.pruning:

@@ -131,20 +131,16 @@ class GrowingTree:
 
     def to_expand(self, most: int) -> list[tuple[int, str]]:
         """Return up to ``most`` nodes of one level, as number and question; none when the exploration ends."""
-        self._skip_leaves()
+        while self._next < len(self._nodes) and self._is_leaf(self._next):
+            self._next += 1
         if self._ended or self._next == len(self._nodes):
             return []
         depth = self._nodes[self._next].depth
-        chosen: list[tuple[int, str]] = []
-        for number in range(self._next, len(self._nodes)):
-            node = self._nodes[number]
-            if len(chosen) == most or node.depth != depth:
-                break
-            if not self._is_leaf(number):
-                chosen.append((number, node.interpretation.question))
-        return chosen
+        level = [number for number in range(self._next, len(self._nodes)) if self._nodes[number].depth == depth]
+        chosen = [number for number in level if not self._is_leaf(number)][:most]
+        return [(number, self._nodes[number].interpretation.question) for number in chosen]
 
-    def sprout(self, found: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
+    def sprout(self, expanded: Sequence[tuple[int, Sequence[Interpretation]]]) -> list[Interpretation]:
         """Take the readings of expanded nodes and return those that are new, in order.
 
         A reading that repeats both the question and the answer of a node in the tree is left out
@@ -156,31 +152,31 @@ class GrowingTree:
         known = {_content(node.interpretation) for node in self._nodes[1:]}
         self._round = []
         fresh: list[Interpretation] = []
-        for number, readings in found:
-            own = []
+        for number, readings in expanded:
+            places = []
             for reading in readings:
                 content = _content(reading)
                 if not content.answers or self._repeats(content, known):
                     continue
                 known.add(content)
-                own.append(len(fresh))
+                places.append(len(fresh))
                 fresh.append(reading)
-            self._round.append((number, own))
+            self._round.append((number, places))
         return fresh
 
     def settle(self, fresh: Sequence[Interpretation], verdicts: Sequence[bool]) -> None:
         """Add the new readings, each valid or pruned by its verdict, up to the end of the exploration."""
-        for number, own in self._round:
+        for number, places in self._round:
             if self._ended:
                 return
             depth = self._nodes[number].depth + 1
-            for index in own:
+            for index in places:
                 status = NodeStatus.VALID if verdicts[index] else NodeStatus.PRUNED
                 self._nodes.append(_Sprout(fresh[index], number, depth, status))
                 if self._valid() == self._most:
                     self._ended = True
                     return
-            self._failed = 0 if any(verdicts[index] for index in own) else self._failed + 1
+            self._failed = 0 if any(verdicts[index] for index in places) else self._failed + 1
             self._next = number + 1
             self._ended = self._failed == self._patience
 
@@ -215,12 +211,8 @@ class GrowingTree:
     def _repeats(self, content: _Content, known: Collection[_Content]) -> bool:
         if not self._strict:
             return content in known
-        told = frozenset[str]().union(*(one.answers for one in known))
-        return content.answers <= told or any(one.question == content.question for one in known)
-
-    def _skip_leaves(self) -> None:
-        while self._next < len(self._nodes) and self._is_leaf(self._next):
-            self._next += 1
+        answers = frozenset[str]().union(*(node.answers for node in known))
+        return content.answers <= answers or any(node.question == content.question for node in known)
 
     def _is_leaf(self, number: int) -> bool:
         node = self._nodes[number]

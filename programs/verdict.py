@@ -7,13 +7,13 @@ import dspy
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.models import Encoder
 from polyqa.replies import is_null, looks_like_refusal
 from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
-from .base import Program, Settings, write_answer
+from .base import CallLimits, Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate
-from .sampling import GREEDY_SAMPLING
 from .spans import rerank, search
 from .steps import Steps, ask, ask_all, work
 
@@ -29,8 +29,8 @@ class VERDICT(Program):
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was derived from),
     ``passages`` (those of the readings, in their order), ``universe`` (all that were asked), ``supports``
-    (for each reading the ids of all passages of its cluster), ``outliers`` (readings that consolidation
-    dropped), ``abstained`` (how many passages gave none) and ``relaxed_query``.
+    (for each reading the ids of all passages of its cluster), ``outliers`` (readings that only one passage
+    supports, dropped as noise), ``abstained`` (how many passages gave none) and ``relaxed_query``.
 
     Parameters
     ----------
@@ -47,9 +47,6 @@ class VERDICT(Program):
     embed_answers
         Whether question and answer are embedded together (the default of the paper) or the question alone
         (Table 4).
-    keep_outliers
-        Keep the readings that only one passage supports, instead of dropping them as noise. For corpora in
-        which every fact stands once.
     readings
         How many readings the answer is written from at most, those with the better passages first.
     """
@@ -67,7 +64,6 @@ class VERDICT(Program):
         candidates: int = 200,
         strictness: Strictness = "default",
         embed_answers: bool = True,
-        keep_outliers: bool = False,
         readings: int = 10,
         **settings: Unpack[Settings],
     ) -> None:
@@ -86,11 +82,15 @@ class VERDICT(Program):
         self.candidates = candidates
         self.strictness: Strictness = strictness
         self.embed_answers = embed_answers
-        self.keep_outliers = keep_outliers
         self.readings = readings
         self.relax = self.predictor(RelaxQuery)
         self.interpret = self.predictor(InterpretPassage)
         self.write = self.predictor(WriteLongFormAnswer)
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """The relaxed query, a reading of each passage at once, and the answer."""
+        return CallLimits(calls=self.universe + 2, depth=3)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
@@ -99,11 +99,23 @@ class VERDICT(Program):
         replies = yield from ask_all(
             [(self.interpret, {"question": question, "passage": passage.render()}) for passage in universe]
         )
-        found = self._derived(universe, replies)
-        clusters = yield from work(self._consolidate, found)
-        readings, passages = self._kept(found, clusters, universe)
+        derived = self._derived(universe, replies)
+        clusters = yield from work(self._consolidate, derived)
+        kept = clusters.clusters[: self.readings]
+        readings = [derived[medoid] for medoid, *_ in kept]
+        by_pid = {passage.pid: passage for passage in universe}
+        passages = [by_pid[pid] for pid in dict.fromkeys(str(reading.pid) for reading in readings)]
         answer = yield from write_answer(self.write, question, readings, passages)
-        return self._prediction(answer, found, clusters, readings, passages, universe, relaxed)
+        return dspy.Prediction(
+            answer=answer,
+            interpretations=readings,
+            passages=passages,
+            universe=universe,
+            supports=[[str(derived[member].pid) for member in cluster] for cluster in kept],
+            outliers=[derived[index] for index in clusters.outliers],
+            abstained=len(universe) - len(derived),
+            relaxed_query=relaxed,
+        )
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the universe of a query (equation 7)."""
@@ -111,49 +123,13 @@ class VERDICT(Program):
 
     @staticmethod
     def _derived(universe: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[Interpretation]:
+        """Return the readings of the passages that do not abstain (equation 8)."""
         return [
             Interpretation(question=reply.interpretation.strip(), answer=reply.short_answer.strip(), pid=passage.pid)
             for passage, reply in zip(universe, replies, strict=True)
-            if not any(is_null(said) or looks_like_refusal(said) for said in (reply.interpretation, reply.short_answer))
+            if not any(is_null(text) or looks_like_refusal(text) for text in (reply.interpretation, reply.short_answer))
         ]
 
-    def _consolidate(self, found: Sequence[Interpretation]) -> Clusters:
-        texts = [f"{one.question} {one.answer}" if self.embed_answers else one.question for one in found]
+    def _consolidate(self, readings: Sequence[Interpretation]) -> Clusters:
+        texts = [f"{one.question} {one.answer}" if self.embed_answers else one.question for one in readings]
         return consolidate(self.encoder.encode(texts), strictness=self.strictness)
-
-    def _kept(
-        self, found: Sequence[Interpretation], clusters: Clusters, universe: Sequence[Passage]
-    ) -> tuple[list[Interpretation], list[Passage]]:
-        kept = [cluster[0] for cluster in clusters.clusters]
-        if self.keep_outliers:
-            kept = sorted([*kept, *clusters.outliers])
-        readings = [found[index] for index in kept][: self.readings]
-        by_pid = {passage.pid: passage for passage in universe}
-        return readings, [by_pid[pid] for pid in dict.fromkeys(one.pid for one in readings) if pid is not None]
-
-    def _prediction(
-        self,
-        answer: str,
-        found: Sequence[Interpretation],
-        clusters: Clusters,
-        readings: Sequence[Interpretation],
-        passages: Sequence[Passage],
-        universe: Sequence[Passage],
-        relaxed: str,
-    ) -> dspy.Prediction:
-        members = {id(found[cluster[0]]): cluster for cluster in clusters.clusters}
-        supports = [
-            [str(found[index].pid) for index in members[id(one)]] if id(one) in members else [str(one.pid)]
-            for one in readings
-        ]
-        told = {id(one) for one in readings}
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=list(readings),
-            passages=list(passages),
-            universe=list(universe),
-            supports=supports,
-            outliers=[found[index] for index in clusters.outliers if id(found[index]) not in told],
-            abstained=len(universe) - len(found),
-            relaxed_query=relaxed,
-        )

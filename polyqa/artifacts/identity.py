@@ -34,8 +34,8 @@ def identity(program: dspy.Module) -> dict[str, Any]:
         else _attributes(module, ())
         for place, module in program.named_sub_modules()
     }
-    own = dict(_flat({"class": type(program).__name__, "state": program_hash(program), **parts.pop("", {})}))
-    return own | dict(_flat(parts))
+    top = dict(_flat({"class": type(program).__name__, "state": program_hash(program), **parts.pop("", {})}))
+    return top | dict(_flat(parts))
 
 
 def identity_hash(program: dspy.Module) -> str:
@@ -58,7 +58,7 @@ def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):
             value = dict(enumerate(value))
         if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", own) for inner, own in _flat(value))
+            yield from ((f"{name}.{inner}", part) for inner, part in _flat(value))
         else:
             yield name, value
 

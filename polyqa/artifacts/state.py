@@ -84,10 +84,10 @@ def dump_program(program: dspy.Module) -> dict[str, Any]:
     for name, predictor in program.named_predictors():
         bare = copy.copy(predictor)
         bare.lm = None  # it would be dumped with what it is asked with, and one that cannot be is an error
-        own = bare.dump_state()
+        dumped = bare.dump_state()
         fields = predictor.signature.fields
-        demos = [{field: demo[field] for field in fields if demo.get(field) is not None} for demo in own["demos"]]
-        state[name] = {"signature": own["signature"], "demos": demos, "knn": own.get("knn")}
+        demos = [{field: demo[field] for field in fields if demo.get(field) is not None} for demo in dumped["demos"]]
+        state[name] = {"signature": dumped["signature"], "demos": demos, "knn": dumped.get("knn")}
     return state
 
 
@@ -120,7 +120,7 @@ def load_program(program: dspy.Module, data: Any, where: str) -> None:
     predictors = dict(program.named_predictors())
     if not isinstance(data, Mapping):
         raise PolyqaError(f"{where}: expected an object with one entry per predictor.")
-    saved = {name: own for name, own in data.items() if name != "metadata"}
+    saved = {name: state for name, state in data.items() if name != "metadata"}
     kind = type(program).__name__
     if missing := sorted(predictors.keys() - saved.keys()):
         raise PolyqaError(f"{where} is not a saved {kind}: it has nothing for the predictor {', '.join(missing)}.")
@@ -128,16 +128,16 @@ def load_program(program: dspy.Module, data: Any, where: str) -> None:
         raise PolyqaError(f"{where} is not a saved {kind}, which has no predictor {strange[0]!r:.80}.")
     checked = {name: _checked(name, saved[name], predictors[name], where) for name in predictors}
     for name, predictor in predictors.items():
-        own, lm = checked[name], predictor.lm
+        read, lm = checked[name], predictor.lm
         state = {
             "traces": [],
             "train": [],
             "lm": None,
-            "demos": own.demos,
-            "signature": own.signature.model_dump(),
+            "demos": read.demos,
+            "signature": read.signature.model_dump(),
         }
         if isinstance(predictor, KNNPredict):
-            state["knn"] = own.knn.model_dump() if own.knn else None
+            state["knn"] = read.knn.model_dump() if read.knn else None
         predictor.load_state(state)
         predictor.lm = lm
 
@@ -146,7 +146,7 @@ def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> Saved
     if isinstance(data, Mapping):  # what DSPy's save writes besides
         data = {key: value for key, value in data.items() if key not in ("traces", "train", "lm", "config")}
     try:
-        own = SavedPredictor.model_validate(data)
+        read = SavedPredictor.model_validate(data)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"]))[:120]
@@ -154,18 +154,18 @@ def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> Saved
             f"{where}: the state of {name} is damaged at {place or 'its top'} ({problem['msg']})."
         ) from error
     fields = predictor.signature.fields
-    if len(own.signature.fields) != len(fields):
+    if len(read.signature.fields) != len(fields):
         raise PolyqaError(f"{where}: the signature of {name} has changed since it was saved; compile it again.")
-    strange = sorted({key for demo in own.demos for key in demo} - fields.keys() - {"augmented"})
+    strange = sorted({key for demo in read.demos for key in demo} - fields.keys() - {"augmented"})
     if strange:  # such as ``gold``, which DSPy's optimizers save with the rest of a training example
         named = ", ".join(f"{key!r:.40}" for key in strange[:_NAMED]) + (", …" if len(strange) > _NAMED else "")
         warnings.warn(
             f"{where}: demos of {name} hold {named}, which its signature lacks; they are left out.", stacklevel=4
         )
-    demos = [{key: value for key, value in demo.items() if key in fields} for demo in own.demos]
-    if own.knn is not None:
-        _check_knn(own.knn, predictor, name, where)
-    return own.model_copy(update={"demos": demos})
+    demos = [{key: value for key, value in demo.items() if key in fields} for demo in read.demos]
+    if read.knn is not None:
+        _check_knn(read.knn, predictor, name, where)
+    return read.model_copy(update={"demos": demos})
 
 
 def _check_knn(knn: SavedKNN, predictor: dspy.Predict, name: str, where: str) -> None:

@@ -219,9 +219,8 @@ def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
         passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
         universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
     )
-    for name in ("faults", "not_needed"):
-        if not fields.get(name, True):
-            del fields[name]  # of nearly all questions
+    if not fields.get("faults", True):
+        del fields["faults"]  # of nearly all questions
     return output, {name: _json_data(value) for name, value in fields.items()}
 
 

@@ -140,7 +140,7 @@ def same_questions(a: Run, b: Run) -> bool:
 
 
 def with_faults(records: Sequence[Record]) -> int:
-    """Return how many records have faults, see `polyqa.programs.faults`."""
+    """Return how many records have faults, see `polyqa.lm.attempts`."""
     return sum(bool(record.extra.get("faults")) for record in records)
 
 

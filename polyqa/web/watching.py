@@ -11,35 +11,13 @@ from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
 from polyqa.base.values import Passage
+from polyqa.lm.calls import kind_of
 from polyqa.programs.spans import Rerank, Retrieve
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 """Is told the name of an event and its data; may be called in any thread."""
 
 _MOST_PASSAGES = 20
-_KINDS = (
-    # An output field, the kind of the step, its title. The first field of a signature that is here decides.
-    ("ambiguity_types", "typing", "Kind of ambiguity"),
-    ("pseudo_interpretations", "readings", "What could be meant"),
-    ("interpretations", "readings", "Readings"),
-    ("readings", "readings", "Readings of a passage"),
-    ("refinements", "readings", "Readings from memory"),
-    ("interpretation", "readings", "Reading of a passage"),
-    ("settled", "typing", "Is it ambiguous here?"),
-    ("needs_passages", "typing", "Are passages needed?"),
-    ("answered", "verdicts", "Which readings are answered"),
-    ("answerable", "verdicts", "Is the reading answered?"),
-    ("supported", "verdicts", "What the passages support"),
-    ("support", "verdicts", "What the passage supports"),
-    ("fitting", "verdicts", "Does the answer fit the question?"),
-    ("grade", "verdicts", "Grade of a passage"),
-    ("kept", "verdicts", "What is kept"),
-    ("covered", "verdicts", "What is covered"),
-    ("selected", "verdicts", "Passages chosen"),
-    ("relaxed_query", "other", "A wider search"),
-    ("search_query", "other", "Another search"),
-    ("answer", "answer", "The answer is written"),
-)
 
 
 @dataclass
@@ -111,8 +89,8 @@ class Watch(BaseCallback):
 
 def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:
     """Return the kind of a predictor's step and its title; no title if the signature is none of polyqa's."""
-    fields = signature.output_fields
-    return next(((kind, title) for field, kind, title in _KINDS if field in fields), ("other", ""))
+    call = kind_of(signature)
+    return (call.topic, call.title) if call is not None else ("other", "")
 
 
 def _data(begun: _Open, outputs: Any) -> dict[str, Any]:

@@ -102,9 +102,9 @@ def test_mistakes_are_told_before_anything_is_read(given: dict[str, Any], told: 
 
 
 def test_by_name_or_made_beforehand_it_is_the_same_program(evaluate: Evaluate, tmp_path: Path) -> None:
-    """Numbers count as what the program takes them for: 0 is 0.0."""
-    by_name = evaluate("diva", folder=tmp_path / "1", useful_at=0, reranker=None)
-    made = evaluate(polyqa.load("diva", useful_at=0.0), folder=tmp_path / "2")
+    """Values count as what the program takes them for: a text that is a number is one."""
+    by_name = evaluate("diva", folder=tmp_path / "1", passages="4", reranker=None)
+    made = evaluate(polyqa.load("diva", passages=4), folder=tmp_path / "2")
     assert by_name.settings is not None
     assert made.settings is not None
     assert (by_name.settings.program, made.settings.program) == ("diva", "DIVA")

@@ -10,7 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import REASONING_TOKENS, judge_model
 from polyqa.lm.assigned import sampling
-from polyqa.programs.sampling import DEFAULT_SAMPLING, reasons
+from polyqa.lm.sampling import DEFAULT_SAMPLING, reasons
 
 PLAIN, THINKING = "openai/gpt-4o-mini", "openai/gpt-5-mini"
 DEFAULTS, THOUGHTS = dict(DEFAULT_SAMPLING), {"max_completion_tokens": REASONING_TOKENS}

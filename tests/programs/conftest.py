@@ -3,6 +3,8 @@ from typing import Any
 
 import dspy
 import pytest
+from scripted_engine import ScriptedEngine
+from usual_replies import USUAL
 
 import polyqa
 from polyqa.base.values import Passage
@@ -62,3 +64,9 @@ def make(encoder: Encoder, bridges: ColBERTIndex) -> Callable[..., Any]:
         return polyqa.load(name, encoder=encoder, **index, **settings)
 
     return of
+
+
+@pytest.fixture
+def usual() -> ScriptedEngine:
+    """A language model with one opinion of every question, which costs nothing."""
+    return ScriptedEngine(lambda prompt: {name: USUAL[name] for name in prompt.output_fields})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 from harness import fields, scripted
 
@@ -201,17 +202,27 @@ def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> Non
 
 def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Parts) -> None:
     passages = [
-        Passage(pid="a", title="Comet (ship)", text="It was a ship. It came out of the yard in 1812. It sank in 1820."),
+        Passage(pid="a", title="Comet (ship)", text="A new ship. It came out in 1812. It was sold. It sank in 1820."),
         Passage(pid="b", title="Bread", text="Bread is baked. Ovens are hot."),
         Passage(pid="c", title="Comet (film)", text="Comet is a film. The film Comet came out in 2014."),
     ]
-    refined = refine(parts[1], "When did Comet come out?", passages, keep=3, threshold=-1.0, sentences=1)
+    refined = refine(parts[1], "When did Comet come out?", passages, keep=2)
     assert [passage.pid for passage in refined] == ["a", "c"]
     assert "1812" in refined[0].text
     assert "2014" in refined[1].text
     assert refined[0].title == "Comet (ship)"
-    assert sum(len(sentences_by_shape(passage.text)) for passage in refined) == 3
-    assert refine(parts[1], "When did Comet come out?", passages, keep=3, threshold=0.999) == []
+    assert "1820" not in refined[0].text
+    assert sum(len(sentences_by_shape(passage.text)) for passage in refined) == 4
+
+
+@pytest.mark.parametrize(("score", "kept"), [(-0.5, 1), (-0.51, 0)])
+def test_strips_below_the_papers_threshold_are_dropped(score: float, kept: int) -> None:
+    class Scoring:
+        def score(self, queries: list[str], passages: list[Passage]) -> Any:
+            return np.full((len(queries), len(passages)), score)
+
+    passages = [Passage(pid="a", title="Comet", text="A ship.")]
+    assert len(refine(Scoring(), "When?", passages, keep=3)) == kept
 
 
 # --- Self-RAG ------------------------------------------------------------------------------------
@@ -263,10 +274,8 @@ def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
     assert result.retrieved is True
     assert len(server.requests) == 1 + 5 + 5
 
-    wide, _ = ask(make("self-rag", margin=1.0), drafting(judgements))
-    assert [titles[pid] for pid in wide.kept] == [three, two, one, five]
-    other, _ = ask(make("self-rag", weights=(1.0, 0.0, 0.0), margin=0.0), drafting(judgements))
-    assert [titles[pid] for pid in other.kept] == [one, two, three, five]
+    other, _ = ask(make("self-rag", weights=(1.0, 1.0, 0.0)), drafting(judgements))
+    assert [titles[pid] for pid in other.kept] == [two, three, five, one]
 
 
 def test_irrelevant_passages_are_not_criticised(make: Any) -> None:

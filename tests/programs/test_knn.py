@@ -272,9 +272,9 @@ def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
 
 CHILD = """
 import json, sys
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import embedded_lm
-from polyqa.evaluation.recording import recording
+from polyqa.extractive import embedded_lm
+from polyqa.lm.recorder import recording
+from polyqa.models import Encoder
 from polyqa.programs import ClosedBook
 
 program = ClosedBook(encoder=Encoder())
@@ -509,11 +509,10 @@ def test_a_brief_predictor_shows_the_shortest_passages_alone(encoder: Encoder) -
     cup, book = demo("Who won the cup?", "A | In 1998."), demo("Who wrote the book?", "A | In 98.", "B | In 99.")
     bridge = demo("When was the bridge opened?", "A | In 1998.")
     station = demo("When was the station opened?", "A | 9.")
-    asked = {"question": "When was the tower opened?", "passages": []}
 
     def shown(*demos: dict[str, Any]) -> list[Any]:
         predictor.demos = list(demos)
-        return list(predictor._with_demos(asked)["demos"])
+        return predictor._shown("When was the tower opened?")
 
     far, near = shown(cup, bridge, book)
     assert near == bridge, "the nearest of equals, or the shorter"

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import dspy
 import pytest
@@ -9,7 +10,9 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.prompt import Prompt
-from polyqa.programs.registry import REGISTRY, most_calls, registered
+from polyqa.programs import Steps
+from polyqa.programs.registry import REGISTRY, depth, most_calls, registered
+from polyqa.programs.steps import Calls
 
 
 def exhausting(verdict: str) -> ScriptedEngine:
@@ -48,25 +51,41 @@ def exhausting(verdict: str) -> ScriptedEngine:
     return ScriptedEngine(reply)
 
 
+def watched(steps: Steps[Any], waves: list[Calls]) -> Steps[Any]:
+    """Pass steps on, and keep those that make calls."""
+    step = next(steps)
+    while True:
+        if isinstance(step, Calls) and step.calls:
+            waves.append(step)
+        result = yield step
+        try:
+            step = steps.send(result)
+        except StopIteration as end:
+            return end.value
+
+
 @pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if "questions" not in entry.needs])
 def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None:
-    program = polyqa.load(name)
-    most = most_calls(program)
-    made = []
+    program: Any = polyqa.load(name)
+    steps = program.steps
+    calls, depths = [], []
     for verdict in ("Yes", "No"):
-        engine = exhausting(verdict)
+        engine, waves = exhausting(verdict), list[Calls]()
+        program.steps = lambda question, waves=waves: watched(steps(question), waves)
         with dspy.context(lm=scripted_lm(engine)):
             program(question="When did Titanic come out?")
-        made.append(len(engine.seen))
-    if name == "toc":
-        assert most is None  # a language model may find any number of readings, each of which is verified
-        assert max(made) > 10
+        calls.append(len(engine.seen))
+        depths.append(len(waves))
+    if name == "toc":  # a language model may find any number of readings, each of which is verified
+        assert (most_calls(program), depth(program)) == (None, None)
+        assert max(calls) > 10
     else:
-        assert max(made) == most
+        assert (max(calls), max(depths)) == (most_calls(program), depth(program))
 
 
 def test_settings_count(bridges: ColBERTIndex) -> None:
-    assert most_calls(polyqa.load("diva", preset="paper", max_interpretations=3)) == 7
+    published = polyqa.load("diva", preset="paper", max_interpretations=3)
+    assert (most_calls(published), depth(published)) == (7, 5)
     assert most_calls(polyqa.load("dtv", preset="paper", max_interpretations=3, passages=4)) == 16
     assert (
         most_calls(polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")) == 6

@@ -10,8 +10,8 @@ from openai_server import serve
 
 import polyqa
 from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.sampling import keep, sampling_for
 from polyqa.programs.registry import PROGRAMS
-from polyqa.programs.sampling import keep, sampling_for
 
 QUESTION = "When did Titanic come out?"
 BRIDGE = "When was Tower Bridge opened?"

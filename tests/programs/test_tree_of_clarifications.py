@@ -128,10 +128,14 @@ def test_depth_one_is_clarification_without_a_tree(parts: Parts) -> None:
 
 
 @pytest.mark.parametrize("question", [QUESTION, "Who wrote Dune?"])
-def test_a_level_at_once_gives_the_same_as_one_by_one(parts: Parts, embedded: None, question: str) -> None:
-    one_by_one = TreeOfClarifications(*parts, preset="paper", at_once=1)(question=question)
+def test_a_level_at_once_gives_the_same_as_one_by_one(
+    parts: Parts, embedded: None, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TreeOfClarifications, "EXPANDED_AT_ONCE", 1)
+    one_by_one = TreeOfClarifications(*parts, preset="paper")(question=question)
     for at_once in (2, 8):
-        together = TreeOfClarifications(*parts, preset="paper", at_once=at_once)(question=question)
+        monkeypatch.setattr(TreeOfClarifications, "EXPANDED_AT_ONCE", at_once)
+        together = TreeOfClarifications(*parts, preset="paper")(question=question)
         assert together.tree == one_by_one.tree
         assert together.answer == one_by_one.answer
         assert together.passages == one_by_one.passages

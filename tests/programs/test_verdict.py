@@ -66,18 +66,15 @@ def test_equal_readings_are_one_and_name_all_passages_that_support_them(parts: P
     assert result.abstained == 20 - sum(map(len, result.supports)) - len(result.outliers)
 
 
-def test_readings_of_one_passage_alone_are_outliers_unless_kept(parts: Parts, encoder: Encoder) -> None:
+def test_readings_of_one_passage_alone_are_outliers(parts: Parts, encoder: Encoder) -> None:
     def stray(prompt: Prompt) -> dict[str, object]:
         if "interpretation" in prompt.output_fields and "Belfast" in prompt.inputs["passage"]:
             return {"interpretation": "What is the population of Peru?", "short_answer": "many"}
         return interpret(prompt)
 
     dropped = ask(VERDICT(*parts, encoder=encoder), ScriptedEngine(stray))
-    kept = ask(VERDICT(*parts, encoder=encoder, keep_outliers=True), ScriptedEngine(stray))
     assert "many" in [one.answer for one in dropped.outliers]
     assert "many" not in [one.answer for one in dropped.interpretations]
-    assert "many" in [one.answer for one in kept.interpretations]
-    assert list(kept.outliers) == []
 
 
 def test_when_all_passages_abstain_the_answer_is_written_from_nothing(parts: Parts, encoder: Encoder) -> None:

@@ -11,7 +11,7 @@ from well_formed_html import Page, read_html
 from polyqa import Result
 from polyqa.base.html import plain
 from polyqa.base.values import Coverage, Interpretation, Passage
-from polyqa.programs.faults import Fault
+from polyqa.lm.attempts import FailedCall
 from polyqa.programs.tree import ClarificationNode, NodeStatus
 
 PASSAGES = (
@@ -68,7 +68,7 @@ def everywhere(text: str) -> Result:
         passages=[passage, Passage(pid="other", text=text)],
         program=text,
         lm=text,
-        faults=[Fault("extract", "", text, text, text)],
+        faults=[FailedCall("extract", "", text, text, text)],
         extra={"tree": ClarificationNode(question=text, children=(ClarificationNode(question=text, answer=text),))},
     )
 
@@ -127,7 +127,7 @@ def test_a_long_passage_is_shown_around_the_answer() -> None:
 def test_the_tree_and_the_faults_are_shown_if_there_are_any() -> None:
     assert "Tree of clarifications" not in shown(result_of()).text
     assert "Careful" not in shown(result_of()).text
-    fault = Fault("extract", "", "the reply was empty", "", "no reading")
+    fault = FailedCall("extract", "", "the reply was empty", "", "no reading")
     page = shown(result_of(extra={"tree": TREE}, faults=[fault, fault]))
     assert [item.text for item in page.named("li")][1:] == ["The film? 1997", "The ship? 1912 (pruned)"]
     assert "extract: the reply was empty; no reading (2 times)" in page.text

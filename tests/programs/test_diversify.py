@@ -8,7 +8,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from polyqa.models import Encoder
 from polyqa.programs import DIVA
-from polyqa.programs.pseudo_interpretations import from_questions
+from polyqa.programs.diversify import from_questions
 from polyqa.questions import FoundQuestion
 
 QUESTION = "When was Tower Bridge opened?"

@@ -43,13 +43,15 @@ def sampling_for(lm: object, wanted: Sampling) -> dict[str, Any]:
     What the user chose himself (`keep`) stays, so does the temperature of a copy by which an optimizer wants another
     reply, and a model that reasons samples as it likes.
     """
-    kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
+    chosen: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
     if isinstance(lm, dspy.LM) and lm.kwargs.get("rollout_id") is not None:
-        kept |= {"temperature"}
+        chosen |= {"temperature"}
     if not wanted or (isinstance(lm, dspy.LM) and reasons(str(lm.model))):
         return {}
     return {
-        name: value for name, value in wanted.items() if name not in kept and not (name in _LIMITS and kept & _LIMITS)
+        name: value
+        for name, value in wanted.items()
+        if name not in chosen and not (name in _LIMITS and chosen & _LIMITS)
     }
 
 

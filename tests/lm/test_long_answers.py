@@ -1,25 +1,14 @@
 """Long answers are cleaned, and asked again where they refuse although there is something to tell."""
 
 import time
-from collections.abc import Callable
-from typing import Any
 
 import dspy
 import pytest
 from dspy.utils.exceptions import AdapterParseError
-from failing_engine import Failing
-from scripted_engine import ScriptedEngine, scripted_lm
 
-import polyqa
 from polyqa.base.values import Interpretation
 from polyqa.evaluation.loading import load_questions
-from polyqa.extractive import ExtractiveEngine
-from polyqa.lm.adapter import LeanAdapter
-from polyqa.programs import drive
-from polyqa.programs.faults import REFUSED
-from polyqa.programs.long_answers import settle_answer
-from polyqa.programs.steps import ask as ask_step
-from polyqa.programs.tries import Faults
+from polyqa.lm.long_answers import REFUSED, clean_long_answer
 from polyqa.replies import clean_answer, tells_nothing
 from polyqa.signatures import LocateAnswer, WriteLongFormAnswer
 
@@ -184,22 +173,22 @@ ANSWERS = [
 ]
 
 
-def settled(answer: str, readings: list[Interpretation]) -> str:
+def cleaned(answer: str, readings: list[Interpretation]) -> str:
     reply = dspy.Prediction(answer=answer)
-    settle_answer(WriteLongFormAnswer, {"interpretations": readings}, reply, answer)
+    clean_long_answer(WriteLongFormAnswer, {"interpretations": readings}, reply, answer)
     return str(reply.answer)
 
 
 @pytest.mark.parametrize("answer", REFUSALS)
 def test_a_refusal_is_no_answer_where_there_is_something_to_tell(answer: str) -> None:
     with pytest.raises(AdapterParseError, match=REFUSED):
-        settled(answer, READINGS)
-    assert settled(answer, []) == answer, "and an honest one where there is not"
+        cleaned(answer, READINGS)
+    assert cleaned(answer, []) == answer, "and an honest one where there is not"
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_what_begins_alike_is_an_answer(answer: str) -> None:
-    assert settled(answer, READINGS) == answer
+    assert cleaned(answer, READINGS) == answer
 
 
 @pytest.mark.parametrize(
@@ -212,7 +201,7 @@ def test_what_begins_alike_is_an_answer(answer: str) -> None:
     ],
 )
 def test_what_stands_around_it_is_left_out(answer: str) -> None:
-    assert settled(answer, READINGS) == "In 1997."
+    assert cleaned(answer, READINGS) == "In 1997."
 
 
 @pytest.mark.parametrize(
@@ -220,16 +209,16 @@ def test_what_stands_around_it_is_left_out(answer: str) -> None:
     ["Here is the song that won: Fly on the Wings of Love.", "Note: a note is a tone.", "In 1997. Note: not here."],
 )
 def test_what_only_looks_like_talk_around_it_stays(answer: str) -> None:
-    assert settled(answer, READINGS) == answer
+    assert cleaned(answer, READINGS) == answer
 
 
 def test_a_refusal_with_the_names_of_the_question_is_one_and_with_others_is_none() -> None:
     asked = [Interpretation(question="When did James Cameron's film Titanic come out?", answer="1997")]
     said = "The passages do not say when James Cameron's Titanic came out."
     with pytest.raises(AdapterParseError, match=REFUSED):
-        settled(said, asked)
+        cleaned(said, asked)
     other = "The passages do not say when the film came out; Kate Winslet is in it."
-    assert settled(other, asked) == other
+    assert cleaned(other, asked) == other
 
 
 def test_every_gold_answer_is_one() -> None:
@@ -251,60 +240,10 @@ def test_long_texts_take_no_time(piece: str) -> None:
 @pytest.mark.parametrize("answer", ["null", "N/A", "Answer:"])
 def test_a_word_for_nothing_is_no_answer(answer: str) -> None:
     with pytest.raises(AdapterParseError, match="Failed to parse field answer"):
-        settled(answer, [])
+        cleaned(answer, [])
 
 
 def test_other_replies_are_left_alone() -> None:
     reply = dspy.Prediction(short_answer="Answer: 1997", source="1", settled="Yes")
-    settle_answer(LocateAnswer, {"question": QUESTION}, reply, "")
+    clean_long_answer(LocateAnswer, {"question": QUESTION}, reply, "")
     assert reply.short_answer == "Answer: 1997"
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"), [("rac", {}), ("rac", {"preset": "paper"}), ("verdict", {}), ("auto", {}), ("sixpaq", {})]
-)
-def test_a_second_refusal_is_replaced_by_the_readings_and_told(
-    name: str, settings: dict[str, Any], make: Callable[..., Any], engine: ExtractiveEngine
-) -> None:
-    question = "When was Tower Bridge opened?" if name == "sixpaq" else QUESTION
-    reply = "I'm sorry, but I can't help with that."
-    if name in ("rac", "auto") and not settings:  # one reply has both
-        reply = f"## interpretations\n1. When did the film come out? | 1953\n## answer\n{reply}"
-    failing = Failing(engine, "answer", reply)
-    with dspy.context(lm=failing.lm(), trace=[]):
-        result = make(name, **settings)(question=question)
-        told = [outputs.answer for _, _, outputs in dspy.settings.trace if "answer" in outputs]
-    fault = result.faults[-1]
-    assert (fault.field, fault.error) == ("answer", f"the reply was {REFUSED}")
-    assert "sorry" not in result.answer
-    assert result.interpretations[0].answer in result.answer
-    assert not any("sorry" in answer for answer in told), "no demo is made of it"
-    assert set(failing.failed.values()) == {2}
-
-
-def test_a_second_reply_that_answers_is_taken() -> None:
-    replies = iter(["I cannot answer this.", "Answer: it came out on 19 December 1997."])
-    lm = scripted_lm(ScriptedEngine(lambda prompt: {"answer": next(replies)}))
-    faults = Faults()
-
-    def steps() -> Any:
-        given = {"passages": ["A | B."], "question": QUESTION, "interpretations": READINGS}
-        return (yield from ask_step(dspy.Predict(WriteLongFormAnswer), **given)).answer
-
-    with dspy.context(lm=lm, adapter=LeanAdapter()):
-        assert drive(steps(), faults=faults) == "it came out on 19 December 1997."
-    assert not faults.found
-
-
-def test_a_closed_book_refusal_is_told(engine: ExtractiveEngine) -> None:
-    result = polyqa.ask(QUESTION, program="closed-book")
-    assert "cannot answer" in result.answer
-    assert not result.faults
-
-
-def test_verdict_takes_no_refusal_for_a_reading(make: Callable[..., Any], engine: ExtractiveEngine) -> None:
-    refusal = "## interpretation\nI'm sorry, but I can't tell.\n## short_answer\nUnknown to me"
-    with dspy.context(lm=Failing(engine, "interpretation", refusal, prompts=3).lm()):
-        result = make("verdict")(question=QUESTION)
-    assert result.abstained >= 3
-    assert not any("sorry" in one.question for one in (*result.interpretations, *result.outliers))

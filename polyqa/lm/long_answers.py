@@ -1,20 +1,21 @@
-"""Long answers as they came: cleaned of what language models put around them, and asked again where they refuse."""
+"""Long answers: cleaned of what language models put around them, and refused where they tell nothing."""
 
+import re
+import string
 from collections.abc import Mapping
 from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from polyqa.metrics.exact_presence import exact_presence
 from polyqa.replies import clean_answer, tells_nothing
 
-from .faults import REFUSED
-
+REFUSED = "a refusal instead of an answer"
 _FIELD = "answer"
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def settle_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any], reply: Any, text: str) -> None:
+def clean_long_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any], reply: Any, text: str) -> None:
     """Clean the long answer of a reply, in place: traces hold the same prediction.
 
     A refusal ("I'm sorry, but I cannot …") is an honest answer where nothing was found. Where there are readings to
@@ -42,14 +43,23 @@ def settle_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any], re
     try:
         answer = clean_answer(reply[_FIELD])
     except ValueError as error:
-        raise _unread(signature, text, str(error)) from error
+        raise _unreadable(signature, text, str(error)) from error
     readings = reply.get("interpretations") or inputs.get("interpretations") or inputs.get("refinements") or ()
-    answers = [one.answer for one in readings if getattr(one, "answer", "")]
-    asked = " ".join([str(inputs.get("question", "")), *(one.question for one in readings)])
-    if answers and tells_nothing(answer, asked) and not exact_presence(answers, answer):
-        raise _unread(signature, text, REFUSED)
+    short_answers = [reading.answer for reading in readings if getattr(reading, "answer", "")]
+    asked = " ".join([str(inputs.get("question", "")), *(reading.question for reading in readings)])
+    if short_answers and tells_nothing(answer, asked) and not any(_holds(answer, short) for short in short_answers):
+        raise _unreadable(signature, text, REFUSED)
     reply[_FIELD] = answer
 
 
-def _unread(signature: type[dspy.Signature], text: str, why: str) -> AdapterParseError:
+def _holds(answer: str, short: str) -> bool:
+    """Return whether a short answer stands in a long one, by ASQA's rule (`metrics.exact_presence`, a floor above)."""
+    return _normal(short) in _normal(answer)
+
+
+def _normal(text: str) -> str:
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _unreadable(signature: type[dspy.Signature], text: str, why: str) -> AdapterParseError:
     return AdapterParseError("polyqa", signature, text, f"Failed to parse field {_FIELD}: {why}")

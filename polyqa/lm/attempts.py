@@ -1,0 +1,329 @@
+"""The calls of one question: two attempts each, then a fallback, and a record of what failed.
+
+A call whose reply cannot be read, or whose server fails, is made once more; the unreadable reply leaves DSPy's cache.
+If that fails too, the call's `Fallback` takes its place and the `FailedCall` is recorded; without a fallback the error
+is raised, with the name of the predictor. A server that is down is not a bad reply: where nothing is heard of it at
+all, or two steps in a row get no reply, its error is raised instead of answering without a language model.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import dspy
+from dspy.utils import exceptions as dspy_errors
+from dspy.utils.exceptions import AdapterParseError
+
+from polyqa.base.keys import error_line
+
+from .calls import Fallback, drop_unfinished, fallback_for
+from .exchanges import UNREADABLE, Exchange, exchanging
+from .long_answers import REFUSED, clean_long_answer
+from .sampling import NO_SAMPLING, sampling_for
+
+_WARMER = 0.3  # temperature of a second attempt where the first had 0: else the reply would be the same
+_SILENT_STEPS = 2  # after so many without any reply the server is taken to be down
+_REPLY_SHOWN = 300  # characters
+_LONG_PAUSE = 60.0  # seconds; a server that wants a longer one refuses whatever is sent at once
+_CUT_OFF = "the reply broke off"
+_NO_TEXT = "The LM returned an empty or null response"
+_UNREAD_FIELD = re.compile(r"Failed to parse field (\w+)")
+# The same request fails again: the key, the model, the request or the set-up is wrong.
+_LASTING = (
+    dspy_errors.LMAuthError,
+    dspy_errors.LMBillingError,
+    dspy_errors.LMCollectionLimitError,
+    dspy_errors.LMConfigurationError,
+    dspy_errors.LMInvalidRequestError,
+    dspy_errors.LMUnsupportedFeatureError,
+)
+# Nothing was heard of the server: no connection, or no answer in time.
+_SILENCE = (dspy_errors.LMTimeoutError, dspy_errors.LMTransportError)
+# What an engine raises that has a mistake in it: DSPy wraps it as a failure that it does not know.
+_BUGS = (AssertionError, AttributeError, ImportError, LookupError, NameError, NotImplementedError, TypeError)
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    """A call that failed twice, or whose reply broke off, and what took its place.
+
+    Attributes
+    ----------
+    step
+        Name of the predictor.
+    field
+        The first output field that was missing or could not be read; empty if no reply came.
+    error
+        What went wrong, in one line.
+    reply
+        The first 300 characters of the reply; empty if none came.
+    became
+        The fallback that was used, in words.
+    """
+
+    step: str
+    field: str
+    error: str
+    reply: str
+    became: str
+
+    @classmethod
+    def of(cls, error: Exception, step: str, became: str, *, cut: bool = False) -> "FailedCall":
+        """Return the record of an error; ``cut`` says that the reply broke off."""
+        reply = _reply_of(error)
+        return cls(
+            step, _field_of(error), _CUT_OFF if cut and reply else _in_a_line(error), reply[:_REPLY_SHOWN], became
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the record as JSON data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.error}; {self.became}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave.
+
+    Attributes
+    ----------
+    prediction
+        The reply, or its fallback.
+    failed
+        What failed; ``None`` if a whole reply came.
+    lost
+        The error of the server, if no reply came.
+    """
+
+    prediction: dspy.Prediction
+    failed: FailedCall | None = None
+    lost: Exception | None = None
+
+
+@dataclass
+class CallLog:
+    """Makes the calls of one question, and records those that fail.
+
+    Attributes
+    ----------
+    names
+        Of predictors, by their `id`.
+    failed
+        The failed calls, in the order of the algorithm.
+    answered
+        Whether any reply has come, readable or not.
+    silent_steps
+        How many of the last steps got no reply at all.
+    """
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    failed: list[FailedCall] = field(default_factory=list)
+    answered: bool = False
+    silent_steps: int = 0
+
+    @classmethod
+    def of(cls, program: dspy.Module) -> "CallLog":
+        """Return an empty log that knows the names of a program's predictors."""
+        return cls({id(predictor): name for name, predictor in program.named_predictors()})
+
+    def call(self, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None = None) -> Outcome:
+        """Call a predictor, twice if need be.
+
+        Parameters
+        ----------
+        predictor, inputs
+            What is called with what.
+        fallback
+            Takes the place of a failed reply where `calls.CALLS` has nothing for the signature.
+
+        Raises
+        ------
+        Exception
+            What the call raised, if another attempt would not help or there is no fallback.
+        """
+        attempts = _Attempts(self, predictor, inputs, fallback)
+        while True:
+            try:
+                with exchanging() as exchange:
+                    reply = attempts.checked(predictor(**attempts.inputs), exchange)
+            except Exception as error:
+                if (outcome := attempts.failed(error, exchange)) is not None:
+                    return outcome
+            else:
+                return attempts.succeeded(reply, exchange)
+
+    async def acall(
+        self, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None = None
+    ) -> Outcome:
+        """Call a predictor without blocking the event loop; see `call`."""
+        attempts = _Attempts(self, predictor, inputs, fallback)
+        while True:
+            try:
+                with exchanging() as exchange:
+                    reply = attempts.checked(await predictor.acall(**attempts.inputs), exchange)
+            except Exception as error:
+                if (outcome := attempts.failed(error, exchange)) is not None:
+                    return outcome
+            else:
+                return attempts.succeeded(reply, exchange)
+
+    def end_step(self, outcomes: Sequence[Outcome]) -> list[dspy.Prediction]:
+        """Return the predictions of a step's calls, and record what failed in the order of the calls.
+
+        Raises
+        ------
+        LMError
+            If the server seems to be down: no call of this step was answered, and none of the step before; or
+            nothing was heard of it at all.
+        """
+        lost = [outcome.lost for outcome in outcomes if outcome.lost is not None]
+        if outcomes:
+            self.silent_steps = self.silent_steps + 1 if len(lost) == len(outcomes) else 0
+        unheard = not self.answered and all(isinstance(error, _SILENCE) for error in lost)
+        if lost and (self.silent_steps >= _SILENT_STEPS or (self.silent_steps and unheard)):
+            raise lost[0]
+        self.failed.extend(outcome.failed for outcome in outcomes if outcome.failed is not None)
+        return [outcome.prediction for outcome in outcomes]
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An attempt that failed, whether its reply broke off, and the fallback for it."""
+
+    error: Exception
+    cut: bool
+    fallback: Fallback | None
+
+    @property
+    def readings(self) -> int:
+        return self.fallback.readings if self.fallback else 0
+
+
+class _Attempts:
+    """Decides after each attempt of a call whether there is another, and what the call gives.
+
+    Attributes
+    ----------
+    inputs
+        Of the next attempt.
+    """
+
+    def __init__(
+        self, log: CallLog, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None
+    ) -> None:
+        self.inputs = self._given = inputs
+        self._log = log
+        self._predictor = predictor
+        self._fallback = fallback
+        self._step = log.names.get(id(predictor), type(predictor).__name__)
+        self._signature: type[dspy.Signature] | None = getattr(predictor, "signature", None)
+        self._failures: list[_Failure] = []
+
+    def checked(self, reply: Any, exchange: Exchange) -> Any:
+        """Return a reply whose long answer, if it has one, is an answer; see `long_answers.clean_long_answer`."""
+        if self._signature is not None:
+            try:
+                clean_long_answer(self._signature, self._given, reply, exchange.reply)
+            except AdapterParseError:
+                if dspy.settings.trace and dspy.settings.trace[-1][2] is reply:
+                    dspy.settings.trace.pop()
+                raise
+        return reply
+
+    def succeeded(self, reply: Any, exchange: Exchange) -> Outcome:
+        """Return what a readable reply gives; one that broke off is recorded."""
+        self._log.answered = True
+        unfinished = (
+            drop_unfinished(self._signature, reply, exchange.reply) if exchange.cut and self._signature else None
+        )
+        if unfinished is None:
+            return Outcome(reply)
+        name, became = unfinished
+        return Outcome(reply, FailedCall(self._step, name, _CUT_OFF, exchange.reply.strip()[:_REPLY_SHOWN], became))
+
+    def failed(self, error: Exception, exchange: Exchange) -> Outcome | None:
+        """Return the fallback, ``None`` if there is to be another attempt, or raise the error."""
+        if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
+            error = _as_unreadable(error, self._signature, exchange.reply)
+        unreadable = isinstance(error, AdapterParseError)
+        self._log.answered |= unreadable
+        if not _may_be_mended(error):
+            raise self._named(error)
+        cut = exchange.cut and unreadable
+        fallback = self._fallback
+        if self._signature is not None:
+            fallback = fallback_for(self._signature, self._given, _reply_of(error), cut=cut) or fallback
+        self._failures.append(_Failure(error, cut, fallback))
+        breaks_off_again = cut and self._failures[0].readings
+        server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
+        if len(self._failures) == 1 and not breaks_off_again and not server_is_down:
+            self.inputs = self._warmer()
+            return None
+        # Of two replies the one of which more readings could be kept counts, else the last.
+        failure = max(reversed(self._failures), key=lambda one: one.readings)
+        if failure.fallback is None:
+            raise self._named(error)
+        record = FailedCall.of(failure.error, self._step, failure.fallback.became, cut=failure.cut)
+        lost = None if any(isinstance(one.error, AdapterParseError) for one in self._failures) else self._named(error)
+        return Outcome(dspy.Prediction(**deepcopy(dict(failure.fallback.fields))), record, lost)
+
+    def _warmer(self) -> Mapping[str, Any]:
+        """Return the inputs of another attempt, at a temperature above 0."""
+        lm = getattr(self._predictor, "lm", None) or dspy.settings.lm
+        sampling = sampling_for(lm, getattr(self._predictor, "sampling", NO_SAMPLING))
+        if lm is None or sampling.get("temperature", lm.kwargs.get("temperature")) != 0:
+            return self._given
+        return {**self._given, "config": {**self._given.get("config", {}), "temperature": _WARMER}}
+
+    def _named(self, error: Exception) -> Exception:
+        name = _field_of(error)
+        error.add_note(f"step {self._step}" + (f", field {name}" if name else ""))
+        return error
+
+
+def _as_unreadable(error: Exception, signature: type[dspy.Signature], reply: str) -> AdapterParseError:
+    """Return the error of an adapter; one of the parts that it is made of has neither signature nor reply."""
+    if isinstance(error, AdapterParseError):
+        return error
+    unreadable = AdapterParseError("in use", signature, reply, f"{type(error).__name__}: {error}")
+    unreadable.__cause__ = error
+    return unreadable
+
+
+def _may_be_mended(error: Exception) -> bool:
+    """Return whether asking again may help: the reply could not be read, or the server failed for now."""
+    if isinstance(error, AdapterParseError):
+        return True
+    if (getattr(error, "retry_after", None) or 0) > _LONG_PAUSE:
+        return False
+    is_bug = isinstance(error, dspy_errors.LMUnexpectedError) and isinstance(error.__cause__, _BUGS)
+    return isinstance(error, dspy_errors.LMError) and not isinstance(error, _LASTING) and not is_bug
+
+
+def _reply_of(error: Exception) -> str:
+    """Return the reply that could not be read; empty if there was none, or nothing but thoughts."""
+    if not isinstance(error, AdapterParseError) or str(error).startswith(_NO_TEXT):
+        return ""
+    return str(error.lm_response or "").strip()
+
+
+def _field_of(error: Exception) -> str:
+    """Return the first output field that is missing or could not be read; empty if no reply came."""
+    if not isinstance(error, AdapterParseError):
+        return ""
+    unread = _UNREAD_FIELD.match(str(error))
+    read = error.parsed_result or {}
+    return unread[1] if unread else next((name for name in error.signature.output_fields if name not in read), "")
+
+
+def _in_a_line(error: Exception) -> str:
+    """Return what went wrong."""
+    if isinstance(error, AdapterParseError):
+        if str(error).partition("\n")[0].endswith(REFUSED):
+            return f"the reply was {REFUSED}"
+        return "the reply could not be read" if _reply_of(error) else "the reply was empty"
+    return f"the language model failed ({error_line(error, 160)})"

@@ -1,0 +1,240 @@
+"""What is known of each call, one table by signature: title, whether a helper may make it, fallback values.
+
+A fallback takes the place of a reply that failed twice, so that one failure does not lose the whole question. It is
+cautious: it adds nothing that no language model said.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import dspy
+
+from polyqa import signatures as s
+from polyqa.base.values import Grade, Interpretation, Support
+from polyqa.replies import parse_interpretations, without_thoughts
+from polyqa.signatures.lookup import find_by_fields
+
+_COMPLETE = ("]", "}", "\n", "?", ".")  # what an item of a list ends with that has not broken off
+Inputs = Mapping[str, Any]
+Topic = Literal["typing", "readings", "verdicts", "answer", "other"]
+"""What a call is about, for a page that shows the steps of a question."""
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Values that take the place of a failed reply.
+
+    Attributes
+    ----------
+    fields
+        The output fields.
+    became
+        What that means, in words.
+    readings
+        How many readings of the failed reply they keep.
+    """
+
+    fields: Mapping[str, Any]
+    became: str
+    readings: int = 0
+
+
+MakeFallback = Callable[[Inputs, str], Fallback | None]
+"""Makes a fallback of a call's inputs and of the reply that could not be read; ``None`` where nothing can."""
+
+NO_READINGS = Fallback({"interpretations": [], "answer": ""}, "no reading is taken from it")
+"""For `ClarifyQuestion`, in programs that go on without an answer from the passages."""
+
+
+class CallKind(NamedTuple):
+    """What is known of the calls of one signature.
+
+    Attributes
+    ----------
+    topic, title
+        How a page shows the step.
+    helps
+        Whether a helper language model may make the call: no word of its reply stands in the answer, it only decides
+        on the way to it.
+    fallback
+        What takes the place of a reply that failed twice.
+    """
+
+    topic: Topic
+    title: str
+    helps: bool
+    fallback: MakeFallback
+
+
+def _always(became: str, **fields: Any) -> MakeFallback:
+    return lambda inputs, reply: Fallback(fields, became)
+
+
+def _question_as(field: str) -> MakeFallback:
+    return lambda inputs, reply: Fallback({field: inputs.get("question", "")}, "the question itself is searched for")
+
+
+def _all_numbers(field: str, of: str, became: str) -> MakeFallback:
+    return lambda inputs, reply: Fallback({field: list(range(1, len(inputs.get(of) or ()) + 1))}, became)
+
+
+def _complete_readings(field: str) -> MakeFallback:
+    def fallback(inputs: Inputs, reply: str) -> Fallback:
+        readings = complete_readings(reply)
+        return Fallback({field: readings}, _count(readings), len(readings))
+
+    return fallback
+
+
+def _readings_and_answer(inputs: Inputs, reply: str) -> Fallback | None:
+    readings = complete_readings(reply)
+    fields = {"interpretations": readings, "answer": _listed(readings)}
+    return Fallback(fields, f"{_count(readings)}, the answer lists them", len(readings)) if readings else None
+
+
+def _answer_of_readings(inputs: Inputs, reply: str) -> Fallback | None:
+    readings = list(inputs.get("interpretations") or inputs.get("refinements") or ())
+    return Fallback({"answer": _listed(readings)}, "the answer lists the readings") if readings else None
+
+
+_NOT_LOCATED = _always("no answer was located", short_answer="null", source="null", settled="No")
+_ABSTAINS = _always("the passage counts as abstaining", interpretation="null", short_answer="null")
+_IRRELEVANT = _always("the passage counts as not relevant", relevant="No", readings=[], segment="None")
+_UNSUPPORTED = _always("the segment counts as not supported", support=Support.NO, usefulness=1)
+_ALL_ANSWERED = _all_numbers("answered", "candidates", "nothing was verified, all count as answered")
+_ALL_SUPPORTED = _all_numbers("supported", "interpretations", "nothing was verified, all readings are kept")
+_ANSWER = "The answer is written"
+
+CALLS: Mapping[type[dspy.Signature], CallKind] = {
+    s.TypeAmbiguity: CallKind(
+        "typing",
+        "Kind of ambiguity",
+        True,
+        _always("no kind of ambiguity is named", reason="", ambiguity_types=[]),
+    ),
+    s.InferPseudoInterpretations: CallKind(
+        "readings",
+        "What could be meant",
+        True,
+        _always("the question is its only pseudo-interpretation", pseudo_interpretations=[]),
+    ),
+    s.VerifyInterpretation: CallKind(
+        "verdicts", "Is the reading answered?", True, _always("counted as No", answerable="No")
+    ),
+    s.VerifyInterpretations: CallKind("verdicts", "Which readings are answered", True, _ALL_ANSWERED),
+    s.VerifyReadings: CallKind("verdicts", "What the passages support", True, _ALL_SUPPORTED),
+    s.ExtractInterpretations: CallKind("readings", "Readings", False, _complete_readings("interpretations")),
+    s.ClarifyQuestion: CallKind("readings", "Readings", False, _readings_and_answer),
+    s.WriteLongFormAnswer: CallKind("answer", _ANSWER, False, _answer_of_readings),
+    s.AnswerClosedBook: CallKind("answer", _ANSWER, False, lambda inputs, reply: None),
+    s.LocateAnswer: CallKind("typing", "Is it ambiguous here?", False, _NOT_LOCATED),
+    s.InterpretPassage: CallKind("readings", "Reading of a passage", False, _ABSTAINS),
+    s.RelaxQuery: CallKind("other", "A wider search", True, _question_as("relaxed_query")),
+    s.RewriteQuery: CallKind("other", "Another search", True, _question_as("search_query")),
+    s.VerifyAgainstRoot: CallKind(
+        "verdicts", "Does the answer fit the question?", True, _always("counted as No", fitting="No")
+    ),
+    s.GradePassage: CallKind(
+        "verdicts", "Grade of a passage", True, _always("the passage counts as Ambiguous", grade=Grade.AMBIGUOUS)
+    ),
+    s.DecideRetrieval: CallKind(
+        "typing", "Are passages needed?", True, _always("passages are looked up", needs_passages="Yes")
+    ),
+    s.DraftSegment: CallKind("readings", "Readings of a passage", False, _IRRELEVANT),
+    s.CritiqueSegment: CallKind("verdicts", "What the passage supports", True, _UNSUPPORTED),
+    s.SelectPassages: CallKind(
+        "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])
+    ),
+    s.SelectQuestions: CallKind("verdicts", "What is kept", True, _always("no generated question is taken", kept=[])),
+    s.RefineQuestion: CallKind("readings", "Readings from memory", False, _complete_readings("refinements")),
+    s.AnswerRefined: CallKind("answer", _ANSWER, False, _answer_of_readings),
+}
+"""The calls of the programs. Optimizers and users reword signatures, so a call is known by its fields."""
+
+
+def kind_of(signature: type[dspy.Signature], *, exact: bool = False) -> CallKind | None:
+    """Return what is known of the calls of a signature; ``None`` for a user's own, see `lookup.find_by_fields`."""
+    return find_by_fields(CALLS, signature.input_fields, signature.output_fields, exact=exact)
+
+
+def fallback_for(signature: type[dspy.Signature], inputs: Inputs, reply: str, *, cut: bool = False) -> Fallback | None:
+    """Return the fallback of a failed call; ``None`` where nothing can take its place, as for a closed-book answer.
+
+    Parameters
+    ----------
+    signature, inputs
+        Of the call.
+    reply
+        The reply that could not be read: the readings that stand whole in it are kept. Empty if none came.
+    cut
+        Whether the reply broke off, so that its last line may not be whole.
+    """
+    kind = kind_of(signature, exact=True)
+    if kind is None:
+        return None
+    reply = without_thoughts(reply)
+    if cut and not reply.endswith(_COMPLETE):
+        reply = reply[: reply.rfind("\n") + 1]
+    return kind.fallback(inputs, reply)
+
+
+def drop_unfinished(signature: type[dspy.Signature], reply: dspy.Prediction, text: str) -> tuple[str, str] | None:
+    """Leave out what is not whole of a reply that broke off but could be read.
+
+    Parameters
+    ----------
+    signature
+        Of the call.
+    reply
+        The prediction; it is changed in place, so that the trace has it so, too.
+    text
+        The reply as it came.
+
+    Returns
+    -------
+    tuple of str, or None
+        The field that broke off and what became of it, in words; ``None`` if nothing was lost, as after a label.
+    """
+    name = list(signature.output_fields)[-1]
+    value = reply[name]
+    if isinstance(value, list) and len(value) > 1 and not text.rstrip(" \t").endswith(_COMPLETE):
+        reply[name] = value[:-1]
+        left = len(value) - 1
+        return name, f"without its last item, {left} {'is' if left == 1 else 'are'} kept"
+    if signature.output_fields[name].annotation is str and value:
+        return name, "kept as far as it goes"
+    return None
+
+
+def complete_readings(reply: str) -> list[Interpretation]:
+    r"""Return the readings that stand whole in a reply which breaks off or has something unreadable behind them.
+
+    >>> [one.answer for one in complete_readings('[{"question": "In 1998?", "answer": "France"}, {"question": "In 20')]
+    ['France']
+    >>> [one.answer for one in complete_readings("1. Who won in 1998? | France\n2. Who won in 20")]
+    ['France']
+    """
+    start, end = reply.find("{"), reply.rfind("}")
+    pieces = re.findall(r"\{[^{}]*\}", reply[start : end + 1]) if 0 <= start < end else reply.splitlines()
+    readings: list[Interpretation] = []
+    for piece in pieces:
+        try:
+            parsed = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
+        except (ValueError, RecursionError):
+            continue
+        readings += [reading for reading in parsed if reading.question and reading.answer and reading not in readings]
+    return readings
+
+
+def _listed(readings: Sequence[Interpretation]) -> str:
+    """Return readings as an answer in plain words, one after the other."""
+    return " ".join(f"{reading.question} {reading.answer.rstrip('.')}." for reading in readings)
+
+
+def _count(readings: Sequence[Interpretation]) -> str:
+    if not readings:
+        return "no reading is taken from it"
+    return f"{len(readings)} complete reading{'s are' if len(readings) > 1 else ' is'} kept"
