@@ -13,7 +13,7 @@ from dspy.utils.exceptions import AdapterParseError
 from openai_server import Server, serve
 
 from polyqa.lm.adapter import LeanAdapter
-from polyqa.lm.bounded_lm import BoundedLM
+from polyqa.lm.client import BoundedLM
 from polyqa.lm.exchanges import exchanging
 from polyqa.signatures import VerifyInterpretation
 

@@ -134,7 +134,7 @@ def test_each_limit_ends_in_a_line_that_names_it(
 
 def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
     from polyqa.language_models import REASONING_TOKENS
-    from polyqa.lm.bounded_lm import Limits
+    from polyqa.lm.client import Limits
     from polyqa.programs.sampling import DEFAULT_SAMPLING
 
     shown = " ".join(printed("ask", "--help").replace("│", " ").split())
