@@ -59,9 +59,6 @@ def test_no_language_model_is_called_with_messages() -> None:
 def test_no_language_model_has_a_forward_of_its_own() -> None:
     for name, text in SOURCES.items():
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & {
-                "dspy.LM",
-                "dspy.BaseLM",
-            }:
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("LM") for base in node.bases):
                 methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
                 assert not methods & {"forward", "aforward"}, f"{name}: {node.name}"
