@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
-from functools import wraps
 from threading import Lock, Thread
 from typing import Any
 
@@ -98,19 +97,12 @@ class BoundedLM(RecentLM):
         # Not as `timeout` of DSPy, which is a part of the key of its cache: a longer one would lose all replies.
         super().__init__(model, **settings)
         self.timeout = timeout
-        self.requests_per_minute = requests_per_minute
-        self._connect()
-
-    def _connect(self) -> None:
-        self._turns = _Turns(self.requests_per_minute)
+        self._turns = _Turns(requests_per_minute)
         on_new_engine(self, self._limit)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_turns"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._connect()
+        on_new_engine(self, self._limit)
 
     def __deepcopy__(self, memo: Any) -> "BoundedLM":
         """Return this model: the copies that optimizers make of a program share its connections, not its history."""
@@ -203,7 +195,7 @@ def check_limits(timeout: float, retries: int, requests_per_minute: float | None
 
 @dataclass
 class _Call:
-    """A call under way: when it must have ended, what ends it if it is awaited, and whether it was given up."""
+    """A call: when it must have ended, what ends it if it is awaited, and whether nobody waits for it any more."""
 
     end: float
     limit: asyncio.Timeout | None = None
@@ -226,16 +218,19 @@ class _Turns:
     """When requests may go out; shared by all calls of a language model, in all threads."""
 
     def __init__(self, per_minute: float | None) -> None:
-        self._between = 60.0 / per_minute if per_minute else 0.0
+        self._per_minute = per_minute
         self._next = 0.0
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._per_minute,)
 
     def take(self) -> float:
         """Take the next turn and return in how many seconds it is; they do not count for the call."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next)
-            self._next = turn + self._between
+            self._next = turn + (60.0 / self._per_minute if self._per_minute else 0.0)
         if (call := _CALL.get()) is not None:
             call.extend(turn - now)
         return turn - now
@@ -243,42 +238,35 @@ class _Turns:
 
 def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
     """Return a method of an engine that waits for its turn. What DSPy has in its cache asks no engine."""
-    if inspect.isasyncgenfunction(method):
 
-        @wraps(method)
-        async def stream(*given: Any) -> AsyncIterator[Any]:
-            await asyncio.sleep(turns.take())
-            with _hasty():
-                async for event in method(*given):
-                    yield event
+    async def stream(*given: Any) -> AsyncIterator[Any]:
+        await asyncio.sleep(turns.take())
+        with _impatience():
+            async for event in method(*given):
+                yield event
 
-        return stream
-    if inspect.iscoroutinefunction(method):
+    async def ask(*given: Any) -> Any:
+        await asyncio.sleep(turns.take())
+        with _impatience():
+            return await method(*given)
 
-        @wraps(method)
-        async def ask(*given: Any) -> Any:
-            await asyncio.sleep(turns.take())
-            with _hasty():
-                return await method(*given)
-
-        return ask
-
-    @wraps(method)
-    def call(*given: Any) -> Any:
+    def ask_in_thread(*given: Any) -> Any:
         seconds = turns.take()
         if unneeded := not_needed():
             wait(unneeded, seconds, return_when=FIRST_COMPLETED)
         else:
             time.sleep(seconds)
         check_needed()
-        with _hasty():
+        with _impatience():
             return method(*given)
 
-    return call
+    if inspect.isasyncgenfunction(method):
+        return stream
+    return ask if inspect.iscoroutinefunction(method) else ask_in_thread
 
 
 @contextmanager
-def _hasty() -> Iterator[None]:
+def _impatience() -> Iterator[None]:
     """Send nothing for a call that was given up, and end one whose server wants a pause that is too long for it."""
     call = _CALL.get()
     if call is not None and call.over:

@@ -334,8 +334,8 @@ def reply_text(outputs: Any) -> str:
 
 
 def _messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
-    request = inputs.get("request")
-    if request is None:
+    request = inputs.get("prompt")
+    if not isinstance(request, dspy.lm15.Request):
         return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
     system = request.system
     head = "" if system is None else system if isinstance(system, str) else "".join(part.text for part in system)
