@@ -293,7 +293,7 @@ def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
 def _refuse_settings(settings: LMSettings) -> None:
     """Refuse what the embedded engine, which always gives the same reply at once, does not heed."""
     defaults = LMSettings()
-    for name in (one.name for one in fields(settings)):
+    for name in (setting.name for setting in fields(settings)):
         if getattr(settings, name) != getattr(defaults, name):
             option = "--lm-set" if name == "more" else f"--{name.replace('_', '-')}"
             raise PolyqaError(

@@ -19,19 +19,19 @@ lm_acall: Callable[..., Any] = dspy.LM.acall.__wrapped__
 class _Engines(dict[Any, Any]):
     """The connections of a language model, each handed to a function before its first use."""
 
-    def __init__(self, made: Callable[[Any], None]) -> None:
+    def __init__(self, prepare_engine: Callable[[Any], None]) -> None:
         super().__init__()
-        self._made = made
+        self._prepare_engine = prepare_engine
 
     def __setitem__(self, key: Any, engine: Any) -> None:
-        self._made(engine)
+        self._prepare_engine(engine)
         super().__setitem__(key, engine)
 
 
-def on_new_engine(lm: dspy.LM, made: Callable[[Any], None]) -> None:
+def on_new_engine(lm: dspy.LM, prepare_engine: Callable[[Any], None]) -> None:
     """Have a function called with each engine that a language model makes for itself, before its first request."""
     # 2. A public replacement: a hook of `dspy.LM` for its engines, or a limit of requests a minute.
-    lm._engine_store = _Engines(made)
+    lm._engine_store = _Engines(prepare_engine)
 
 
 def forget_oldest(lm: dspy.LM, most: int) -> None:

@@ -203,9 +203,11 @@ class Usage(Listener):
     def call_ended(self, event: Ended) -> None:
         """Count the requests of a call: DSPy tells the usage of its replies together."""
         with self._lock:
-            told = self._replied.pop(event.start.id, 0)
-            replies = len(event.outputs) if isinstance(event.outputs, list) else 1
-            self.requests += max(told, replies) if told else isinstance(event.error, (NotNeededError, CancelledError))
+            reported = self._replied.pop(event.start.id, 0)
+            if reported:
+                self.requests += max(reported, len(event.outputs) if isinstance(event.outputs, list) else 1)
+            elif isinstance(event.error, (NotNeededError, CancelledError)):
+                self.requests += 1
 
 
 @contextmanager
