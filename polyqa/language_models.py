@@ -248,9 +248,9 @@ def language_model(
         _check_reasoning(name, settings)
     defaults = {"max_tokens": REASONING_TOKENS} if reasons(name) else DEFAULT_SAMPLING
     connection = _connection(name, api_base, settings)
-    limits = {"timeout": timeout, "num_retries": retries, "requests_per_minute": requests_per_minute}
+    keywords = {"num_retries": retries, **defaults, **connection, **settings}
     try:
-        lm = BoundedLM(name, **limits, **{**defaults, **connection, **settings})
+        lm = BoundedLM(name, timeout=timeout, requests_per_minute=requests_per_minute, **keywords)
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
     return keep(lm, {*settings})
@@ -276,7 +276,7 @@ def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
     if split_address(name)[0] == MODEL_NAME:
         return language_model(name)
     sampling = {} if reasons(split_address(name)[0]) else {"temperature": 0.0}
-    return language_model(name, **settings.limits(), **sampling)
+    return language_model(name, **settings.limits() | sampling)
 
 
 def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:

@@ -149,7 +149,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-_PANEL = "Language model"
+_of_models = functools.partial(typer.Option, rich_help_panel="Language model")
 
 
 @dataclass(frozen=True)
@@ -161,72 +161,56 @@ class LanguageModels:
 
     lm: Annotated[
         str,
-        typer.Option(
-            help="Answers: polyqa/extractive (embedded), openai/…, ollama_chat/…, or another of DSPy's.",
+        _of_models(
+            help="Answers: polyqa/extractive (embedded), openai/NAME, ollama_chat/NAME, or another of DSPy's models; "
+            "openai/NAME@http://HOST/v1 is one on a server of its own.",
             autocompletion=completion.one_of("polyqa/extractive", "openai/", "ollama_chat/", "anthropic/", "gemini/"),
-            rich_help_panel=_PANEL,
         ),
     ] = "polyqa/extractive"
-    api_base: Annotated[str | None, typer.Option(help="Address of its server.", rich_help_panel=_PANEL)] = None
+    api_base: Annotated[str | None, _of_models(help="Address of the server of --lm and --prompt-lm.")] = None
     helper_lm: Annotated[
         str | None,
-        typer.Option(
-            help="Says what is ambiguous, what to search for and what holds; by default --lm does. It asks its "
-            "provider's server, or its own: openai/NAME@http://HOST/v1.",
-            rich_help_panel=_PANEL,
+        _of_models(
+            help="Runs the calls whose output is not shown (what is ambiguous, what to search for, what holds); by "
+            "default --lm does. --api-base is not for it: write openai/NAME@http://HOST/v1.",
         ),
     ] = None
     prompt_lm: Annotated[
         str | None,
-        typer.Option(
-            help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine.",
-            rich_help_panel=_PANEL,
-        ),
+        _of_models(help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine."),
     ] = None
     temperature: Annotated[
         float | None,
-        typer.Option(
+        _of_models(
             min=0.0,
             show_default="0.3",
             help="Of --lm and the helper; models that reason (gpt-5, o-series) have their own.",
-            rich_help_panel=_PANEL,
         ),
     ] = None
     max_tokens: Annotated[
         int | None,
-        typer.Option(
+        _of_models(
             min=1,
             show_default="1,000; 16,000 if it reasons",
-            help="Of a reply of --lm and the helper (of the helper not if it reasons).",
-            rich_help_panel=_PANEL,
+            help="Longest reply of --lm and the helper, in tokens. Not for a helper that reasons.",
         ),
     ] = None
     lm_set: Annotated[
         list[str] | None,
-        typer.Option(
-            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM, such as top_p=0.9 or "
-            "reasoning_effort=low. Of --lm only.",
-            rich_help_panel=_PANEL,
+        _of_models(
+            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9 or "
+            "reasoning_effort=low."
         ),
     ] = None
-    timeout: Annotated[
-        float,
-        typer.Option(help="Seconds that one call of any model may take, retries included.", rich_help_panel=_PANEL),
-    ] = 300.0
+    timeout: Annotated[float, _of_models(help="Seconds that one call of any model may take, retries included.")] = 300.0
     retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="How often a request is sent again when the server fails or is busy.",
-            rich_help_panel=_PANEL,
-        ),
+        int, _of_models(min=0, help="How often a request is sent again when the server fails or is busy.")
     ] = 3
     requests_per_minute: Annotated[
         float | None,
-        typer.Option(
-            show_default="as many as are made",
+        _of_models(
+            show_default="no limit",
             help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
-            rich_help_panel=_PANEL,
         ),
     ] = None
 
