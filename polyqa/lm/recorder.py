@@ -110,6 +110,7 @@ class Events(BaseCallback, UsageTracker):
     def __init__(self, listener: Listener, program: dspy.Module | None = None) -> None:
         super().__init__()
         self.listener = listener
+        self._program = program
         self._names = _predictor_names(program) if program is not None else {}
         self._open: dict[str, Started] = {}
         self._outer: Any = None
@@ -119,7 +120,7 @@ class Events(BaseCallback, UsageTracker):
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Tell that a module, a search or reranking begins."""
-        if isinstance(instance, dspy.Module) and not isinstance(instance, dspy.Predict):
+        if self._program is None and isinstance(instance, dspy.Module) and not isinstance(instance, dspy.Predict):
             self._names = _predictor_names(instance) | self._names
         self.listener.module_started(self._started(call_id, instance, inputs, self._names.get(id(instance), "")))
 

@@ -167,17 +167,11 @@ def _mlflow(address: str, experiment: str) -> Iterator[_Tracker]:
 @contextmanager
 def _environment(changed: Mapping[str, str | None]) -> Iterator[None]:
     """Set variables for the block, and take those away that are ``None``."""
-    before = {name: os.environ.get(name) for name in changed}
-    _set(changed)
+    before = {name: os.environ.pop(name) for name in changed if name in os.environ}
+    os.environ.update({name: value for name, value in changed.items() if value is not None})
     try:
         yield
     finally:
-        _set(before)
-
-
-def _set(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
+        for name in changed:
             os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+        os.environ.update(before)
