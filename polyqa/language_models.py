@@ -1,5 +1,6 @@
 """Turns names into models: language models, the encoder, the reader, each shared by all who use it."""
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
-from polyqa.lm.client import RETRIES, TIMEOUT, BoundedLM, check_limits
+from polyqa.lm.client import TIMEOUT, BoundedLM
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 from polyqa.programs.sampling import DEFAULT_SAMPLING, keep, reasons
@@ -65,14 +66,17 @@ class LMSettings:
     max_tokens: int | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = TIMEOUT
-    retries: int = RETRIES
+    retries: int = 3
     requests_per_minute: float | None = None
 
     def __post_init__(self) -> None:
-        for option, value, low in (("--temperature", self.temperature, 0), ("--max-tokens", self.max_tokens, 1)):
-            if value is not None and not value >= low:
-                raise PolyqaError(f"{option} is at least {low}, not {value}.")
-        check_limits(**self.limits())
+        at_least = (("temperature", 0), ("max_tokens", 1), ("retries", 0))
+        for name, low in at_least:
+            if (value := getattr(self, name)) is not None and not value >= low:
+                raise PolyqaError(f"--{name.replace('_', '-')} is at least {low}, not {value}.")
+        for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
+                raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
         if name := next((name for name in self.more if name in _OWN_OPTIONS), None):
             raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
 
@@ -204,7 +208,7 @@ def language_model(
     *,
     api_base: str | None = None,
     timeout: float = TIMEOUT,
-    retries: int = RETRIES,
+    retries: int = 3,
     requests_per_minute: float | None = None,
     **settings: Any,
 ) -> dspy.LM:
@@ -228,7 +232,7 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    check_limits(timeout, retries, requests_per_minute)
+    LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
     name, own_address = split_address(name)
     api_base = own_address or api_base
     if name == MODEL_NAME:

@@ -5,7 +5,6 @@ Retries, their pauses and connections are DSPy's.
 
 import asyncio
 import inspect
-import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -22,7 +21,6 @@ from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMProviderError, LMTimeoutError
 
 from polyqa.base.counts import counted
-from polyqa.base.errors import PolyqaError
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
 
 from .assigned import without_secrets
@@ -32,8 +30,6 @@ REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
 TIMEOUT = 300.0
 """Seconds that one call may take, if nothing else is set."""
-RETRIES = 3
-"""How often a failed request is sent again, if nothing else is set."""
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -81,17 +77,11 @@ class BoundedLM(RecentLM):
         client, so a model that only LiteLLM can ask is refused then.
     settings
         More for `dspy.LM`, such as ``num_retries``.
-
-    Raises
-    ------
-    PolyqaError
-        If a limit is out of its range.
     """
 
     def __init__(
         self, model: str, *, timeout: float = TIMEOUT, requests_per_minute: float | None = None, **settings: Any
     ) -> None:
-        check_limits(timeout, settings.get("num_retries", RETRIES), requests_per_minute)
         if requests_per_minute is not None:
             settings = {"engine": "lm15", **settings}
         # Not as `timeout` of DSPy, which is a part of the key of its cache: a longer one would lose all replies.
@@ -171,26 +161,10 @@ class BoundedLM(RecentLM):
     def _limit(self, engine: Any) -> None:
         """Let an engine wait as long as a call may take, and for its turn before each request."""
         longest = self.timeout + 1  # so that the call's own limit ends it
-        timeouts = Timeouts(read=longest, write=longest)
-        engine.__init__(replace(engine.config, timeouts=timeouts), model_type=engine.model_type)
+        config = replace(engine.config, timeouts=Timeouts(read=longest, write=longest))
+        engine.__init__(config, model_type=engine.model_type)
         for name in ("complete", "stream"):
             setattr(engine, name, _in_turn(getattr(engine, name), self._turns))
-
-
-def check_limits(timeout: float, retries: int, requests_per_minute: float | None) -> None:
-    """Check the limits of calls.
-
-    Raises
-    ------
-    PolyqaError
-        If one is out of its range.
-    """
-    if not 0 < timeout < math.inf:
-        raise PolyqaError(f"--timeout is a number of seconds above 0, not {timeout}.")
-    if retries < 0:
-        raise PolyqaError(f"--retries is at least 0, not {retries}.")
-    if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
-        raise PolyqaError(f"--requests-per-minute is a number above 0, not {requests_per_minute}.")
 
 
 @dataclass

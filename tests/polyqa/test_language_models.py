@@ -70,6 +70,7 @@ def test_dspy_tells_which_models_reason() -> None:
         ({"timeout": float("inf")}, "--timeout is a number of seconds above 0"),
         ({"retries": -1}, "--retries is at least 0"),
         ({"requests_per_minute": 0}, "--requests-per-minute is a number above 0, not 0"),
+        ({"requests_per_minute": float("nan")}, "above 0, not nan"),
         ({"more": {"rpm": 5}}, "rpm has an option of its own: --requests-per-minute"),
         ({"more": {"temperature": 1}}, "temperature has an option of its own: --temperature"),
         ({"more": {"num_retries": 1}}, "num_retries has an option of its own: --retries"),
@@ -78,6 +79,9 @@ def test_dspy_tells_which_models_reason() -> None:
 def test_settings_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(PolyqaError, match=told):
         LMSettings(**given)
+    if given.keys() <= {"timeout", "retries", "requests_per_minute"}:
+        with pytest.raises(PolyqaError, match=told):
+            language_model(PLAIN, **given)
 
 
 def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:

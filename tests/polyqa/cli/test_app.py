@@ -129,8 +129,8 @@ def test_what_a_server_refuses_ends_in_one_line(failure: tuple[int, Any], told: 
 
 
 def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
-    from polyqa.language_models import REASONING_TOKENS
-    from polyqa.lm.client import RETRIES, TIMEOUT
+    from polyqa.language_models import REASONING_TOKENS, LMSettings
+    from polyqa.lm.client import TIMEOUT
     from polyqa.programs.sampling import DEFAULT_SAMPLING
 
     shown = " ".join(printed("ask", "--help").replace("│", " ").split())
@@ -138,7 +138,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
         f"[default: ({DEFAULT_SAMPLING['temperature']})]",
         f"[default: ({DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons)]",
         f"[default: {TIMEOUT}]",
-        f"[default: {RETRIES}]",
+        f"[default: {LMSettings().retries}]",
         "[default: (no limit)]",
     ):
         assert default in shown
