@@ -195,7 +195,6 @@ def _adapt(
         models,
         lm=lm,
         helper_lm=helper,
-        helper_api_base=None,
         prompt_lm=writer,
         reader=ready_reader(models.reader),
         judge=None,

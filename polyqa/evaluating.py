@@ -29,7 +29,15 @@ from polyqa.models import EMBEDDED_READER, SpanReader
 
 from .cluster import Ray, on_ray
 from .helper_lm import give_helper
-from .language_models import LMSettings, Models, default_threads, judge_model, shared_encoder, shared_reader
+from .language_models import (
+    LMSettings,
+    Models,
+    default_threads,
+    judge_model,
+    shared_encoder,
+    shared_reader,
+    split_address,
+)
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
 from .on_workers import for_workers
 from .question_sets import Given, as_questions
@@ -43,7 +51,6 @@ def make_scorer(
     judge: str | Judge | None = "embedded",
     *,
     alce: bool = False,
-    api_base: str | None = None,
     settings: LMSettings = LMSettings(),
 ) -> Scorer:
     """Return a scorer.
@@ -54,26 +61,19 @@ def make_scorer(
         See `polyqa.language_models.Models`.
     alce
         Score what ALCE scores.
-    api_base
-        Address of the judge's server.
     settings
         The limits of the judge's calls.
 
     Raises
     ------
     PolyqaError
-        If the judge is no language model and an address is given, or it needs a key and there is none.
+        If the judge needs a key and there is none.
     """
-    if api_base and judge in (None, "embedded"):
-        raise PolyqaError(
-            f"--judge {judge or 'none'} asks no server, so it takes no --judge-api-base; name the server's model "
-            "with --judge provider/model."
-        )
     own_reader = shared_reader(reader)
     if judge == "embedded":
         judge = EmbeddedJudge(own_reader, shared_encoder())
     elif isinstance(judge, str):
-        judge = LLMJudge(judge_model(judge, api_base=api_base, settings=settings))
+        judge = LLMJudge(judge_model(judge, settings))
     return Scorer(own_reader, judge, alce=alce)
 
 
@@ -123,9 +123,7 @@ def evaluate(
         check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
     model = models.answering()
     helper = models.helping()
-    scorer = make_scorer(
-        models.reader, models.judge, alce=alce, api_base=models.judge_api_base, settings=models.settings
-    )
+    scorer = make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
     given = as_questions(questions)
     asked = given.asked
     if isinstance(program, dspy.Module):
@@ -203,9 +201,7 @@ def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce:
     """Return what answers and scores a question; called in every worker of a cluster."""
     model = models.answering().copy(cache=False)
     ready = with_cache(load(program, **{"helper_lm": models.helping(), **settings}), False)
-    scorer = make_scorer(
-        models.reader, models.judge, alce=alce, api_base=models.judge_api_base, settings=models.settings
-    )
+    scorer = make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
     warm_up(ready, model)
     return partial(answer_one, ready, lm=model, scorer=scorer)
 
@@ -230,9 +226,9 @@ def run_name(
     """Return what the folder of a run is called: program, questions, language models and demos."""
     parts = [program, as_questions(questions).short]
     if lm != MODEL_NAME:
-        parts.append(lm)
+        parts.append(split_address(lm)[0])
     if helper_lm is not None:
-        parts.append(f"helper-{helper_lm}")
+        parts.append(f"helper-{split_address(helper_lm)[0]}")
     if demos is not None:
         parts.append(Path(demos).stem)
     kept = "".join(letter if letter.isalnum() or letter in "-_.," else "-" for letter in ",".join(parts))

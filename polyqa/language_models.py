@@ -1,8 +1,10 @@
 """Turns names into models: language models, the encoder, the reader, each shared by all who use it."""
 
+import math
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,22 +13,19 @@ from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
-from polyqa.lm.bounded_lm import BoundedLM, Limits
+from polyqa.lm.client import TIMEOUT, BoundedLM
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
-from polyqa.optimizers.proposer import PROPOSER, proposer_lm
 
 REASONING_TOKENS = 16_000
 """What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
+_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
 _OWN_OPTIONS = {
     "temperature": "--temperature",
     "max_tokens": "--max-tokens",
     "max_completion_tokens": "--max-tokens",
     "timeout": "--timeout",
-    "connect_timeout": "--connect-timeout",
-    "read_timeout": "--read-timeout",
-    "max_reply": "--max-reply",
     "retries": "--retries",
     "num_retries": "--retries",
     "requests_per_minute": "--requests-per-minute",
@@ -50,13 +49,9 @@ class LMSettings:
     more
         Any other keyword of `dspy.LM` or LiteLLM, such as ``{"top_p": 0.9}``.
     timeout
-        Seconds that one call may take in all, see `polyqa.lm.bounded_lm.BoundedLM`.
+        Seconds that one call may take in all, see `polyqa.lm.client.BoundedLM`.
     retries
         How often a request is sent again that failed, but not by the user's fault.
-    connect_timeout, read_timeout
-        Seconds until a connection stands, and seconds without a byte.
-    max_reply
-        Megabytes of a reply.
     requests_per_minute
         What the provider allows: requests go out at even distances, and those of a cluster's workers count together.
         Each model has its own count. As many as are made if not given.
@@ -70,36 +65,29 @@ class LMSettings:
     temperature: float | None = None
     max_tokens: int | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float = Limits.total
-    retries: int = Limits.retries
-    connect_timeout: float = Limits.connect
-    read_timeout: float = Limits.read
-    max_reply: float = Limits.reply
+    timeout: float = TIMEOUT
+    retries: int = 3
     requests_per_minute: float | None = None
 
     def __post_init__(self) -> None:
-        for option, value, low in (("--temperature", self.temperature, 0), ("--max-tokens", self.max_tokens, 1)):
-            if value is not None and not value >= low:
-                raise PolyqaError(f"{option} is at least {low}, not {value}.")
-        self.limits()
+        at_least = (("temperature", 0), ("max_tokens", 1), ("retries", 0))
+        for name, low in at_least:
+            if (value := getattr(self, name)) is not None and not value >= low:
+                raise PolyqaError(f"--{name.replace('_', '-')} is at least {low}, not {value}.")
+        for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
+                raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
         if name := next((name for name in self.more if name in _OWN_OPTIONS), None):
             raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
 
     def sampling(self) -> dict[str, Any]:
         """Return what changes replies, as keywords of `dspy.LM`."""
-        own = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.more}
-        return {name: value for name, value in own.items() if value is not None}
+        given = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.more}
+        return {name: value for name, value in given.items() if value is not None}
 
-    def limits(self) -> Limits:
-        """Return what ends calls."""
-        return Limits(
-            self.connect_timeout,
-            self.read_timeout,
-            self.timeout,
-            self.max_reply,
-            self.retries,
-            self.requests_per_minute,
-        )
+    def limits(self) -> dict[str, Any]:
+        """Return what ends and spaces calls, as keywords of `language_model`."""
+        return {"timeout": self.timeout, "retries": self.retries, "requests_per_minute": self.requests_per_minute}
 
 
 @dataclass(frozen=True)
@@ -112,8 +100,8 @@ class Models:
         Runs programs; names as for `language_model`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine.
     helper_lm
-        Runs those of a program's predictors whose replies are not told: they say what is ambiguous, what to search
-        for and what holds (`polyqa.lm.calls.CALLS`). ``lm`` if not given.
+        Runs the predictors whose output the user never sees: they say what is ambiguous, what to search for and what
+        holds (`polyqa.lm.calls.CALLS`). ``lm`` if not given.
     prompt_lm
         Writes instructions; ``lm`` if not given, and for the embedded engine ``polyqa/proposer``, which adds plain
         clauses (`polyqa.optimizers.proposer`).
@@ -122,16 +110,13 @@ class Models:
         (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
         temperatures of their own. The limits are for all.
     api_base
-        Address of the server of ``lm`` and ``prompt_lm``, where they are names.
-    helper_api_base
-        Address of the helper's server. It is not that of ``api_base`` unless given so.
+        Address of the server of ``lm`` and ``prompt_lm``, where they are names. The helper and the judge have
+        addresses in their own names.
     reader
         The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as ``deepset/roberta-large-squad2``.
     judge
         The judge of the grounded metrics: ``"embedded"`` (the reader with the embedded encoder), the name of a
         language model, or ``None`` for no grounded metrics.
-    judge_api_base
-        Address of the judge's server.
     """
 
     lm: str | dspy.LM | None = None
@@ -139,10 +124,8 @@ class Models:
     prompt_lm: str | dspy.LM | None = None
     settings: LMSettings = LMSettings()
     api_base: str | None = None
-    helper_api_base: str | None = None
     reader: str | SpanReader = EMBEDDED_READER
     judge: str | Judge | None = "embedded"
-    judge_api_base: str | None = None
 
     @property
     def chosen_lm(self) -> str | dspy.LM:
@@ -154,37 +137,28 @@ class Models:
         chosen = self.chosen_lm
         if not isinstance(chosen, str):
             return chosen
-        if chosen == MODEL_NAME and self.helper_lm in (None, MODEL_NAME):
+        if chosen != MODEL_NAME:
+            return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
+        if self.helper_lm in (None, MODEL_NAME):
             _refuse_settings(self.settings)
-        if chosen == MODEL_NAME:
-            return language_model(chosen, api_base=self.api_base)
-        return _language_model(
-            chosen, self.api_base, self.settings.sampling(), "--api-base", limits=self.settings.limits()
-        )
+        return language_model(chosen, api_base=self.api_base)
 
     def helping(self) -> dspy.LM | None:
-        """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs.
-
-        Raises
-        ------
-        PolyqaError
-            See `language_model`; or if there is an address, and no name.
-        """
+        """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""
         if not isinstance(self.helper_lm, str):
-            if self.helper_api_base:
-                raise PolyqaError("--helper-api-base is the address of --helper-lm; name the helper's model.")
             return self.helper_lm
-        sampling = replace(self.settings, more={}).sampling()
-        given = {} if self.helper_lm == MODEL_NAME or reasons(self.helper_lm) else sampling
-        return _language_model(
-            self.helper_lm, self.helper_api_base, given, "--helper-api-base", limits=self.settings.limits()
-        )
+        if self.helper_lm == MODEL_NAME:
+            return language_model()
+        sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more={}).sampling()
+        return language_model(self.helper_lm, **self.settings.limits(), **sampling)
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
         """Return the language model that writes instructions, by default the one that runs programs.
 
         The embedded engine cannot write: `polyqa.optimizers.proposer` writes for it, if no other is named.
         """
+        from polyqa.optimizers.proposer import PROPOSER, proposer_lm  # only compiling needs it
+
         if self.prompt_lm == PROPOSER or (self.prompt_lm is None and answering.model == MODEL_NAME):
             return proposer_lm()
         if not isinstance(self.prompt_lm, str):
@@ -192,9 +166,7 @@ class Models:
         if self.prompt_lm == MODEL_NAME:
             return language_model(self.prompt_lm, api_base=self.api_base)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-        return _language_model(
-            self.prompt_lm, self.api_base, {"temperature": 1.0}, "--api-base", limits=self.settings.limits()
-        )
+        return language_model(self.prompt_lm, api_base=self.api_base, temperature=1.0, **self.settings.limits())
 
 
 @lru_cache(maxsize=4)
@@ -235,11 +207,8 @@ def language_model(
     name: str = MODEL_NAME,
     *,
     api_base: str | None = None,
-    timeout: float = Limits.total,
-    retries: int = Limits.retries,
-    connect_timeout: float = Limits.connect,
-    read_timeout: float = Limits.read,
-    max_reply: float = Limits.reply,
+    timeout: float = TIMEOUT,
+    retries: int = 3,
     requests_per_minute: float | None = None,
     **settings: Any,
 ) -> dspy.LM:
@@ -248,11 +217,11 @@ def language_model(
     Parameters
     ----------
     name
-        ``polyqa/extractive`` (embedded), or anything that `dspy.LM` takes, such as
-        ``openai/gpt-4o-mini`` or ``ollama_chat/llama3.1``.
+        ``polyqa/extractive`` (embedded), or anything that `dspy.LM` takes, such as ``openai/gpt-4o-mini`` or
+        ``ollama_chat/llama3.1``. Its server may stand behind it: ``openai/my-model@http://localhost:8000/v1``.
     api_base
-        Address of the server, if it is not the provider's own.
-    timeout, retries, connect_timeout, read_timeout, max_reply, requests_per_minute
+        Address of the server, if it is not the provider's own and does not stand in the name.
+    timeout, retries, requests_per_minute
         See `LMSettings`; not for the embedded engine.
     settings
         More for `dspy.LM`, such as ``temperature``, over `polyqa.lm.sampling.DEFAULT_SAMPLING`. A model that
@@ -263,48 +232,55 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    limits = Limits(connect_timeout, read_timeout, timeout, max_reply, retries, requests_per_minute)
-    return _language_model(name, api_base, settings, "--api-base", limits=limits)
-
-
-def judge_model(name: str, *, api_base: str | None = None, settings: LMSettings = LMSettings()) -> dspy.LM:
-    """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
-
-    Of the settings only the limits count.
-    """
-    if name == MODEL_NAME:
-        return _language_model(name, api_base, {}, "--judge-api-base")
-    given = {} if reasons(name) else {"temperature": 0.0}
-    return _language_model(name, api_base, given, "--judge-api-base", limits=settings.limits())
-
-
-def _language_model(
-    name: str, api_base: str | None, settings: dict[str, Any], option: str, *, limits: Limits = Limits()
-) -> dspy.LM:
-    """Make a language model; ``option`` is where the command line takes its server's address."""
+    LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
+    name, own_address = split_address(name)
+    api_base = own_address or api_base
     if name == MODEL_NAME:
         if api_base:
-            raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no {option}. Name the server's model.")
+            raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no address. Name the server's model.")
         return embedded_lm(embedded_engine(), **settings)
-    if name == PROPOSER:
-        raise PolyqaError(f"{PROPOSER} writes instructions (--prompt-lm) and answers no questions; take {MODEL_NAME}.")
-    for given, told in ((name, "The name of a language model"), (api_base or "", f"{option.lstrip('-')}")):
-        if not given.isprintable():
-            raise PolyqaError(f"{told} is one line of text, not {given!r}.")
+    if name.startswith("polyqa/"):
+        raise PolyqaError(f"{name} answers no questions; take {MODEL_NAME}.")
+    for text, what in ((name, "The name of a language model"), (api_base or "", "The address of its server")):
+        if not text.isprintable():
+            raise PolyqaError(f"{what} is one line of text, not {text!r}.")
     if "/" not in name.strip("/"):
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
         )
-    connection = {"api_base": api_base} if api_base else {}
-    reasoning = reasons(name)
-    own = {"max_tokens": REASONING_TOKENS} if reasoning else DEFAULT_SAMPLING
-    if reasoning:
+    if reasons(name):
         _check_reasoning(name, settings)
-    _require_key(name, api_base, settings, option)
+    defaults = {"max_tokens": REASONING_TOKENS} if reasons(name) else DEFAULT_SAMPLING
+    connection = _connection(name, api_base, settings)
+    keywords = {"num_retries": retries, **defaults, **connection, **settings}
     try:
-        return keep(BoundedLM(name, limits=limits, **{**own, **connection, **settings}), {*settings})
+        lm = BoundedLM(name, timeout=timeout, requests_per_minute=requests_per_minute, **keywords)
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
+    return keep(lm, {*settings})
+
+
+def split_address(name: str) -> tuple[str, str | None]:
+    """Return the name of a model, and the address of its server if that stands behind it.
+
+    >>> split_address("openai/my-model@http://localhost:8000/v1")
+    ('openai/my-model', 'http://localhost:8000/v1')
+    >>> split_address("vertex_ai/claude-3-5-sonnet@20240620")
+    ('vertex_ai/claude-3-5-sonnet@20240620', None)
+    """
+    named = re.fullmatch(r"(.+?)@(https?://.*)", name, re.S)
+    return (named[1], named[2]) if named else (name, None)
+
+
+def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
+    """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
+
+    Of the settings only the limits count.
+    """
+    if split_address(name)[0] == MODEL_NAME:
+        return language_model(name)
+    sampling = {} if reasons(split_address(name)[0]) else {"temperature": 0.0}
+    return language_model(name, **settings.limits() | sampling)
 
 
 def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
@@ -320,32 +296,29 @@ def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
 
 def _refuse_settings(settings: LMSettings) -> None:
     """Refuse what the embedded engine, which always gives the same reply at once, does not heed."""
-    bare = LMSettings()
-    given = {
-        "--temperature": settings.temperature is not None,
-        "--max-tokens": settings.max_tokens is not None,
-        "--lm-set": bool(settings.more),
-        "--timeout": settings.timeout != bare.timeout,
-        "--retries": settings.retries != bare.retries,
-        "--connect-timeout": settings.connect_timeout != bare.connect_timeout,
-        "--read-timeout": settings.read_timeout != bare.read_timeout,
-        "--max-reply": settings.max_reply != bare.max_reply,
-        "--requests-per-minute": settings.requests_per_minute is not None,
-    }
-    if option := next((option for option, is_given in given.items() if is_given), None):
-        raise PolyqaError(f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm.")
+    defaults = LMSettings()
+    for name in (setting.name for setting in fields(settings)):
+        if getattr(settings, name) != getattr(defaults, name):
+            option = "--lm-set" if name == "more" else f"--{name.replace('_', '-')}"
+            raise PolyqaError(
+                f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm."
+            )
 
 
-def _require_key(name: str, api_base: str | None, settings: dict[str, Any], option: str) -> None:
-    """Give a local server without a key the placeholder that clients want; else ask for the key."""
-    provider = name.split("/", 1)[0]
-    variables = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
-    variable = variables.get(provider)
-    if variable is None or settings.get("api_key") or os.environ.get(variable):
-        return
-    if api_base:
-        settings["api_key"] = "none"
-        return
-    raise PolyqaError(
-        f"{name} needs a key: set the environment variable {variable}, or name a local server with {option}."
-    )
+def _connection(name: str, api_base: str | None, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return a server's address, and the placeholder that clients want for one without a key.
+
+    Raises
+    ------
+    PolyqaError
+        If the provider's own server needs a key and there is none.
+    """
+    variable = _KEYS.get(name.split("/", 1)[0])
+    has_key = variable is None or settings.get("api_key") or os.environ.get(variable)
+    if not has_key and not api_base:
+        raise PolyqaError(
+            f"{name} needs a key: set the environment variable {variable}, or name a local server, such as "
+            f"{name}@http://localhost:8000/v1."
+        )
+    address = {"api_base": api_base} if api_base else {}
+    return address if has_key else {**address, "api_key": "none"}

@@ -51,6 +51,7 @@ _WITH_EXAMPLES = {
     "polyqa.base.keys",
     "polyqa.tracing.runs",
     "polyqa.web.sse",
+    "polyqa.language_models",
     "polyqa.lm.harmless",
     "polyqa.lm.fields",
     "polyqa.lm.headers",

@@ -1,7 +1,7 @@
-"""Threads of event loops, threads that still find the loop of whoever started them, coroutines run to their end.
+"""Threads of event loops, and coroutines run to their end.
 
 `dspy.streamify` sends its status messages with ``anyio.from_thread.run``, which works only in threads that anyio
-started itself. A program's calls and searches run in threads of its own, so what those must know is carried along.
+started itself. So work for an event loop is done in such threads.
 """
 
 import asyncio
@@ -9,17 +9,23 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
 
 T = TypeVar("T")
 _THREADS = 64
 AT_WORK = 8 * (os.cpu_count() or 1)
 """How much `worked` does at once in a loop of `run_to_end`."""
-_PLACES: ContextVar[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None] = ContextVar("places", default=None)
+_PLACES: ContextVar[tuple[asyncio.AbstractEventLoop, anyio.CapacityLimiter] | None] = ContextVar("places", default=None)
 
 
 def give_threads() -> ThreadPoolExecutor:
-    """Give the running event loop 64 threads for `asyncio.to_thread`, where it would have four more than the cores.
+    """Give the running event loop 64 threads for `asyncio.to_thread` and `worked`, whatever the number of cores.
 
     Whoever waits for a model or a lock needs a thread and no core, and models take together what waits at the same time
     (see `polyqa.models.memory`): with few threads there is little to take. Returns the threads; the loop ends
@@ -27,32 +33,30 @@ def give_threads() -> ThreadPoolExecutor:
     """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="polyqa")
     asyncio.get_running_loop().set_default_executor(threads)
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     return threads
 
 
 def carried(function: Callable[[], T]) -> Callable[[], T]:
     """Return a function for another thread, in which ``anyio.from_thread`` works as it does here.
 
-    Here is an event loop, or a thread that anyio started for one; anywhere else the function is returned as it is.
+    Where this is no thread that anyio started, the function is returned as it is.
     """
-    from anyio._core._eventloop import threadlocals  # there is no public way to hand a token on to library code
-
-    token = getattr(threadlocals, "current_token", None) or _token_of_this_loop()
-    if token is None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        return function  # the loop is busy as long as this thread is
+    try:
+        token = anyio.from_thread.run_sync(anyio.lowlevel.current_token)
+    except RuntimeError:  # no thread of anyio's
         return function
 
-    def run() -> T:
-        before = getattr(threadlocals, "current_token", None)
-        threadlocals.current_token = token
-        try:
-            return function()
-        finally:
-            if before is None:
-                del threadlocals.current_token
-            else:
-                threadlocals.current_token = before
+    async def work() -> T:
+        return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
 
-    return run
+    return partial(anyio.from_thread.run, work, token=token)
 
 
 def run_to_end(job: Coroutine[Any, Any, T]) -> T:
@@ -70,7 +74,7 @@ def run_to_end(job: Coroutine[Any, Any, T]) -> T:
 
 async def _threaded(job: Coroutine[Any, Any, T]) -> T:
     give_threads()
-    _PLACES.set((asyncio.get_running_loop(), asyncio.Semaphore(AT_WORK)))
+    _PLACES.set((asyncio.get_running_loop(), anyio.CapacityLimiter(AT_WORK)))
     return await job
 
 
@@ -81,17 +85,6 @@ async def worked(function: Callable[[], T]) -> T:
     once, all would ask their language model at the same late moment, and the cores would rest while it answers.
     """
     loop, places = _PLACES.get() or (None, None)
-    if places is None or loop is not asyncio.get_running_loop():  # a thread may have a loop of its own
-        return await asyncio.to_thread(carried(function))
-    async with places:
-        return await asyncio.to_thread(carried(function))
-
-
-def _token_of_this_loop() -> object | None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-    from anyio.lowlevel import current_token
-
-    return current_token()
+    if loop is not asyncio.get_running_loop():  # a thread may have a loop of its own
+        places = None
+    return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=places)

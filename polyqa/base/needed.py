@@ -1,7 +1,6 @@
-"""Calls whose reply may turn out not to be needed: whoever waits for one learns it.
+"""Calls whose reply is not needed any more, because the work that they belong to was stopped, as by Ctrl-C.
 
-A call is made ahead, in case its reply is needed; or the work that it belongs to is stopped. With ``await`` such a call
-is cancelled, which closes its connection. A thread cannot be cancelled: it looks here.
+With ``await`` such a call is cancelled, which closes its connection. A thread cannot be cancelled: it looks here.
 """
 
 from collections.abc import Iterator
@@ -21,9 +20,9 @@ class NotNeededError(BaseException):
 
 @contextmanager
 def ahead(not_needed: Future[None]) -> Iterator[None]:
-    """Make calls in the block whose replies may not be needed; the future is done when that is known.
+    """Make calls in the block whose replies are needed only until a future is done.
 
-    Inside another block a call is not needed either when that one's are not.
+    Inside another block they are needed only as long as those of that one, too.
     """
     token = _NOT_NEEDED.set((*_NOT_NEEDED.get(), not_needed))
     try:

@@ -130,7 +130,7 @@ def _language_model_error(error: Exception) -> str | None:
     import dspy
     from dspy.utils import exceptions as dspy_errors
 
-    from polyqa.lm.bounded_lm import CallTimeoutError
+    from polyqa.lm.client import CallTimeoutError
 
     text = " ".join(str(error).split())
     lower = text.lower()

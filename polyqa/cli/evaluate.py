@@ -34,7 +34,6 @@ def evaluate_command(
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     reader: options.Reader = "embedded",
     judge: options.Judge = "embedded",
-    judge_api_base: options.JudgeApiBase = None,
     alce: options.Alce = False,
     threads: options.Threads = None,
     engine: options.Engine = "local",
@@ -66,7 +65,7 @@ def evaluate_command(
         run = evaluate(
             program,
             asked,
-            models=models.models(reader=reader, judge=_judge(judge), judge_api_base=judge_api_base),
+            models=models.models(reader=reader, judge=_judge(judge)),
             folder=runs / (name or run_name(program, asked, models.lm, demos, helper_lm=models.helper_lm)),
             threads=threads,
             retry_failed=retry_failed,
@@ -89,7 +88,6 @@ def score_command(
     split: options.Split = None,
     reader: options.Reader = "embedded",
     judge: options.Judge = "embedded",
-    judge_api_base: options.JudgeApiBase = None,
     alce: options.Alce = False,
     out: Annotated[
         Path | None, typer.Option(help="Keep the scores as a run in this folder, for compare and table.")
@@ -111,7 +109,7 @@ def score_command(
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
     found = read_outputs(outputs)
     asked = load_questions(questions, format=format, split=split)
-    scorer = make_scorer(reader, _judge(judge), alce=alce, api_base=judge_api_base)
+    scorer = make_scorer(reader, _judge(judge), alce=alce)
     records = score_outputs(found, asked, scorer)
     path = out or outputs.with_suffix("")
     if out is not None:

@@ -4,9 +4,9 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -80,11 +80,11 @@ Reader = Annotated[
 Judge = Annotated[
     str,
     typer.Option(
-        help="Judge of the grounded metrics: embedded, none, or a language model.",
+        help="Judge of the grounded metrics: embedded, none, or a language model; openai/NAME@http://HOST/v1 is one on "
+        "a server of its own.",
         autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
-JudgeApiBase = Annotated[str | None, typer.Option(help="Address of the judge's server.")]
 Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first line only, citations stripped.")]
 
 # The questions, and what compiling does with them.
@@ -149,7 +149,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-_PANEL = "Language model"
+_of_models = functools.partial(typer.Option, rich_help_panel="Language model")
 
 
 @dataclass(frozen=True)
@@ -161,84 +161,56 @@ class LanguageModels:
 
     lm: Annotated[
         str,
-        typer.Option(
-            help="Answers: polyqa/extractive (embedded), openai/…, ollama_chat/…, or another of DSPy's.",
+        _of_models(
+            help="Answers: polyqa/extractive (embedded), openai/NAME, ollama_chat/NAME, or another of DSPy's models; "
+            "openai/NAME@http://HOST/v1 is one on a server of its own.",
             autocompletion=completion.one_of("polyqa/extractive", "openai/", "ollama_chat/", "anthropic/", "gemini/"),
-            rich_help_panel=_PANEL,
         ),
     ] = "polyqa/extractive"
-    api_base: Annotated[str | None, typer.Option(help="Address of its server.", rich_help_panel=_PANEL)] = None
+    api_base: Annotated[str | None, _of_models(help="Address of the server of --lm and --prompt-lm.")] = None
     helper_lm: Annotated[
         str | None,
-        typer.Option(
-            help="Says what is ambiguous, what to search for and what holds; by default --lm does.",
-            rich_help_panel=_PANEL,
+        _of_models(
+            help="Runs the calls whose output is not shown (what is ambiguous, what to search for, what holds); by "
+            "default --lm does. --api-base is not for it: write openai/NAME@http://HOST/v1.",
         ),
-    ] = None
-    helper_api_base: Annotated[
-        str | None,
-        typer.Option(help="Address of the helper's server; not --api-base unless given again.", rich_help_panel=_PANEL),
     ] = None
     prompt_lm: Annotated[
         str | None,
-        typer.Option(
-            help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine.",
-            rich_help_panel=_PANEL,
-        ),
+        _of_models(help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine."),
     ] = None
     temperature: Annotated[
         float | None,
-        typer.Option(
+        _of_models(
             min=0.0,
             show_default="0.3",
             help="Of --lm and the helper; models that reason (gpt-5, o-series) have their own.",
-            rich_help_panel=_PANEL,
         ),
     ] = None
     max_tokens: Annotated[
         int | None,
-        typer.Option(
+        _of_models(
             min=1,
             show_default="1,000; 16,000 if it reasons",
-            help="Of a reply of --lm and the helper (of the helper not if it reasons).",
-            rich_help_panel=_PANEL,
+            help="Longest reply of --lm and the helper, in tokens. Not for a helper that reasons.",
         ),
     ] = None
     lm_set: Annotated[
         list[str] | None,
-        typer.Option(
-            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM, such as top_p=0.9 or "
-            "reasoning_effort=low. Of --lm only.",
-            rich_help_panel=_PANEL,
+        _of_models(
+            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9 or "
+            "reasoning_effort=low."
         ),
     ] = None
-    timeout: Annotated[
-        float,
-        typer.Option(help="Seconds that one call of any model may take, retries included.", rich_help_panel=_PANEL),
-    ] = 300.0
+    timeout: Annotated[float, _of_models(help="Seconds that one call of any model may take, retries included.")] = 300.0
     retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="How often a request is sent again when the server fails or is busy.",
-            rich_help_panel=_PANEL,
-        ),
+        int, _of_models(min=0, help="How often a request is sent again when the server fails or is busy.")
     ] = 3
-    connect_timeout: Annotated[
-        float, typer.Option(help="Seconds until a connection stands.", rich_help_panel=_PANEL)
-    ] = 10.0
-    read_timeout: Annotated[
-        float, typer.Option(help="Seconds for which a server may send nothing.", rich_help_panel=_PANEL)
-    ] = 120.0
-    max_reply: Annotated[
-        float, typer.Option(help="Megabytes that a reply of any model may have.", rich_help_panel=_PANEL)
-    ] = 4.0
     requests_per_minute: Annotated[
         float | None,
-        typer.Option(
-            show_default="as many as are made",
+        _of_models(
+            show_default="no limit",
             help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
-            rich_help_panel=_PANEL,
         ),
     ] = None
 
@@ -252,17 +224,7 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        return LMSettings(
-            self.temperature,
-            self.max_tokens,
-            more,
-            self.timeout,
-            self.retries,
-            self.connect_timeout,
-            self.read_timeout,
-            self.max_reply,
-            self.requests_per_minute,
-        )
+        return LMSettings(self.temperature, self.max_tokens, more, self.timeout, self.retries, self.requests_per_minute)
 
     def models(self, **scoring: Any) -> "Models":
         """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
@@ -274,7 +236,6 @@ class LanguageModels:
             prompt_lm=self.prompt_lm,
             settings=self.settings(),
             api_base=self.api_base,
-            helper_api_base=self.helper_api_base,
             **scoring,
         )
 
@@ -283,29 +244,34 @@ EMBEDDED = LanguageModels()
 
 
 def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command the options of `LanguageModels` in place of its parameter ``models``.
+    """Return a decorator that gives a command the options of `LanguageModels`.
+
+    Typer makes an option of each parameter in a command's signature. The command itself has one parameter ``models``;
+    the function that Typer sees has a parameter for each field of `LanguageModels` in its place, and calls the command
+    with what they make.
 
     Parameters
     ----------
     without
-        Names of options that the command does not have.
+        Names of fields that are no options of the command.
     """
-    hints = get_type_hints(LanguageModels, include_extras=True)
-    own = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(LanguageModels)
-        if one.name not in without
-    ]
+    every = inspect.signature(LanguageModels).parameters.values()
+    options = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in every if field.name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(**given: Any) -> None:
-            command(models=LanguageModels(**{one.name: given.pop(one.name) for one in own}), **given)
+            models = LanguageModels(**{option.name: given.pop(option.name) for option in options})
+            command(models=models, **given)
 
-        others = [one for one in inspect.signature(command).parameters.values() if one.name != "models"]
-        parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others), *own]
-        with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+        signature = inspect.signature(command)
+        others = [
+            other.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for other in signature.parameters.values()
+            if other.name != "models"
+        ]
+        with_options.__signature__ = signature.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in [*others, *options]}
         return with_options
 
     return decorate

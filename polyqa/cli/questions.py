@@ -21,7 +21,7 @@ _Place = Annotated[
 
 
 @questions_app.command("build")
-@options.takes_language_models("helper_lm", "helper_api_base", "prompt_lm")
+@options.takes_language_models("helper_lm", "prompt_lm")
 def build_command(
     index: _Index = "homonyms",
     out: Annotated[Path | None, typer.Option(help="Folder; by default questions/ in the index's folder.")] = None,

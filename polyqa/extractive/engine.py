@@ -9,7 +9,7 @@ import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
 from polyqa.base.values import Passage
-from polyqa.lm.recent import RecentLM
+from polyqa.lm.client import RecentLM
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
 from polyqa.signatures import (
     AnswerClosedBook,

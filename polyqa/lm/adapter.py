@@ -36,7 +36,7 @@ class LeanAdapter(dspy.ChatAdapter):
     ``## field (what it is: how it is written)``. Demos are turns of user and assistant; the last message is the
     inputs and nothing else. What is the same for every question stands first, so that providers cache it.
 
-    polyqa's own types are told in words, such as ``one a line as 1. reading | answer``, every other type as DSPy
+    polyqa's own types are described in words, such as ``one a line as 1. reading | answer``, every other type as DSPy
     does it. Where there is one output field, the whole reply is that field and needs no header.
 
     A reply that cannot be read raises `dspy.utils.exceptions.AdapterParseError`. There is no second call in another
@@ -98,15 +98,15 @@ class LeanAdapter(dspy.ChatAdapter):
     ) -> str:
         """Return the inputs, in the signature's order; a single one needs no header."""
         fields = signature.input_fields
-        shown = {
+        texts = {
             name: escape(write_value(field, inputs[name]), tuple(fields))
             for name, field in fields.items()
             if name in inputs and (main_request or inputs[name] is not None)
         }
         # DSPy's prefix says at length that a demo is incomplete; a lack in the reply shows by itself.
-        head = INCOMPLETE if prefix and len(shown) < len(fields) else ""
-        bare = len(fields) == 1 and all(text.strip() and not text.startswith("## ") for text in shown.values())
-        parts = list(shown.values()) if bare else [section(name, text) for name, text in shown.items()]
+        head = INCOMPLETE if prefix and len(texts) < len(fields) else ""
+        bare = len(fields) == 1 and all(text.strip() and not text.startswith("## ") for text in texts.values())
+        parts = list(texts.values()) if bare else [section(name, text) for name, text in texts.items()]
         content = "\n\n".join(part for part in (head, *parts, suffix) if part).strip()
         return content or (_NO_INPUT if main_request else "")
 
@@ -176,9 +176,9 @@ def _inputs(signature: type[dspy.Signature]) -> list[tuple[str, FieldInfo]]:
     return [(name, field) for name, field in signature.input_fields.items() if field.annotation is not dspy.History]
 
 
-def _line(name: str, told: str, field: FieldInfo) -> str:
+def _line(name: str, words: str, field: FieldInfo) -> str:
     notes = [f"\n{textwrap.indent(note, '    ')}" for note in type_notes(field)]
-    return "".join([f"{name} ({told})" if told else name, *notes])
+    return "".join([f"{name} ({words})" if words else name, *notes])
 
 
 def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:

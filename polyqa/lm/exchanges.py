@@ -1,25 +1,25 @@
-"""What goes to and comes from language models in a block: replies that break off are known, unreadable ones forgotten.
+"""What comes back from language models in a block: replies that break off are known, unreadable ones forgotten.
 
 DSPy's cache keeps every reply, also one that its adapter cannot read: whoever asks again gets the same reply, from this
 process or a later one.
 """
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import dspy
-from dspy.clients.execution import IGNORED_CACHE_KEYS, prepare
-from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
+
+from .dspy_internals import forget_reply
+from .recorder import Ended, Listener, Started, listening, reply_text
 
 UNREADABLE = (AdapterParseError, ValueError, RecursionError)
 """What is raised for a reply that cannot be read: by adapters, or by the types and parsers that they are made of."""
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
 
-class Exchange(BaseCallback):
+class Exchange(Listener):
     """The calls of language models that were made in a block.
 
     Attributes
@@ -28,43 +28,35 @@ class Exchange(BaseCallback):
         Whether the last reply that came broke off because it had as many tokens as it may have. Where DSPy's history
         is switched off this is not known, and ``False``.
     reply
-        The text of that reply.
+        The text of that reply; empty before one came.
     """
 
     def __init__(self) -> None:
         self.cut = False
         self.reply = ""
-        self._calls: dict[str, tuple[dspy.LM, Mapping[str, Any]]] = {}
-        self._lock = threading.Lock()
+        self._calls: list[Started] = []
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep what is asked."""
-        with self._lock:
-            self._calls[call_id] = (instance, inputs)
+    def call_started(self, event: Started) -> None:
+        """Remember what is asked."""
+        self._calls.append(event)
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def call_ended(self, event: Ended) -> None:
         """Look up why the reply ended."""
-        with self._lock:
-            call = self._calls.get(call_id)
-            if exception is None and call is not None:
-                self.cut = _ended_because(*call) == "length"
-                self.reply = _text(outputs)
+        if event.error is None:
+            self.cut = _finish_reason(event) == "length"
+            self.reply = reply_text(event.outputs)
 
     def forget(self) -> None:
         """Remove the replies of all calls from DSPy's cache, in memory and on disk."""
-        with self._lock:
-            for lm, inputs in self._calls.values():
-                for key in _cache_keys(lm, inputs):
-                    with dspy.cache._lock:
-                        dspy.cache.memory_cache.pop(key, None)
-                    dspy.cache.disk_cache.pop(key, None)
+        for call in self._calls:
+            forget_reply(call.instance, call.inputs)
 
 
 @contextmanager
 def exchanging() -> Iterator[Exchange]:
     """Watch the calls that are made in the block; if a reply cannot be read, none of them stays in DSPy's cache."""
     exchange = Exchange()
-    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), exchange]):
+    with listening(exchange):
         try:
             yield exchange
         except UNREADABLE:
@@ -72,23 +64,14 @@ def exchanging() -> Iterator[Exchange]:
             raise
 
 
-def _cache_keys(lm: dspy.LM, inputs: Mapping[str, Any]) -> Iterator[str]:
-    for asynchronous in (False, True):  # DSPy keeps them apart
-        call = prepare(lm, inputs.get("prompt"), inputs.get("messages"), inputs.get("kwargs") or {})
-        yield dspy.cache.cache_key(call.key(lm, asynchronous), IGNORED_CACHE_KEYS)
-
-
-def _ended_because(lm: dspy.LM, inputs: Mapping[str, Any]) -> str:
-    messages = inputs.get("messages")
-    entries = reversed(lm.history[-_RECENT:]) if messages else ()
+def _finish_reason(event: Ended) -> str:
+    if isinstance(event.outputs, dspy.lm15.Response):
+        return str(event.outputs.finish_reason)
+    messages = event.start.inputs.get("messages")
+    entries = reversed(event.start.instance.history[-_RECENT:]) if messages else ()
     response = next((entry["response"] for entry in entries if entry["messages"] is messages), None)
     choices = _get(response, "choices") or [response]  # as LiteLLM has it, or as DSPy's own client
     return str(_get(choices[0], "finish_reason") or "")
-
-
-def _text(outputs: Any) -> str:
-    first = outputs[0] if isinstance(outputs, list) and outputs else ""
-    return str((first.get("text") if isinstance(first, Mapping) else first) or "")
 
 
 def _get(value: Any, name: str) -> Any:

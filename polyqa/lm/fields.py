@@ -1,6 +1,6 @@
 """How the lean adapter tells a field's type in a few words, writes its values, and reads them back.
 
-Only polyqa's lenient types have a form of their own. Every other type is told, written and read as DSPy does it.
+Only polyqa's lenient types have a form of their own. Every other type is described, written and read as DSPy does it.
 """
 
 import json
@@ -18,7 +18,7 @@ from polyqa import replies as lenient
 from polyqa.base.values import AmbiguityType, Grade, Interpretation, Support
 
 NOTHING = "none"
-_TOLD_BY_DSPY = re.compile(r"# note: the value you produce (.*)\Z", re.S)
+_DSPY_NOTE = re.compile(r"# note: the value you produce (.*)\Z", re.S)
 _TOOL_CALLS = 'must be a JSON object like {"tool_calls": [{"name": "...", "args": {...}}]}'
 _JSON = re.compile(r"^\s*(?:```|\{|\[\s*(?:[\"'{\[\]]|\Z))", re.M)
 _ENDS = re.compile(r"[\]}]\s*(?:```)?\s*\Z")
@@ -31,7 +31,7 @@ class Form:
 
     Attributes
     ----------
-    told
+    words
         What the prompt says of it.
     write
         Makes text of a value that ``read`` returned.
@@ -39,7 +39,7 @@ class Form:
         The type's lenient parser.
     """
 
-    told: str
+    words: str
     write: Callable[[Any], str]
     read: Callable[[Any], Any]
 
@@ -47,8 +47,8 @@ class Form:
 def write_readings(readings: list[Interpretation]) -> str:
     """Write readings as numbered lines, those that such lines cannot hold as JSON."""
     lines = [
-        f"{number}. {one.question} | {one.answer}" + (f" [{one.pid}]" if one.pid is not None else "")
-        for number, one in enumerate(readings, 1)
+        f"{number}. {reading.question} | {reading.answer}" + (f" [{reading.pid}]" if reading.pid is not None else "")
+        for number, reading in enumerate(readings, 1)
     ]
     return "\n".join(lines) or NOTHING
 
@@ -90,7 +90,7 @@ FORMS: Mapping[Any, Form] = {
     lenient.Supports: Form(_any_of(list(Support)), str, lenient.parse_support),
     lenient.Usefulness: Form("1 to 5", str, lenient.parse_usefulness),
 }
-_GIVEN_READINGS = FORMS[lenient.Readings]  # of an input; how it is told does not matter
+_GIVEN_READINGS = FORMS[lenient.Readings]  # of an input, whose words no prompt has
 
 
 def form_of(annotation: Any) -> Form | None:
@@ -102,7 +102,7 @@ def form_of(annotation: Any) -> Form | None:
 
 def form_told_by(hint: str) -> Form | None:
     """Return the form that a prompt's words on a field end with, ``None`` if it is none of ours."""
-    return next((form for form in FORMS.values() if hint.endswith(form.told)), None)
+    return next((form for form in FORMS.values() if hint.endswith(form.words)), None)
 
 
 def is_text(annotation: Any) -> bool:
@@ -113,31 +113,31 @@ def is_text(annotation: Any) -> bool:
 def description(name: str, field: FieldInfo) -> str:
     """Return what a field's description says, on one line; empty if it only repeats the name."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    told = " ".join(str(extra.get("desc") or "").split())
+    text = " ".join(str(extra.get("desc") or "").split())
     constraints = " ".join(str(extra.get("constraints") or "").split())
-    return "; ".join(part for part in (told if told != f"${{{name}}}" else "", constraints) if part)
+    return "; ".join(part for part in (text if text != f"${{{name}}}" else "", constraints) if part)
 
 
 def type_notes(field: FieldInfo) -> list[str]:
     """Return what DSPy's custom types say of themselves."""
-    found = dspy.Type.extract_custom_type_from_annotation(field.rebuild_annotation())
-    return [one.description() for one in found if form_of(one) is None and one.description()]
+    types = dspy.Type.extract_custom_type_from_annotation(field.rebuild_annotation())
+    return [kind.description() for kind in types if form_of(kind) is None and kind.description()]
 
 
-def told(name: str, field: FieldInfo) -> str:
+def how_written(name: str, field: FieldInfo) -> str:
     """Return how the value of an output field is to be written; empty for plain text."""
     form = form_of(field.annotation)
     if form is not None and field.annotation in FORMS:
-        return form.told
+        return form.words
     if field.annotation is dspy.ToolCalls:
         return _TOOL_CALLS
-    note = _TOLD_BY_DSPY.search(translate_field_type(name, field))
+    note = _DSPY_NOTE.search(translate_field_type(name, field))
     return note[1] if note else ""
 
 
 def hint(name: str, field: FieldInfo) -> str:
     """Return what the prompt says of an output field: what it is and how it is written, nothing twice."""
-    what, how = description(name, field), told(name, field)
+    what, how = description(name, field), how_written(name, field)
     return what if what.endswith(how) else ": ".join(part for part in (what, how) if part)
 
 
@@ -194,13 +194,13 @@ def numbered_lines(text: str) -> list[tuple[int, str]]:
     >>> numbered_lines("[1] Titanic | It sank.")
     [(1, 'Titanic | It sank.')]
     """
-    found = []
+    items = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _NUMBERED_ITEM.match(line)
         if not match or int(match[1]) != number or line.startswith("«", match.end()):
             return []
-        found.append((number, line[match.end() :]))
-    return found
+        items.append((number, line[match.end() :]))
+    return items
 
 
 def read_value(field: FieldInfo, value: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Records what is asked of language models: the calls, tokens, seconds; in all threads that a program starts."""
+"""What happens while a program runs, as typed events, and two that listen: one counts usage, one records calls.
+
+`Events` is the one callback that polyqa gives DSPy. Whoever wants to know what happens is a `Listener`: usage,
+recordings, `polyqa.lm.exchanges`, the page's steps and MLflow's spans.
+"""
 
 import threading
 import time
@@ -16,13 +20,161 @@ from dspy.utils.usage_tracker import UsageTracker
 from polyqa.base.needed import NotNeededError
 
 
-class Usage(BaseCallback, UsageTracker):
+@dataclass(frozen=True)
+class Started:
+    """A program, predictor, search or language model has been called.
+
+    Attributes
+    ----------
+    id
+        Of the call.
+    instance, inputs
+        What was called with what.
+    predictor
+        Its name in the program if it is a predictor; of a language model the name of the predictor that asks. Empty
+        if it is not known.
+    at
+        When, as of `time.perf_counter`.
+    """
+
+    id: str
+    instance: Any
+    inputs: dict[str, Any]
+    predictor: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A call has ended, with outputs or an error."""
+
+    start: Started
+    outputs: Any
+    error: BaseException | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TokensUsed:
+    """A language model has replied to a request; a cache has no part in this.
+
+    Attributes
+    ----------
+    lm
+        Its name.
+    call
+        The call of the language model that the request belongs to; ``None`` if that has ended or is not known.
+    input_tokens, output_tokens
+        As the provider reports them; ``None`` where it does not.
+    """
+
+    lm: str
+    call: Started | None
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class Listener:
+    """Hears of events, in any thread; this one does nothing."""
+
+    def module_started(self, event: Started) -> None:
+        """Hear that a program, predictor, search or reranking begins."""
+
+    def module_ended(self, event: Ended) -> None:
+        """Hear that it has ended."""
+
+    def call_started(self, event: Started) -> None:
+        """Hear that a language model is called."""
+
+    def call_ended(self, event: Ended) -> None:
+        """Hear that the call has ended."""
+
+    def tokens_used(self, event: TokensUsed) -> None:
+        """Hear what a request took."""
+
+
+class Events(BaseCallback, UsageTracker):
+    """Makes events of DSPy's callbacks, and of its usage tracker if it is set as that (`counting`), for a listener.
+
+    DSPy's optimizers give each of their threads a copy of the tracker, whose figures are lost: a copy of this one is
+    itself.
+
+    Parameters
+    ----------
+    listener
+        Hears of them.
+    program
+        Whose predictors have names; if not given, those of the programs that are called.
+    """
+
+    def __init__(self, listener: Listener, program: dspy.Module | None = None) -> None:
+        super().__init__()
+        self.listener = listener
+        self._program = program
+        self._names = _predictor_names(program) if program is not None else {}
+        self._open: dict[str, Started] = {}
+        self._outer: Any = None
+
+    def __deepcopy__(self, memo: Any) -> "Events":
+        return self
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Tell that a module, a search or reranking begins."""
+        if self._program is None and isinstance(instance, dspy.Module) and not isinstance(instance, dspy.Predict):
+            self._names = _predictor_names(instance) | self._names
+        self.listener.module_started(self._started(call_id, instance, inputs, self._names.get(id(instance), "")))
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Tell that it has ended."""
+        if (event := self._ended(call_id, outputs, exception)) is not None:
+            self.listener.module_ended(event)
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Tell that a language model is called."""
+        around = self._open.get(ACTIVE_CALL_ID.get() or "")
+        predictor = "" if around is None else around.predictor
+        self.listener.call_started(self._started(call_id, instance, inputs, predictor))
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Tell that the call has ended."""
+        if (event := self._ended(call_id, outputs, exception)) is not None:
+            self.listener.call_ended(event)
+
+    def add_usage(self, lm: str, usage_entry: dict[str, Any]) -> None:
+        """Tell what a request took, here and wherever usage was tracked before `counting`."""
+        if self._outer is not None:
+            self._outer.add_usage(lm, usage_entry)
+        self._tell_usage(lm, self._open.get(ACTIVE_CALL_ID.get() or ""), usage_entry)
+
+    def _started(self, call_id: str, instance: Any, inputs: dict[str, Any], predictor: str) -> Started:
+        event = self._open[call_id] = Started(call_id, instance, inputs, predictor, time.perf_counter())
+        return event
+
+    def _ended(self, call_id: str, outputs: Any, error: BaseException | None) -> Ended | None:
+        start = self._open.pop(call_id, None)
+        return None if start is None else Ended(start, outputs, error, time.perf_counter() - start.at)
+
+    def _tell_usage(self, lm: str, call: Started | None, entry: dict[str, Any]) -> None:
+        self.listener.tokens_used(TokensUsed(lm, call, entry.get("prompt_tokens"), entry.get("completion_tokens")))
+
+
+def _predictor_names(program: dspy.Module) -> dict[int, str]:
+    return {id(predictor): name for name, predictor in program.named_predictors()}
+
+
+@contextmanager
+def listening(listener: Listener, program: dspy.Module | None = None) -> Iterator[Events]:
+    """Have a listener hear of what happens in the block, but for tokens; callbacks that the caller set stay."""
+    events = Events(listener, program)
+    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), events]):
+        yield events
+
+
+class Usage(Listener):
     """Counts the requests that are sent to language models, and their tokens.
 
     A reply from a cache is no request; each of several replies to one prompt (``n``) is one, and so is one that was not
-    waited for, because the call was made ahead and is not needed: its tokens are not known. As DSPy's usage
-    tracker it is told of every request, and as a callback of the call that made it. DSPy's optimizers give each
-    of their threads a copy of the tracker, whose figures are lost: a copy of this one is itself.
+    waited for because the call was given up: its tokens are not known.
 
     Attributes
     ----------
@@ -33,52 +185,50 @@ class Usage(BaseCallback, UsageTracker):
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self.requests = self.input_tokens = self.output_tokens = 0
         self.tokens_of: dict[str, tuple[int, int]] = {}
         self._lock = threading.RLock()
-        self._answered: Counter[str | None] = Counter()
-        self._outer: Any = None
+        self._replied: Counter[str] = Counter()
 
-    def __deepcopy__(self, memo: Any) -> "Usage":
-        return self
-
-    def add_usage(self, lm: str, usage_entry: dict[str, Any]) -> None:
-        """Count the tokens of a call, here and wherever else they were counted before `counting`."""
-        if self._outer is not None:
-            self._outer.add_usage(lm, usage_entry)
+    def tokens_used(self, event: TokensUsed) -> None:
+        """Count the tokens of a request."""
         with self._lock:
-            self._answered[ACTIVE_CALL_ID.get()] += 1
-        self._add_tokens(lm, usage_entry)
-
-    def _add_tokens(self, lm: str, usage_entry: dict[str, Any]) -> None:
-        with self._lock:
-            taken, given = (int(usage_entry.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+            if event.call is not None:
+                self._replied[event.call.id] += 1
+            taken, given = event.input_tokens or 0, event.output_tokens or 0
             self.input_tokens += taken
             self.output_tokens += given
-            before = self.tokens_of.get(lm, (0, 0))
-            self.tokens_of[lm] = (before[0] + taken, before[1] + given)
+            before = self.tokens_of.get(event.lm, (0, 0))
+            self.tokens_of[event.lm] = (before[0] + taken, before[1] + given)
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def call_ended(self, event: Ended) -> None:
         """Count the requests of a call: DSPy tells the usage of its replies together."""
         with self._lock:
-            told = self._answered.pop(call_id, 0)
-            replies = len(outputs) if isinstance(outputs, list) else 1
-            self.requests += max(told, replies) if told else isinstance(exception, (NotNeededError, CancelledError))
+            reported = self._replied.pop(event.start.id, 0)
+            if reported:
+                self.requests += max(reported, len(event.outputs) if isinstance(event.outputs, list) else 1)
+            elif isinstance(event.error, (NotNeededError, CancelledError)):
+                self.requests += 1
 
 
 @contextmanager
-def counting(usage: Usage) -> Iterator[None]:
+def counting(usage: Usage, program: dspy.Module | None = None) -> Iterator[None]:
     """Count what is asked of language models inside the block; what counts already goes on counting."""
-    usage._outer = dspy.settings.usage_tracker
-    with dspy.context(usage_tracker=usage, callbacks=[*(dspy.settings.callbacks or ()), usage]):
+    with listening(usage, program) as events:
+        events._outer = dspy.settings.usage_tracker
         try:
-            yield
+            with dspy.context(usage_tracker=events):
+                yield
         finally:
-            for lm, entries in usage.usage_data.items():  # where a program has a tracker of its own
+            for lm, entries in events.usage_data.items():  # where a program has a tracker of its own
                 for entry in entries:
-                    usage._add_tokens(lm, entry)
-            usage.usage_data.clear()
+                    events._tell_usage(lm, None, entry)
+
+
+def usage_here() -> Usage | None:
+    """Return what counts usage in this context, ``None`` if nothing does."""
+    tracker = dspy.settings.usage_tracker
+    return tracker.listener if isinstance(tracker, Events) and isinstance(tracker.listener, Usage) else None
 
 
 @dataclass(frozen=True)
@@ -105,27 +255,8 @@ class Call:
     seconds: float | None = field(default=None, compare=False)
 
 
-@dataclass
-class _Open:
-    """A call that is under way."""
-
-    messages: list[dict[str, Any]]
-    predictor: str
-    began: float
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-
-    def ended(self, reply: str, seconds: float | None) -> Call:
-        return Call(self.messages, reply, self.predictor, self.input_tokens, self.output_tokens, seconds)
-
-
 class Recorder(Usage):
     """What was recorded.
-
-    Parameters
-    ----------
-    program
-        Whose predictors are named; none if not given.
 
     Attributes
     ----------
@@ -136,92 +267,80 @@ class Recorder(Usage):
         How long the recorded block took.
     """
 
-    def __init__(self, program: dspy.Module | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.calls: list[Call] = []
         self.seconds = 0.0
-        self._names = {id(one): name for name, one in program.named_predictors()} if program is not None else {}
-        self._asking: dict[str, str] = {}
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, Started] = {}
+        self._tokens: dict[str, TokensUsed] = {}
         self._closed = False
 
-    def _add_tokens(self, lm: str, usage_entry: dict[str, Any]) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            super()._add_tokens(lm, usage_entry)
-            if (call := self._open.get(ACTIVE_CALL_ID.get() or "")) is not None:
-                call.input_tokens = usage_entry.get("prompt_tokens")
-                call.output_tokens = usage_entry.get("completion_tokens")
-
-    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep which predictor asks."""
-        if (name := self._names.get(id(instance))) is not None:
-            with self._lock:
-                self._asking[call_id] = name
-
-    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Forget it."""
-        with self._lock:
-            self._asking.pop(call_id, None)
-
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep the messages until the reply is there."""
+    def call_started(self, event: Started) -> None:
+        """Remember a call until the reply is there."""
         with self._lock:
             if not self._closed:
-                asking = self._asking.get(ACTIVE_CALL_ID.get() or "", "")
-                self._open[call_id] = _Open(_as_messages(inputs), asking, time.perf_counter())
+                self._open[event.id] = event
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        """Keep the call."""
+    def tokens_used(self, event: TokensUsed) -> None:
+        """Count the tokens of a request."""
         with self._lock:
-            if self._closed:
-                return
-            super().on_lm_end(call_id, outputs, exception)
-            if (call := self._open.pop(call_id, None)) is not None:
-                reply = "" if outputs is None else _as_text(outputs)
-                self.calls.append(call.ended(reply, time.perf_counter() - call.began))
+            if not self._closed:
+                super().tokens_used(event)
+                if event.call is not None:
+                    self._tokens[event.call.id] = event
+
+    def call_ended(self, event: Ended) -> None:
+        """Record the call."""
+        with self._lock:
+            if not self._closed and self._open.pop(event.start.id, None) is not None:
+                super().call_ended(event)
+                self._record(event.start, reply_text(event.outputs), event.seconds)
 
     def close(self) -> None:
         """Record the calls that were not waited for; what comes of them later is not recorded."""
         with self._lock:
-            self.calls += [call.ended("", None) for call in self._open.values()]
+            for start in self._open.values():
+                self._record(start, "", None)
             self.requests += len(self._open)
             self._open.clear()
             self._closed = True
+
+    def _record(self, start: Started, reply: str, seconds: float | None) -> None:
+        used = self._tokens.pop(start.id, None)
+        tokens = (None, None) if used is None else (used.input_tokens, used.output_tokens)
+        self.calls.append(Call(_messages(start.inputs), reply, start.predictor, *tokens, seconds))
 
 
 @contextmanager
 def recording(lm: dspy.LM, program: dspy.Module | None = None) -> Iterator[Recorder]:
     """Run the block with a language model and record its calls, with the predictors of a program that made them.
 
-    The record is complete even if the block raises.
-
-    Callbacks that the caller set stay in force.
+    The record is complete even if the block raises. Callbacks that the caller set stay in force.
     """
-    recorder = Recorder(program)
+    recorder = Recorder()
     started = time.perf_counter()
     try:
-        with dspy.context(lm=lm), counting(recorder):
+        with dspy.context(lm=lm), counting(recorder, program):
             yield recorder
     finally:
         recorder.seconds = time.perf_counter() - started
         recorder.close()
 
 
-def _as_messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
-    request = inputs.get("request")
-    if request is None:
+def reply_text(outputs: Any) -> str:
+    """Return the text of the first reply, from what a call of a language model returns; empty if it has none."""
+    if isinstance(outputs, dspy.lm15.Response):
+        return outputs.message.text or ""
+    first = next(iter(outputs), None) if isinstance(outputs, (list, tuple)) else outputs
+    text = first.get("text", first) if isinstance(first, dict) else first
+    return "" if text is None else str(text)
+
+
+def _messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    request = inputs.get("prompt")
+    if not isinstance(request, dspy.lm15.Request):
         return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
     system = request.system
-    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
-    shown = [{"role": "system", "content": head}] if head else []
-    return shown + [{"role": message.role, "content": message.text or ""} for message in request.messages]
-
-
-def _as_text(outputs: Any) -> str:
-    message = getattr(outputs, "message", None)
-    if message is not None:
-        return message.text or ""
-    first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
-    return str(first.get("text", first)) if isinstance(first, dict) else str(first)
+    head = "" if system is None else system if isinstance(system, str) else "".join(part.text for part in system)
+    before = [{"role": "system", "content": head}] if head else []
+    return before + [{"role": message.role, "content": message.text or ""} for message in request.messages]

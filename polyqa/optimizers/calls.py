@@ -21,7 +21,7 @@ from polyqa.base.needed import NotNeededError
 from polyqa.base.outage import HOW_TO_GO_ON, Outage
 from polyqa.base.working import PATIENCE
 from polyqa.evaluation.runs import write_atomically
-from polyqa.lm.recorder import Usage
+from polyqa.lm.recorder import Ended, Usage
 
 CALLS_AT_ONCE = 24
 """So many calls without a reply, one after the other, end a compilation: a question may take as many at once."""
@@ -50,8 +50,8 @@ class CallCounter(BaseCallback):
     """Counts the calls that go out, over all threads and restarts, and refuses those over a limit.
 
     A call is counted before it goes out, so that a killed command has counted it, and counts even if it
-    fails. One that asks for several replies (``n``) counts as so many. DSPy's own retries of a failed request
-    are not seen here; those of `polyqa.lm.bounded_lm` are where replies are kept.
+    fails. One that asks for several replies (``n``) counts as so many. DSPy's retries of a failed request
+    are not counted.
 
     Parameters
     ----------
@@ -238,8 +238,7 @@ def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
 
 def _is_cached(lm: Any, given: Mapping[str, Any]) -> bool:
     """Return whether DSPy asks its cache before it makes this call."""
-    managed = isinstance(lm, dspy.LM) and type(lm).forward is dspy.LM.forward
-    return bool(managed and given.get("cache", lm.cache))
+    return isinstance(lm, dspy.LM) and bool(given.get("cache", lm.cache))
 
 
 def _replies(options: Mapping[str, Any]) -> int:
@@ -277,7 +276,7 @@ class Meter(Usage):
         with self._lock:
             write_atomically(self.path, self.spent.model_dump_json(), lasting=False)
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def call_ended(self, event: Ended) -> None:
         """Count a call and write it down."""
-        super().on_lm_end(call_id, outputs, exception)
+        super().call_ended(event)
         self.write()

@@ -4,7 +4,6 @@ Nothing of MLflow is imported unless `traced` is given an address. It is an extr
 """
 
 from .blocks import EXPERIMENT, OTEL, job, traced
-from .losses import TracingWarning
-from .runs import Report
+from .runs import Report, TracingWarning
 
 __all__ = ["EXPERIMENT", "OTEL", "Report", "TracingWarning", "job", "traced"]

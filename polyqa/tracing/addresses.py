@@ -3,6 +3,7 @@
 import os
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from importlib.util import find_spec
 
 from polyqa.base.errors import PolyqaError
@@ -87,15 +88,10 @@ def _require_protocol() -> None:
         return
     if os.environ[name] != "grpc":
         raise PolyqaError(f"{name} is {os.environ[name]!r}; traces go as http/protobuf or grpc.")
-    if not _has(_GRPC):
-        raise PolyqaError(
-            f"{name} is grpc, which needs a package of its own: pip install opentelemetry-exporter-otlp-proto-grpc. "
-            "Or let it be http/protobuf."
-        )
-
-
-def _has(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package that it is in
-        return False
+    with suppress(ModuleNotFoundError):  # not even the package that it is in
+        if find_spec(_GRPC) is not None:
+            return
+    raise PolyqaError(
+        f"{name} is grpc, which needs a package of its own: pip install opentelemetry-exporter-otlp-proto-grpc. "
+        "Or let it be http/protobuf."
+    )

@@ -6,18 +6,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
+from polyqa.lm.recorder import Events, listening
 
 from .addresses import OTEL, environment, require_address
-from .losses import Losses
-from .runs import Report, Run
+from .runs import Losses, Report, Run
 
 EXPERIMENT = "polyqa"
 TERMINATED = 128 + signal.SIGTERM
@@ -26,11 +25,11 @@ TERMINATED = 128 + signal.SIGTERM
 
 @dataclass(frozen=True)
 class _Tracker:
-    """The experiment that runs go to, if any, the callback that makes spans, and what was lost."""
+    """The experiment that runs go to, if any, what makes spans, and what takes losses."""
 
-    experiment: str
-    callback: Any
-    losses: Losses = field(default_factory=Losses)
+    experiment: str | None
+    spans: Events
+    losses: Losses
 
 
 _CURRENT: ContextVar[_Tracker | None] = ContextVar("polyqa_tracker", default=None)
@@ -65,9 +64,7 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
     require_address(address)
     with ExitStack() as stack:
         tracker = stack.enter_context(_mlflow(address, experiment))
-        token = _CURRENT.set(tracker)
-        stack.callback(_CURRENT.reset, token)
-        stack.enter_context(_callbacks(with_=tracker.callback))
+        stack.callback(_CURRENT.reset, _CURRENT.set(tracker))
         yield
 
 
@@ -85,7 +82,7 @@ def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
         Whether questions inside the block are traced.
     """
     tracker = _CURRENT.get()
-    if tracker is None or not tracker.experiment:
+    if tracker is None or tracker.experiment is None:
         yield Report()
         return
     with _told_of_the_end() as heed:
@@ -93,9 +90,8 @@ def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
         token = _PARENT.set(run.id or _PARENT.get())
         status = "FAILED"
         try:
-            with ExitStack() as stack:
-                if not trace:
-                    stack.enter_context(_callbacks(without=tracker.callback))
+            callbacks = [one for one in dspy.settings.callbacks or () if trace or one is not tracker.spans]
+            with dspy.context(callbacks=callbacks):
                 heed()
                 yield run
             status = "FINISHED"
@@ -145,72 +141,37 @@ def _mlflow(address: str, experiment: str) -> Iterator[_Tracker]:
     with ExitStack() as stack:
         stack.enter_context(_environment(environment(address)))
         import mlflow
-        import mlflow.dspy
 
-        from .callback import make_callback
+        from .spans import Spans
 
         losses = Losses()
         stack.enter_context(losses.heard())
-        own = ""
+        place = None
         if address != OTEL:
-            stack.enter_context(_experiment_kept())
-            before = mlflow.get_tracking_uri()
+            stack.callback(mlflow.set_tracking_uri, mlflow.get_tracking_uri())
             mlflow.set_tracking_uri(address)
-            stack.callback(mlflow.set_tracking_uri, before)
             try:
-                own = mlflow.set_experiment(experiment).experiment_id
+                client = mlflow.MlflowClient()
+                known = client.get_experiment_by_name(experiment)
+                place = known.experiment_id if known is not None else client.create_experiment(experiment)
             except mlflow.exceptions.MlflowException as error:
                 raise PolyqaError(
                     f"What answers at {address} is no MLflow server, or refuses: {error_line(error, 200)}"
                 ) from error
-        counted = dspy.settings.track_usage
-        mlflow.dspy.autolog(silent=True)  # its callbacks make no span unless this was called
-        dspy.settings.configure(track_usage=counted)  # which it switches on; polyqa counts for itself
-        stack.callback(mlflow.dspy.autolog, disable=True, silent=True)
         mlflow.tracing.reset()  # spans go where the environment says now
         stack.callback(mlflow.tracing.reset)  # which sends what is left
         stack.callback(mlflow.flush_trace_async_logging)
-        yield _Tracker(own, make_callback(), losses)
+        yield _Tracker(place, stack.enter_context(listening(Spans(place))), losses)
 
 
 @contextmanager
 def _environment(changed: Mapping[str, str | None]) -> Iterator[None]:
     """Set variables for the block, and take those away that are ``None``."""
-    before = {name: os.environ.get(name) for name in changed}
-    _set(changed)
+    before = {name: os.environ.pop(name) for name in changed if name in os.environ}
+    os.environ.update({name: value for name, value in changed.items() if value is not None})
     try:
         yield
     finally:
-        _set(before)
-
-
-def _set(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
+        for name in changed:
             os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
-@contextmanager
-def _experiment_kept() -> Iterator[None]:
-    """Have the block leave MLflow's experiment as it was: by itself the last one that was set stays for the process."""
-    from mlflow.environment_variables import MLFLOW_EXPERIMENT_ID
-    from mlflow.tracking import fluent
-
-    earlier, variable = fluent._active_experiment_id, MLFLOW_EXPERIMENT_ID.name
-    with _environment({variable: os.environ.get(variable)}):
-        try:
-            yield
-        finally:
-            fluent._active_experiment_id = earlier
-
-
-@contextmanager
-def _callbacks(*, with_: Any = None, without: Any = None) -> Iterator[None]:
-    from mlflow.dspy.callback import MlflowCallback
-
-    # Not MLflow's own, which autolog sets: ours makes the same spans, and those of searches as MLflow knows them.
-    own = [one for one in dspy.settings.callbacks or () if type(one) is not MlflowCallback and one is not without]
-    with dspy.context(callbacks=[*own, *([with_] if with_ is not None else [])]):
-        yield
+        os.environ.update(before)

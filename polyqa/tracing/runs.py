@@ -1,16 +1,68 @@
-"""MLflow's runs: the settings, figures and files of a long command."""
+"""MLflow's runs: the settings, figures and files of a long command, and what is lost on the way there."""
 
+import logging
 import re
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from polyqa.base.keys import is_secret
-
-from .losses import Losses
+from polyqa.base.keys import error_line, is_secret, without_keys
 
 _LONGEST = 500  # characters of a parameter, as MLflow's stores have it
+_LONGEST_REASON = 200  # characters
+_LOGGERS = ("mlflow", "mlflow.tracing.export", "opentelemetry", "urllib3.connectionpool")
 _UNNAMED = re.compile(r"[^\w\-. /:]")  # what MLflow's names may not have
+
+
+class TracingWarning(UserWarning):
+    """Traces are lost; the work goes on."""
+
+
+class Losses(logging.Handler):
+    """Warns of the first loss, and of no other; as a handler of logs it takes warnings for losses."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._warned = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a log record for a loss."""
+        self.warn(record.getMessage())
+
+    def warn(self, why: str) -> None:
+        """Warn, if it is the first time."""
+        if self._warned:
+            return
+        self._warned = True
+        line = without_keys(" ".join(why.split()))[:_LONGEST_REASON]
+        warnings.warn(f"MLflow does not take what it is told ({line}); the work goes on.", TracingWarning, stacklevel=2)
+
+    @contextmanager
+    def forgiven(self) -> Iterator[None]:
+        """Warn of an error of MLflow's inside the block instead of raising it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            yield
+        except (MlflowException, OSError) as error:
+            self.warn(error_line(error))
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Take what MLflow's threads log inside the block for losses, and keep it out of the command's output."""
+        import mlflow  # noqa: F401  which sets its loggers up when it is imported
+
+        loggers = [logging.getLogger(name) for name in _LOGGERS]
+        before = [(logger, logger.handlers, logger.propagate) for logger in loggers]
+        for logger in loggers:
+            logger.handlers, logger.propagate = [self], False
+        try:
+            yield
+        finally:
+            for logger, handlers, propagate in before:
+                logger.handlers, logger.propagate = handlers, propagate
 
 
 class Report:

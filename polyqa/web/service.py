@@ -8,10 +8,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-import dspy
-
 from polyqa.asking import Result, aask, check_question
 from polyqa.base.errors import PolyqaError
+from polyqa.lm.recorder import listening
 from polyqa.models import SpanReader
 
 from .answered import answered, told_sentences
@@ -190,6 +189,6 @@ class Service:
         def emit(name: str, data: Mapping[str, Any]) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
-        with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), Watch(program, emit)]):
+        with listening(Watch(emit), program):
             result = await aask(asked.question, program=program, lm=self.shelf.lm)
         return replace(result, program=asked.program)

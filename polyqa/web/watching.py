@@ -1,17 +1,16 @@
-"""What happens while a question is answered, told step by step, from the callbacks of DSPy."""
+"""What happens while a question is answered, told step by step."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import dspy
-from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
 from polyqa.base.values import Passage
 from polyqa.lm.calls import kind_of
+from polyqa.lm.recorder import Ended, Listener, Started
 from polyqa.programs.spans import Rerank, Retrieve
 
 Emit = Callable[[str, Mapping[str, Any]], None]
@@ -20,70 +19,50 @@ Emit = Callable[[str, Mapping[str, Any]], None]
 _MOST_PASSAGES = 20
 
 
-@dataclass
-class _Open:
-    """A call that is under way."""
-
-    name: str
-    kind: str
-    title: str
-    began: float
-    inputs: Mapping[str, Any]
-
-
-class Watch(BaseCallback):
-    """Tells the steps of one question as they end; a callback of DSPy's, for one question.
+class Watch(Listener):
+    """Tells the steps of one question as they end; for `polyqa.lm.recorder.listening`.
 
     Parameters
     ----------
-    program
-        Whose predictors have names.
     emit
         Is told an event ``step`` for each step.
     """
 
-    def __init__(self, program: dspy.Module, emit: Emit) -> None:
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
-        self._names = {id(predictor): name for name, predictor in program.named_predictors()}
-        self._open: dict[str, _Open] = {}
         self._began = time.perf_counter()
         self._number = 0
         self._lock = threading.Lock()
 
-    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep when a step began."""
-        if isinstance(instance, (Retrieve, Rerank)):
-            search = isinstance(instance, Retrieve)
-            title = "Passages found" if search else "Passages compared"
-            begun = _Open("search" if search else "rerank", "passages", title, time.perf_counter(), inputs)
-        elif id(instance) in self._names:
-            kind, title = _kind(instance.signature)
-            title = title or self._names[id(instance)].replace("_", " ").capitalize()
-            begun = _Open(self._names[id(instance)], kind, title, time.perf_counter(), {})
+    def module_ended(self, event: Ended) -> None:
+        """Tell a step that has ended, unless its reply turned out not to be needed."""
+        start, error = event.start, event.error
+        if isinstance(start.instance, Retrieve):
+            name, kind, title = "search", "passages", "Passages found"
+        elif isinstance(start.instance, Rerank):
+            name, kind, title = "rerank", "passages", "Passages compared"
+        elif start.predictor:
+            name = start.predictor
+            kind, title = _kind(start.instance.signature)
+            title = title or name.replace("_", " ").capitalize()
         else:
             return
+        if error is not None and not isinstance(error, Exception):
+            return
         with self._lock:
-            self._open[call_id] = begun
-
-    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Tell a step that has ended, unless its reply turned out not to be needed."""
-        with self._lock:
-            begun = self._open.pop(call_id, None)
-            if begun is None or (exception is not None and not isinstance(exception, Exception)):
-                return
             self._number += 1
-            now = time.perf_counter()
             step: dict[str, Any] = {
                 "number": self._number,
-                "kind": begun.kind,
-                "name": begun.name,
-                "title": begun.title,
-                "seconds": round(now - begun.began, 3),
-                "at": round(now - self._began, 3),
-                "data": {} if exception is not None else _data(begun, outputs),
+                "kind": kind,
+                "name": name,
+                "title": title,
+                "seconds": round(event.seconds, 3),
+                "at": round(time.perf_counter() - self._began, 3),
             }
-            if exception is not None:
-                step["failed"] = "The reply could not be had or read; it is asked for again."
+            if error is not None:
+                step |= {"data": {}, "failed": "The reply could not be had or read; it is asked for again."}
+            else:
+                step["data"] = _passages(start, event.outputs) if kind == "passages" else _fields(event.outputs)
             self._emit("step", step)
 
 
@@ -93,14 +72,16 @@ def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:
     return (call.topic, call.title) if call is not None else ("other", "")
 
 
-def _data(begun: _Open, outputs: Any) -> dict[str, Any]:
-    if begun.kind != "passages":
-        return dict(to_jsonable_python(dict(outputs.items()), fallback=str)) if hasattr(outputs, "items") else {}
-    queries = begun.inputs.get("queries", [begun.inputs.get("query", "")])
-    ranked = isinstance(outputs, Sequence) and all(isinstance(one, Passage) for one in outputs)
-    found: Sequence[Passage] = outputs if ranked else begun.inputs.get("passages", ())
-    shown = [
-        {"pid": one.pid, "title": one.title, **({"score": round(float(one.score), 4)} if ranked else {})}
-        for one in found[:_MOST_PASSAGES]
+def _fields(outputs: Any) -> dict[str, Any]:
+    return dict(to_jsonable_python(dict(outputs.items()), fallback=str)) if hasattr(outputs, "items") else {}
+
+
+def _passages(start: Started, outputs: Any) -> dict[str, Any]:
+    queries = start.inputs.get("queries", [start.inputs.get("query", "")])
+    ranked = isinstance(outputs, Sequence) and all(isinstance(passage, Passage) for passage in outputs)
+    passages: Sequence[Passage] = outputs if ranked else start.inputs.get("passages", ())
+    best = [
+        {"pid": passage.pid, "title": passage.title, "score": round(float(passage.score), 4)}
+        for passage in (outputs[:_MOST_PASSAGES] if ranked else ())
     ]
-    return {"query": " · ".join(map(str, queries)), "passages": shown if ranked else [], "found": len(found)}
+    return {"query": " · ".join(map(str, queries)), "passages": best, "found": len(passages)}

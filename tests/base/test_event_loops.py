@@ -1,10 +1,17 @@
 import asyncio
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import anyio.from_thread
+import anyio.to_thread
+import pytest
+
 from polyqa.base.event_loops import AT_WORK, run_to_end, worked
+from polyqa.base.needed import NotNeededError
+from polyqa.base.threads import in_threads
 
 WAITING = 40
 
@@ -77,3 +84,40 @@ def test_work_may_start_a_loop_of_its_own() -> None:
         return await asyncio.gather(*(worked(inner) for _ in range(AT_WORK + 1)))
 
     assert run_to_end(every()) == [3] * (AT_WORK + 1)
+
+
+def ask_the_loop() -> int:
+    return anyio.from_thread.run(asyncio.sleep, 0, 7)
+
+
+def in_new_threads() -> list[int]:
+    with in_threads(2) as start:
+        return [one.result() for one in [start(ask_the_loop) for _ in range(3)]]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: anyio.to_thread.run_sync(in_new_threads),
+        lambda: worked(in_new_threads),
+        lambda: worked(lambda: [ask_the_loop()] * 3),
+    ],
+    ids=["threads of a thread of anyio", "threads of work", "work"],
+)
+def test_status_messages_find_the_loop(work: Callable[[], Awaitable[list[int]]]) -> None:
+    async def every() -> list[int]:
+        return await work()
+
+    assert asyncio.run(every()) == run_to_end(every()) == [7, 7, 7]
+
+
+def test_what_is_raised_in_threads_of_a_thread_of_anyio_comes_back() -> None:
+    def fail() -> None:
+        raise NotNeededError("no")
+
+    def work() -> None:
+        with in_threads(1) as start:
+            start(fail).result()
+
+    with pytest.raises(NotNeededError):
+        run_to_end(worked(work))

@@ -105,9 +105,9 @@ def test_nothing_is_repeated_and_no_schema_shown(asked: type[dspy.Signature]) ->
 
 
 def test_the_words_on_a_type_name_it() -> None:
-    told = [form.told for form in FORMS.values()]
+    told = [form.words for form in FORMS.values()]
     assert not any(one is not other and one.endswith(other) for one in told for other in told)
-    assert all(form_told_by(f"what it is: {form.told}") is form for form in FORMS.values())
+    assert all(form_told_by(f"what it is: {form.words}") is form for form in FORMS.values())
 
 
 def test_demos_are_turns_and_what_never_changes_stands_first() -> None:

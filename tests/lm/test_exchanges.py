@@ -13,7 +13,7 @@ from dspy.utils.exceptions import AdapterParseError
 from openai_server import Server, serve
 
 from polyqa.lm.adapter import LeanAdapter
-from polyqa.lm.bounded_lm import BoundedLM
+from polyqa.lm.client import BoundedLM
 from polyqa.lm.exchanges import exchanging
 from polyqa.signatures import VerifyInterpretation
 
@@ -123,6 +123,17 @@ def test_a_reply_that_broke_off_is_known_also_from_the_cache(
                 ask(dspy.Predict(VerifyInterpretation))
             assert (exchange.cut, exchange.reply) == (cut, "Yes, the pass")
     assert len(server.requests) == 1
+
+
+def test_a_request_of_dspy_3_5_is_forgotten_and_known_to_break_off(replies: Replies, server: Server) -> None:
+    lm = remote(server, BoundedLM)
+    request, replies.finish_reason = Request(lm.model, (Message.user("Who?"),)), "length"
+    with pytest.raises(ValueError, match="unreadable"), exchanging() as exchange:  # noqa: PT012
+        lm(request)
+        raise ValueError("unreadable")
+    assert (exchange.cut, exchange.reply) == (True, "Bananas.")
+    lm(request)
+    assert len(server.requests) == 2
 
 
 def test_callbacks_of_the_caller_stay(server: Server, replies: Replies) -> None:

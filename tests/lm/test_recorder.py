@@ -2,14 +2,27 @@ import asyncio
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import dspy
 import pytest
 from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError
 from harness import fields, scripted
 
-from polyqa.lm.recorder import Recorder, Usage, counting, recording
+from polyqa.lm.recorder import (
+    Ended,
+    Listener,
+    Recorder,
+    Started,
+    Usage,
+    counting,
+    listening,
+    recording,
+    reply_text,
+    usage_here,
+)
 from polyqa.programs import ClosedBook
 from polyqa.programs.base import Program
 from polyqa.programs.steps import Steps, ask, ask_all
@@ -223,3 +236,70 @@ def test_a_call_tells_who_asked_and_what_it_took() -> None:
     assert sum(call.input_tokens or 0 for call in recorder.calls) == recorder.input_tokens > 0
     assert sum(call.output_tokens or 0 for call in recorder.calls) == recorder.output_tokens > 0
     assert all(call.seconds is not None and 0 <= call.seconds <= recorder.seconds for call in recorder.calls)
+
+
+class Hearing(Listener):
+    """Notes every event but the tokens."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def note(self, event: Started | Ended) -> None:
+        start = event.start if isinstance(event, Ended) else event
+        error = f" {type(event.error).__name__}" if isinstance(event, Ended) and event.error else ""
+        told = f"{type(start.instance).__name__} {start.predictor}{error}"
+        self.events.append(f"{'end' if isinstance(event, Ended) else 'begin'} {told}".rstrip())
+
+    module_started = module_ended = call_started = call_ended = note  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_a_listener_hears_what_happens_in_order_with_the_names_of_predictors(error: bool) -> None:
+    class One(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.short = dspy.Predict("question -> answer")
+
+        def forward(self, question: str) -> dspy.Prediction:
+            return self.short(question=question)
+
+    hearing = Hearing()
+    with scripted(lambda message: "nothing" if error else fields(answer="yes")) as (lm, _):
+        adapter = dspy.ChatAdapter(use_json_adapter_fallback=False)
+        with dspy.context(lm=lm, adapter=adapter), listening(hearing), suppress(AdapterParseError):
+            One()(question="One?")
+    failed = " AdapterParseError" if error else ""
+    assert hearing.events == [
+        "begin One",
+        "begin Predict short",
+        f"begin {type(lm).__name__} short",
+        f"end {type(lm).__name__} short",
+        f"end Predict short{failed}",
+        f"end One {failed}".rstrip(),
+    ]
+
+
+def test_a_request_of_dspy_3_5_is_recorded_like_messages() -> None:
+    with scripted(answer) as (lm, _), recording(lm) as recorder:
+        request = dspy.lm15.Request(lm.model, (dspy.lm15.Message.user("Who?"),), system="Be short.")
+        reply = lm(request)
+    (call,) = recorder.calls
+    assert call.messages == [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Who?"}]
+    assert call.reply == reply.message.text == answer("")
+    assert costs(recorder) == (1, 7, 3)
+
+
+def test_what_counts_here_is_known() -> None:
+    usage = Usage()
+    assert usage_here() is None
+    with counting(usage):
+        assert usage_here() is usage
+    assert usage_here() is None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "text"),
+    [(["yes"], "yes"), ([{"text": "yes", "logprobs": None}], "yes"), ([None], ""), ([{"text": None}], ""), (None, "")],
+)
+def test_the_text_of_a_reply(outputs: Any, text: str) -> None:
+    assert reply_text(outputs) == text

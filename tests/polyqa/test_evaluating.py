@@ -92,7 +92,7 @@ def test_what_only_a_name_can_be_given_with_is_refused(
         ({"passages": "many"}, "The setting passages of rac is int, not 'many'"),
         ({"models": polyqa.Models(lm="gpt-4o")}, "names no provider"),
         ({"models": polyqa.Models(judge="gpt-4o")}, "names no provider"),
-        ({"models": polyqa.Models(judge=None, judge_api_base="http://127.0.0.1:9")}, "--judge none asks no server"),
+        ({"models": polyqa.Models(judge="polyqa/extractive@http://127.0.0.1:9")}, "takes no address"),
         ({}, "missing.json"),
     ],
 )

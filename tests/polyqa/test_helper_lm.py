@@ -73,7 +73,7 @@ def test_only_the_deciding_calls_are_the_helpers(name: str, helper: tuple[dspy.L
 
 def test_by_name_at_an_address() -> None:
     with serve(ExtractiveEngine()) as server:
-        models = polyqa.Models(helper_lm="openai/guide", helper_api_base=server.base)
+        models = polyqa.Models(helper_lm=f"openai/guide@{server.base}")
         program = polyqa.load("diva", helper_lm=models.helping())
     assert {name: own["lm"] for name, own in describe_lms(program).items()} == dict.fromkeys(
         ["classify", "infer", "verify"], "openai/guide"

@@ -69,10 +69,9 @@ def test_dspy_tells_which_models_reason() -> None:
         ({"timeout": 0}, "--timeout is a number of seconds above 0"),
         ({"timeout": float("inf")}, "--timeout is a number of seconds above 0"),
         ({"retries": -1}, "--retries is at least 0"),
-        ({"connect_timeout": 0}, "--connect-timeout is a number of seconds above 0"),
-        ({"read_timeout": -1}, "--read-timeout is a number of seconds above 0"),
-        ({"max_reply": 0}, "--max-reply is a number of megabytes above 0"),
-        ({"more": {"max_reply": 1}}, "max_reply has an option of its own: --max-reply"),
+        ({"requests_per_minute": 0}, "--requests-per-minute is a number above 0, not 0"),
+        ({"requests_per_minute": float("nan")}, "above 0, not nan"),
+        ({"more": {"rpm": 5}}, "rpm has an option of its own: --requests-per-minute"),
         ({"more": {"temperature": 1}}, "temperature has an option of its own: --temperature"),
         ({"more": {"num_retries": 1}}, "num_retries has an option of its own: --retries"),
     ],
@@ -80,6 +79,9 @@ def test_dspy_tells_which_models_reason() -> None:
 def test_settings_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(PolyqaError, match=told):
         LMSettings(**given)
+    if given.keys() <= {"timeout", "retries", "requests_per_minute"}:
+        with pytest.raises(PolyqaError, match=told):
+            language_model(PLAIN, **given)
 
 
 def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
@@ -91,13 +93,13 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
     [
         (Models(settings=LMSettings(temperature=0.1)), f"{MODEL_NAME} runs in this process and has no --temperature"),
         (Models(settings=LMSettings(timeout=5)), "has no --timeout"),
-        (Models(settings=LMSettings(max_reply=5)), "has no --max-reply"),
+        (Models(settings=LMSettings(requests_per_minute=5)), "has no --requests-per-minute"),
+        (Models(settings=LMSettings(more={"top_p": 1})), "has no --lm-set"),
         (Models(THINKING, settings=LMSettings(temperature=0.3)), "its --temperature is 1, not 0.3"),
         (Models(THINKING, settings=LMSettings(max_tokens=1000)), "--max-tokens is at least 16,000 for it, not 1,000"),
         (Models(PLAIN, settings=LMSettings(more={"prompt_cache": 1})), "cannot be asked so"),
-        (Models(PLAIN, helper_api_base="http://127.0.0.1:9"), "name the helper's model"),
         (Models(PLAIN, helper_lm="gpt-4o"), "names no provider"),
-        (Models(PLAIN, helper_lm=MODEL_NAME, helper_api_base="http://127.0.0.1:9"), "takes no --helper-api-base"),
+        (Models(PLAIN, helper_lm=f"{MODEL_NAME}@http://127.0.0.1:9"), "takes no address"),
     ],
 )
 def test_models_that_cannot_be_asked_so_are_refused(models: Models, told: str) -> None:
@@ -120,5 +122,21 @@ def test_the_helper_needs_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch)
     """Prompts that are meant for a server here go nowhere else."""
     monkeypatch.delenv("OPENAI_API_KEY")
     models = Models("openai/a", helper_lm="openai/b", api_base="http://127.0.0.1:9")
-    with pytest.raises(PolyqaError, match="OPENAI_API_KEY, or name a local server with --helper-api-base"):
+    with pytest.raises(PolyqaError, match="OPENAI_API_KEY, or name a local server, such as openai/b@http://"):
         models.helping()
+
+
+@pytest.mark.parametrize(
+    ("name", "api_base", "address"),
+    [
+        (f"{PLAIN}@http://a/v1", None, "http://a/v1"),
+        (f"{PLAIN}@https://a/v1", "http://b/v1", "https://a/v1"),
+        (PLAIN, "http://b/v1", "http://b/v1"),
+        ("vertex_ai/claude@20240620", None, None),
+    ],
+)
+def test_the_address_of_a_server_may_stand_behind_the_name(
+    name: str, api_base: str | None, address: str | None
+) -> None:
+    lm = language_model(name, api_base=api_base)
+    assert (lm.model, lm.kwargs.get("api_base")) == (name.partition("@http")[0], address)

@@ -11,7 +11,7 @@ from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, re
 
 from polyqa.extractive.engine import InThread, messages_of
 from polyqa.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
-from polyqa.lm.recent import RecentLM
+from polyqa.lm.client import RecentLM
 
 from .feedback import suggestions
 from .proposals import attempts_in, clauses_of, proposals

@@ -169,16 +169,16 @@ def test_a_judge_of_ones_own_server_judges(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     model = f"openai/judge-{uuid.uuid4().hex}"
-    words = ("--questions", some, "--judge", model)
+    words = ("--questions", some, "--judge")
     program = ("evaluate", "--program", "rac", "-k", "2", "--runs", tmp_path, "--name", "mine", "--json")
     outputs = tmp_path / "theirs.json"
     outputs.write_text(json.dumps([{"id": ids[0], "answer": "In 1991.", "passages": ["It was in 1991."]}]))
     for command in (program, ("score", outputs, "--json")):
-        err = refused(*command, *words)
+        err = refused(*command, *words, model)
         assert "OPENAI_API_KEY" in err
-        assert "local server with --judge-api-base" in err
+        assert "or name a local server" in err
         with serve(ScriptedEngine(judge)) as server:
-            out = printed(*command, *words, "--judge-api-base", server.base)
+            out = printed(*command, *words, f"{model}@{server.base}")
         assert {request["model"] for request in server.requests} == {model.removeprefix("openai/")}
         assert strict_json(out)[0]["metrics"]["sufficient"]["n"] >= 1
     assert "judge" in (tmp_path / "mine" / SETTINGS).read_text()
@@ -189,9 +189,9 @@ def test_a_judge_of_ones_own_server_judges(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("none", "--judge none asks no server"),
-        ("embedded", "--judge embedded asks no server"),
-        ("polyqa/extractive", "takes no --judge-api-base"),
+        ("none", "names no provider"),
+        ("embedded", "names no provider"),
+        ("polyqa/extractive", "takes no address"),
     ],
 )
 def test_an_address_needs_a_judge_behind_it(
@@ -200,7 +200,7 @@ def test_an_address_needs_a_judge_behind_it(
     outputs = tmp_path / "theirs.json"
     outputs.write_text('{"x": "y"}')
     words = (outputs,) if command == "score" else ("--runs", tmp_path)
-    assert told in refused(command, *words, "--judge", name, "--judge-api-base", "http://127.0.0.1:9/v1")
+    assert told in refused(command, *words, "--judge", f"{name}@http://127.0.0.1:9/v1")
 
 
 # score
@@ -213,7 +213,7 @@ def test_score_keeps_what_could_be_judged(run: Run, ids: list[str], some: Path, 
     engine = ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in str(prompt.inputs) else judge(prompt))
     with serve(engine) as server:
         model = f"openai/judge-{uuid.uuid4().hex}"
-        code, told, err = run(*words, "--judge", model, "--judge-api-base", server.base)
+        code, told, err = run(*words, "--judge", f"{model}@{server.base}")
     assert code == 0, err
     assert "scored: 4 questions, 1 failed" in err
     assert strict_json(told)[0]["failed"] == 1

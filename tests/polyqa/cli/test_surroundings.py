@@ -54,8 +54,11 @@ def told(err: str) -> str:
         (("ask", QUESTION, "--lm", f"openai/{HALF}", "--api-base", "http://127.0.0.1:9"), "is one line of text"),
         (("ask", QUESTION, "--lm", "openai/a\nb", "--api-base", "http://127.0.0.1:9"), "is one line of text"),
         (("ask", QUESTION, "--lm", "openai/\x1b[2J", "--api-base", "http://127.0.0.1:9"), "is one line of text"),
-        (("ask", QUESTION, "--lm", "openai/a", "--api-base", f"http://{HALF}"), "api-base is one line of text"),
-        (("ask", QUESTION, "--helper-lm", f"openai/{HALF}", "--helper-api-base", "http://a"), "is one line of text"),
+        (
+            ("ask", QUESTION, "--lm", "openai/a", "--api-base", f"http://{HALF}"),
+            "address of its server is one line of text",
+        ),
+        (("ask", QUESTION, "--helper-lm", f"openai/{HALF}@http://a"), "is one line of text"),
         (("ask", QUESTION, "--index", f"[/x]{HALF}\n"), "no index"),
         (("ask", QUESTION, "--program", f"[/x]{HALF}\n"), "Unknown program"),
         (("ask", QUESTION, "--reranker", f"[/x]{HALF}\n"), "Repo id"),

@@ -1,0 +1,260 @@
+"""A language model whose every call ends in time, and that sends no more requests a minute than its provider allows.
+
+Retries, their pauses and connections are DSPy's.
+"""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, replace
+from threading import Lock, Thread
+from typing import Any
+
+import dspy
+from dspy.clients.base_lm import LM_CLASS_STATE_KEY
+from dspy.lm15 import Timeouts
+from dspy.utils.callback import with_callbacks
+from dspy.utils.exceptions import LMProviderError, LMTimeoutError
+
+from polyqa.base.counts import counted
+from polyqa.base.needed import NotNeededError, check_needed, not_needed
+
+from .assigned import without_secrets
+from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
+
+REMEMBERED = 256
+"""Calls that a language model remembers. Those that are under way at once must find theirs among them."""
+TIMEOUT = 300.0
+"""Seconds that one call may take, if nothing else is set."""
+
+
+class CallTimeoutError(LMTimeoutError):
+    """Raised when a call took longer than it may."""
+
+
+class BusyServerError(LMProviderError):
+    """Raised when a server wants no further request (``Retry-After``) for longer than the call may still take."""
+
+
+class RecentLM(dspy.LM):
+    """A `dspy.LM` that remembers its latest 256 calls, so that a long run takes no more memory than a short one.
+
+    DSPy keeps 10,000 calls with their prompts and replies, of every model, of every module and of all together: some
+    hundred megabytes. ``max_history_size`` of `dspy.settings` holds where it is lower.
+    """
+
+    def update_history(self, entry: dict[str, Any]) -> None:
+        """Remember a call, and forget the oldest."""
+        super().update_history(entry)
+        forget_oldest(self, REMEMBERED)
+
+    def dump_state(self) -> dict[str, Any]:
+        """Return what DSPy writes down where a program is saved with its language models; a plain `dspy.LM` loads."""
+        return {**super().dump_state(), LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+
+
+class BoundedLM(RecentLM):
+    """A `dspy.LM` whose calls end, whatever the server does: hang, or send a byte now and then.
+
+    DSPy's own ``timeout`` limits the wait for the next byte; here one call may take so many seconds in all, with
+    its retries and the pauses between them. Waiting for a turn does not count.
+
+    A call that timed out, or whose reply is not needed any more, is given up: with ``await`` its connection is closed
+    at once; a thread goes on until the server is silent for as long, but sends nothing again.
+
+    Parameters
+    ----------
+    model
+        See `dspy.LM`; not for models with an engine of their own.
+    timeout
+        Seconds that one call may take in all, above 0.
+    requests_per_minute
+        Requests that go out in a minute, at even distances; as many as are made if not given. It holds for DSPy's own
+        client, so a model that only LiteLLM can ask is refused then.
+    settings
+        More for `dspy.LM`, such as ``num_retries``.
+    """
+
+    def __init__(
+        self, model: str, *, timeout: float = TIMEOUT, requests_per_minute: float | None = None, **settings: Any
+    ) -> None:
+        if requests_per_minute is not None:
+            settings = {"engine": "lm15", **settings}
+        # Not as `timeout` of DSPy, which is a part of the key of its cache: a longer one would lose all replies.
+        super().__init__(model, **settings)
+        self.timeout = timeout
+        self._turns = _Turns(requests_per_minute)
+        on_new_engine(self, self._limit)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        on_new_engine(self, self._limit)
+
+    def __deepcopy__(self, memo: Any) -> "BoundedLM":
+        """Return this model: the copies that optimizers make of a program share its connections, not its history."""
+        return self
+
+    def dump_state(self) -> dict[str, Any]:
+        """Return what DSPy writes down where a program is saved with its language models: no key, no secret."""
+        return without_secrets(super().dump_state())
+
+    @with_callbacks
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        """Ask; see `dspy.LM`.
+
+        Raises
+        ------
+        CallTimeoutError
+            If the call takes too long.
+        """
+        if dspy.settings.send_stream is not None:  # belongs to this thread, and whoever listens sees that it goes on
+            return lm_call(self, prompt, messages=messages, **kwargs)
+        call = _Call(time.monotonic() + self.timeout)
+        done: Future[Any] = Future()
+
+        def ask() -> None:
+            _CALL.set(call)
+            try:
+                done.set_result(lm_call(self, prompt, messages=messages, **kwargs))
+            except BaseException as error:
+                done.set_exception(error)
+
+        # A thread that waits for a socket cannot be ended. A program that ends does not wait for a daemon.
+        Thread(target=copy_context().run, args=(ask,), name="polyqa-call", daemon=True).start()
+        try:
+            while not done.done():
+                if call.left <= 0:
+                    raise self._too_long()
+                wait([done, *not_needed()], call.left, return_when=FIRST_COMPLETED)
+                if not done.done():
+                    check_needed()
+        finally:
+            call.over = True
+        return done.result()
+
+    @with_callbacks
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        """Ask without blocking the event loop; see `__call__`."""
+        limit = asyncio.timeout(self.timeout)
+        before = _CALL.set(_Call(time.monotonic() + self.timeout, limit))
+        try:
+            async with limit:
+                return await lm_acall(self, prompt, messages=messages, **kwargs)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_long() from error
+        finally:
+            _CALL.reset(before)
+
+    def _too_long(self) -> CallTimeoutError:
+        return CallTimeoutError(
+            f"no answer within {counted(self.timeout, 'second')}. Check that the server is well, or give it "
+            "more time (--timeout, in Python timeout=).",
+            model=self.model,
+        )
+
+    def _limit(self, engine: Any) -> None:
+        """Let an engine wait as long as a call may take, and for its turn before each request."""
+        longest = self.timeout + 1  # so that the call's own limit ends it
+        config = replace(engine.config, timeouts=Timeouts(read=longest, write=longest))
+        engine.__init__(config, model_type=engine.model_type)
+        for name in ("complete", "stream"):
+            setattr(engine, name, _in_turn(getattr(engine, name), self._turns))
+
+
+@dataclass
+class _Call:
+    """A call: when it must have ended, what ends it if it is awaited, and whether nobody waits for it any more."""
+
+    end: float
+    limit: asyncio.Timeout | None = None
+    over: bool = False
+
+    @property
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+    def extend(self, seconds: float) -> None:
+        self.end += seconds
+        if self.limit is not None and (end := self.limit.when()) is not None:
+            self.limit.reschedule(end + seconds)
+
+
+_CALL: ContextVar[_Call | None] = ContextVar("polyqa_call", default=None)
+
+
+class _Turns:
+    """When requests may go out; shared by all calls of a language model, in all threads."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._per_minute = per_minute
+        self._next = 0.0
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._per_minute,)
+
+    def take(self) -> float:
+        """Take the next turn and return in how many seconds it is; they do not count for the call."""
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + (60.0 / self._per_minute if self._per_minute else 0.0)
+        if (call := _CALL.get()) is not None:
+            call.extend(turn - now)
+        return turn - now
+
+
+def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
+    """Return a method of an engine that waits for its turn. What DSPy has in its cache asks no engine."""
+
+    async def stream(*given: Any) -> AsyncIterator[Any]:
+        await asyncio.sleep(turns.take())
+        with _impatience():
+            async for event in method(*given):
+                yield event
+
+    async def ask(*given: Any) -> Any:
+        await asyncio.sleep(turns.take())
+        with _impatience():
+            return await method(*given)
+
+    def ask_in_thread(*given: Any) -> Any:
+        seconds = turns.take()
+        if unneeded := not_needed():
+            wait(unneeded, seconds, return_when=FIRST_COMPLETED)
+        else:
+            time.sleep(seconds)
+        check_needed()
+        with _impatience():
+            return method(*given)
+
+    if inspect.isasyncgenfunction(method):
+        return stream
+    return ask if inspect.iscoroutinefunction(method) else ask_in_thread
+
+
+@contextmanager
+def _impatience() -> Iterator[None]:
+    """Send nothing for a call that was given up, and end one whose server wants a pause that is too long for it."""
+    call = _CALL.get()
+    if call is not None and call.over:
+        raise NotNeededError("the call was given up")
+    try:
+        yield
+    except dspy.lm15.LM15Error as error:
+        pause = error.retry_after or 0
+        if call is None or pause <= call.left:
+            raise
+        raise BusyServerError(
+            f"the server wants no request for {counted(round(pause), 'second')} (Retry-After), longer than the call "
+            f"may take. Ask again later. It says: {error.message}",
+            provider=error.provider,
+            status=error.status,
+            retry_after=error.retry_after,
+        ) from error
