@@ -10,13 +10,14 @@ from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
-from polyqa.evaluation.runs import Run, write_atomically
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict
 from polyqa.extractive import ExtractiveEngine

@@ -22,7 +22,7 @@ from dspy._vendor.lm15.transports import (
 )
 from dspy.clients.engines.lm15_engine import AsyncLM15Engine, LM15Engine
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 
 from .pacing import CLOCK, Pace, keep_pace
 

@@ -14,9 +14,9 @@ import dspy
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMError, LMTimeoutError, is_retryable_lm_error
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
 from polyqa.base.needed import check_needed, not_needed
+from polyqa.base.text import counted
 from polyqa.lm.assigned import without_secrets
 from polyqa.lm.recent import RecentLM
 

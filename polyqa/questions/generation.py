@@ -10,7 +10,7 @@ from pathlib import Path
 import dspy
 
 from polyqa.base.values import Passage
-from polyqa.base.working import work_through
+from polyqa.base.work import work_through
 from polyqa.models import SpanReader
 
 from .gathering import gathering
@@ -39,8 +39,8 @@ def generate_questions(
     reader
         Verifies.
     journal
-        JSON lines, one per passage as it ends; those in it are not read again. A passage for which the
-        language model failed is not in it, and is tried again the next time.
+        A file (sqlite, see `polyqa.base.ledger`) that keeps what was made of each passage as it ends; those in it are
+        not read again. A passage for which the language model failed is not in it, and is tried again the next time.
     settings
         How often a question is revised, and how many spans of a passage are asked for.
     threads, step
@@ -49,15 +49,15 @@ def generate_questions(
     Raises
     ------
     PolyqaError
-        If the first passages all fail, or the journal is of another corpus, language model or reader, or of other
+        If passages fail one after the other, or the journal is of another corpus, language model or reader, or of other
         settings.
     """
     with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
         work_through(
             gathered.left,
             lambda passage: read_passage(passage, lm, reader, settings),
-            gathered.keep,
-            threads=threads,
-            check=gathered.require_progress,
+            lambda passage, line: gathered.keep(line),
+            at_once=threads,
+            things="passages",
         )
         return gathered.finish()

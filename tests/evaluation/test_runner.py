@@ -17,19 +17,21 @@ import pytest
 from dspy.utils.callback import BaseCallback
 from harness import Told, fields, questions, record, scripted, settings_of
 from openai_server import Server
-
-from polyqa.base.errors import PolyqaError
 from polyqa.base.lines import DamageWarning
 from polyqa.base.outage import AT_ONCE
+
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage
+from polyqa.base.work import Failure
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever
 from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
 from polyqa.evaluation.progress import Display, showing
-from polyqa.evaluation.records import Failure, Record
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_program
-from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, RunSettings, line_of, open_run, read_records
+from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, line_of, open_run, read_records
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.llm_judge import LLMJudge
@@ -538,7 +540,7 @@ def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
     assert isinstance(program, RAC)
 
     def run(name: str) -> Run:
-        settings = RunSettings(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
+        settings = RunIdentity(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
         return run_program(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, settings=settings, threads=1)
 
     original = run("original")

@@ -8,9 +8,10 @@ import pytest
 from harness import FAILURE, long_form, record, settings_of, strict_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from polyqa.base.lines import DamageWarning, appending_lines
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.lines import DamageWarning, appending_lines
+from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import (
@@ -24,7 +25,6 @@ from polyqa.evaluation.runs import (
     read_settings,
     rewrite_in_order,
     summarize,
-    write_atomically,
     write_summary,
 )
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 import dspy
 import pytest
+from polyqa.base.journal import read_journal
 
 import polyqa
 from polyqa import signatures
-from polyqa.base.journal import read_journal
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers.pool import bootstrap_pool, label_fields

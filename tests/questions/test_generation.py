@@ -11,11 +11,11 @@ import pytest
 from dspy.clients.cache import Cache
 from harness import fields, scripted
 from openai_server import serve
+from polyqa.base.lines import DamageWarning
 from pydantic import ValidationError
 from scripted_engine import ScriptedEngine, last_message
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.lines import DamageWarning
 from polyqa.base.values import Passage
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.agreement import agree

@@ -10,8 +10,10 @@ import dspy
 from openai_server import Server, serve
 from scripted_engine import ScriptedEngine, last_message
 
-from polyqa.evaluation.records import Failure, Record
-from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.base.work import Failure
+from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.records import Record
+from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Question, Reading
 
 FAILURE = Failure(kind="ValueError", message="no")
@@ -40,14 +42,14 @@ def long_form(n: int, value: Callable[[int], float], **fields: Any) -> list[Reco
     return [record(f"q{at}", dict.fromkeys(names, value(at)), **fields) for at in range(n)]
 
 
-def run_of(records: Sequence[Record], name: str = "mine", settings: RunSettings | None = None) -> Run:
+def run_of(records: Sequence[Record], name: str = "mine", settings: RunIdentity | None = None) -> Run:
     """Return a run that lies nowhere."""
     return Run(Path("runs") / name, settings, records)
 
 
-def settings_of(n: int, **fields: Any) -> RunSettings:
+def settings_of(n: int, **fields: Any) -> RunIdentity:
     """Return settings for n questions."""
-    return RunSettings(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
+    return RunIdentity(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
 
 
 class Told(dspy.Module):

@@ -20,9 +20,10 @@ import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is impor
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 from polyqa.evaluating import make_scorer
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runner import run_program
-from polyqa.evaluation.runs import PREDICTIONS, RunSettings
+from polyqa.evaluation.runs import PREDICTIONS
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, warm_up
 from polyqa.models import Reader
@@ -61,7 +62,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
     questions = load_questions("homonyms/dev", limit=count)
-    settings = RunSettings(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
+    settings = RunIdentity(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
 
     def run(name: str) -> int:
         return fork(

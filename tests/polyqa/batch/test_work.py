@@ -3,10 +3,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from polyqa.batch.work import CallLimit, Fields, work_on
 
 from polyqa.base.errors import PolyqaError
 from polyqa.batch.asked import Asked
-from polyqa.batch.work import CallLimit, Fields, work_on
 
 QUESTIONS = [Asked(str(number), f"question {number}") for number in range(20)]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hanging_engine import Hanging
 from openai_server import serve
+from polyqa.base.lines import json_object, read_lines
 from writing_engine import WritingEngine
 
-from polyqa.base.lines import json_object, read_lines
 from polyqa.colbert_index import build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.extractive import ExtractiveEngine
