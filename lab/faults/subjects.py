@@ -110,7 +110,7 @@ def make_folders(folder: Path) -> None:
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
     program = load("rac", index=shipped)
-    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", settings=settings, threads=2)
+    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", identity=settings, threads=2)
 
 
 def _prepare() -> None:

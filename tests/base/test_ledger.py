@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
@@ -235,7 +235,8 @@ def test_a_line_that_is_damaged_is_shown(tmp_path: Path) -> None:
         read_lines(path, json.loads)
 
 
-@given(st.dictionaries(st.text(st.characters()), st.recursive(st.none() | st.text(st.characters()), st.lists)))
+@settings(max_examples=100)
+@given(st.dictionaries(st.text(st.characters()), st.none() | st.floats() | st.lists(st.text(st.characters()))))
 def test_whatever_is_said_becomes_one_line(value: dict[str, Any]) -> None:
     line = json_line(value).encode()
     assert (line.count(b"\n"), line[-1:]) == (1, b"\n")
