@@ -1,8 +1,9 @@
 """Questions, records, runs and small programs for the tests of the benchmarks."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -76,6 +77,13 @@ def fields(**values: str) -> str:
     """Return a reply in ChatAdapter's format."""
     parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in values.items()]
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def ledger_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a ledger that nobody has open holds, by id, in the order in which it was kept."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT id, result FROM results ORDER BY rowid").fetchall()
+    return {id: json.loads(result) for id, result in rows}
 
 
 def strict_json(text: str) -> Any:
