@@ -203,7 +203,7 @@ def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str,
     return parts, own
 
 
-def _expected(student: dspy.Module, plan: Plan, counter: CallCounter, most: int | None, further_runs: int) -> Forecast:
+def _expected(student: dspy.Module, plan: Plan, counter: CallCounter, budget: Budget, test_runs: int) -> Forecast:
     """Return what a compilation takes, after checking that it can finish below the limit of calls."""
     # A question that takes many tokens, and many calls where the program does not tell how many at most.
     richest = max(plan.trainset, key=lambda question: len(question.readings))

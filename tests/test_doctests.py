@@ -41,7 +41,7 @@ _WITH_EXAMPLES = {
     "polyqa.programs.stand_ins",
     "polyqa.questions.alike",
     "polyqa.questions.families",
-    "polyqa.base.lines",
+    "polyqa.base.ledger",
     "polyqa.questions.quality.asked",
     "polyqa.questions.quality.rules",
     "polyqa.programs.sampling",
