@@ -276,17 +276,17 @@ class _Source:
 
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
     """Return the questions made of some passages that training can use; write down these, and the others."""
-    reader = shared_reader(models.reader)
+    lm, reader = models.answering(), shared_reader(models.reader)
     with display().passages(len(passages)) as step:
         made = generate_questions(
             passages,
-            lm=models.lm,
+            lm=lm,
             reader=reader,
             journal=out / ".work" / JOURNAL,
-            threads=budget.threads or default_threads(models.lm),
+            threads=budget.threads or default_threads(lm),
             step=step,
         )
-    engine = getattr(models.lm, "engine", None)
+    engine = getattr(lm, "engine", None)
     usable = training_questions(
         made.questions,
         passages,
@@ -300,7 +300,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         write_atomically(out / file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     ambiguous = sum(len(question.readings) > 1 for question in usable.questions)
     described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
-    full = f"generated from {name} by {models.lm.model}: {made.counts}; {described}"
+    full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
     return _Source(list(usable.questions), full, name, made.counts, usable.reasons)
 
 

@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -164,45 +164,48 @@ def open_ledger(path: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
     PolyqaError
         If the ledger belongs to other work, is damaged, cannot be written, or another process has it.
     """
+    connection = _connect(path)
+    ledger = Ledger(path, connection)
+    try:
+        _check(path, connection, identity)
+        yield ledger
+    finally:
+        connection.close()
+        if ledger.finished:
+            remove_ledger(path)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.OperationalError) as error:
         raise unwritable(path, error) from error
-    with closing(connection):
-        try:
-            _prepare(connection)
-            stored = connection.execute("SELECT json FROM identity").fetchone()
-            now = json.dumps(identity)
-            if stored is None:
-                connection.execute("INSERT INTO identity (json) VALUES (?)", (now,))
-                stored = (now,)
-            changed = differences(json.loads(stored[0]), json.loads(now))
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
-                raise PolyqaError(f"{path} is being written by another process; wait until it is done.") from error
-            raise unwritable(path, error) from error
-        except (sqlite3.DatabaseError, ValueError) as error:
-            raise _damaged(path, error) from error
-        if changed:
-            raise PolyqaError(f"{path} was begun with other settings ({changed}); remove it, or choose another folder.")
-        ledger = Ledger(path, connection)
-        try:
-            yield ledger
-        finally:
-            connection.close()
-            if ledger.finished:
-                remove_ledger(path)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    # Locked for this process alone, a write-ahead log needs no memory shared with others, which folders on a network
-    # do not have.
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("CREATE TABLE IF NOT EXISTS identity (json TEXT NOT NULL)")
-    connection.execute("CREATE TABLE IF NOT EXISTS results (id TEXT PRIMARY KEY, result TEXT NOT NULL)")
+def _check(path: Path, connection: sqlite3.Connection, identity: Mapping[str, Any]) -> None:
+    """Check that a ledger belongs to the work of this identity; a new one does from now on."""
+    try:
+        # Locked for this process alone, a write-ahead log needs no memory shared with others, which folders on a
+        # network do not have.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("CREATE TABLE IF NOT EXISTS identity (json TEXT NOT NULL)")
+        connection.execute("CREATE TABLE IF NOT EXISTS results (id TEXT PRIMARY KEY, result TEXT NOT NULL)")
+        now = json.dumps(identity)
+        stored = connection.execute("SELECT json FROM identity").fetchone()
+        if stored is None:
+            connection.execute("INSERT INTO identity (json) VALUES (?)", (now,))
+        changed = "" if stored is None else differences(json.loads(stored[0]), json.loads(now))
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise PolyqaError(f"{path} is being written by another process; wait until it is done.") from error
+        raise unwritable(path, error) from error
+    except (sqlite3.DatabaseError, ValueError) as error:
+        raise _damaged(path, error) from error
+    if changed:
+        raise PolyqaError(f"{path} was begun with other settings ({changed}); remove it, or choose another folder.")
 
 
 def _damaged(path: Path, error: Exception) -> PolyqaError:
