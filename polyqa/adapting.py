@@ -3,10 +3,9 @@
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
@@ -271,7 +270,7 @@ class _Source:
     full: str
     short: str
     counts: Counts | None = None
-    dropped: Mapping[str, int] = MappingProxyType({})
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:

@@ -73,7 +73,7 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     for number, line in enumerate([*lines, last] if last else lines, 1):
         try:
             values.append(parse(line))
-        except (ValueError, LookupError) as error:
+        except (ValueError, LookupError, RecursionError) as error:
             if number > len(lines):
                 told = f"{path}: the last line was not written to its end; {len(values)} good lines are kept."
                 warnings.warn(told, DamageWarning, stacklevel=2)

@@ -233,6 +233,9 @@ def test_a_line_that_is_damaged_is_shown(tmp_path: Path) -> None:
     told = r'out\.jsonl, line 2 is damaged, or is not of polyqa \(.*\)\. Remove the line, .* it again: {"id": "b$'
     with pytest.raises(PolyqaError, match=told):
         read_lines(path, json.loads)
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(PolyqaError, match="line 1 is damaged"):
+        read_lines(path, json.loads)
 
 
 @settings(max_examples=100)

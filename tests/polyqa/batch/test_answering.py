@@ -165,9 +165,10 @@ def test_a_batch_of_an_older_version_goes_on(answer: Answer, server: Server) -> 
         assert len(answer()) == 4
     assert len(server.requests) == 3
     assert path.read_text().splitlines()[1] == second
-    path.write_text("{}\n")
-    with pytest.raises(PolyqaError, match=r"a\.jsonl, line 1 is damaged"):
-        answer()
+    for line in ("{}", "[]", '{"id": "1", "question": "Who?"}'):
+        path.write_text(f"{line}\n")
+        with pytest.raises(PolyqaError, match=r"a\.jsonl, line 1 is damaged"):
+            answer()
 
 
 def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
