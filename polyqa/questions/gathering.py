@@ -14,7 +14,7 @@ from typing import Any
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import Ledger, open_ledger
 from polyqa.base.values import Passage
-from polyqa.base.work import Failure, Outage
+from polyqa.base.work import Failure
 from polyqa.metrics.text import normalize_answer
 
 from .types import Counts, GeneratedQuestion, Generation, Origin, QuestionSettings
@@ -33,31 +33,24 @@ class Gathered:
         self._passages, self._origin, self._ledger, self._step = passages, origin, ledger, step
         self._hashes = {passage.pid: passage_hash(passage) for passage in passages}
         self._done = {pid: line for pid, line in ledger if line["passage"] == self._hashes.get(pid)}
-        self._failures: dict[str, Failure] = {}
-        self._outage = Outage("passages")
+        self._last_failure: Failure | None = None
         self.left = [passage for passage in passages if passage.pid not in self._done]
         for _ in self._done:
             step()
 
     def keep(self, line: Mapping[str, Any]) -> Failure | None:
-        """Take the line of a passage, and return why it failed if it did; one that is known already is passed over."""
+        """Take the line of a passage, and return why it failed if it did."""
         pid = line["pid"]
-        failure = Failure.model_validate(line["failed"]) if line["failed"] else None
-        if pid in self._done or pid in self._failures:
-            return failure
-        self._outage.ended(failure)
-        if failure is not None:
-            self._failures[pid] = failure
-        else:
+        if line["failed"]:
+            self._last_failure = Failure.model_validate(line["failed"])
+            self._step()
+            return self._last_failure
+        if pid not in self._done:
             made = {**line, "passage": self._hashes[pid]}
             self._ledger.keep(pid, made)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
             self._done[pid] = made
-        self._step()
-        return failure
-
-    def require_progress(self) -> None:
-        """Check that it is worth going on; a `PolyqaError` if passages fail one after the other."""
-        self._outage.check()
+            self._step()
+        return None
 
     def finish(self) -> Generation:
         """Return the questions, in the order of the passages, with the counts.
@@ -69,7 +62,7 @@ class Gathered:
         """
         lines = [self._done[passage.pid] for passage in self._passages if passage.pid in self._done]
         if self.left and not lines:
-            raise PolyqaError(f"Every passage failed: {list(self._failures.values())[-1]}")
+            raise PolyqaError(f"Every passage failed: {self._last_failure}")
         questions = _merge(lines)
         counts = Counts(
             passages=len(self._passages),
