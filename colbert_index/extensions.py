@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
 
 from .libraries import compile_missing, compiler, library_folder, missing_in
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from polyqa.base.files import write_whole
+from polyqa.base.files import write_atomically
 from polyqa.models import Encoder
 
 from .compressing import sampled, train_codec
@@ -95,7 +95,7 @@ def _keep_only(home: Path, wanted: str) -> None:
     for path in home.iterdir():
         if path.is_dir() and path.name != _TEXTS:
             shutil.rmtree(path)
-    write_whole(state, wanted.encode())
+    write_atomically(state, wanted.encode())
 
 
 def _build_here(left: Sequence[Part], shards: int, shown: Stages, encoder: Encoder | None) -> None:

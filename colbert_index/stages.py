@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 
 Advance = Callable[[float], None]
 

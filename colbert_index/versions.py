@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from polyqa.base.files import sync, sync_folder, write_whole
+from polyqa.base.files import sync, sync_folder, write_atomically
 
 from .files import BM25, MANIFEST, IndexFaultError, folders_of, no_index, own_files, read_manifest
 from .writing import one_writer
@@ -203,7 +203,7 @@ def new_version(index: Path) -> Iterator[Path]:
         (index / VERSIONS).mkdir(parents=True, exist_ok=True)
         work.rename(index / VERSIONS / name)
         sync_folder(index / VERSIONS)
-        write_whole(index / CURRENT, f"{name}\n".encode())
+        write_atomically(index / CURRENT, f"{name}\n".encode())
         _remove_old(index)
 
 

@@ -22,10 +22,10 @@ import typer
 
 from polyqa.adapting import Adapted, adapt
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.compiling import Budget
 from polyqa.evaluation.comparison import compare_runs
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 
 from .results import Part, keep, today

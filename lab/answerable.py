@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.metrics import answer_coverage, exact_presence
 from polyqa.metrics.gold import Question
 

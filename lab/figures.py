@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 from polyqa.artifacts.store import README, artifact_names, read_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.cli import app as polyqa
-from polyqa.evaluation.runs import write_atomically
 from polyqa.optimizers.readme import artifact_readme
 
 from .documents import PARTS

@@ -13,11 +13,11 @@ import numpy as np
 import typer
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.statistics import Difference, Estimate, compare, estimate
 from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import has_answer

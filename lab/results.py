@@ -9,8 +9,10 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from polyqa.artifacts.card import Figure
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.evaluation.comparison import compare_runs
-from polyqa.evaluation.runs import PREDICTIONS, Run, RunSettings, open_run, summarize, write_atomically
+from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.runs import PREDICTIONS, Run, open_run, summarize
 from polyqa.evaluation.statistics import Difference, Estimate
 
 HOME = Path(__file__).resolve().parent / "results"
@@ -61,7 +63,7 @@ class Summary(Part):
 
     command: str
     date: str
-    settings: RunSettings
+    settings: RunIdentity
     n: int
     failed: int
     metrics: dict[str, Figure]
@@ -100,7 +102,7 @@ def store_runs(folders: Sequence[Path], to: Path, *, baseline: str = BASELINE) -
     PolyqaError
         If a folder is no finished run of ``polyqa evaluate``, or the runs do not compare.
     """
-    runs: list[tuple[Run, RunSettings]] = []
+    runs: list[tuple[Run, RunIdentity]] = []
     for run in map(open_run, folders):
         if run.settings is None or len(run.records) < run.settings.n:
             raise PolyqaError(f"{run.path} is not a finished run of polyqa evaluate.")
@@ -132,7 +134,7 @@ def without_folders(source: str) -> str:
     return Path(source).name if Path(source).is_absolute() else source
 
 
-def _summary(run: Run, settings: RunSettings, against: Run | None) -> Summary:
+def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
     changes: dict[str, Change] = {}
     if against is not None and against is not run:
         found = compare_runs(against, run).metrics
@@ -154,7 +156,7 @@ def rounded(value: Estimate | Difference) -> dict[str, Any]:
     return {name: round(one, _DIGITS) if isinstance(one, float) else one for name, one in value.to_dict().items()}
 
 
-def _command(settings: RunSettings) -> str:
+def _command(settings: RunIdentity) -> str:
     source, index = settings.questions.split(", ")[0], (settings.index or "homonyms").split(" (")[0]
     words = ["polyqa evaluate", f"--program {settings.program}", f"--questions {source}"]
     words += [f"--index {index}"] if index != "homonyms" else []

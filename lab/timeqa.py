@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.files import write_atomically
 from polyqa.metrics.gold import Question, Reading
 
 from .answerable import as_ambignq

@@ -136,7 +136,7 @@ from polyqa.optimizers.pool import bootstrap_pool
 few = train[:6]
 for threshold in (0.3, 0.5):
     strict = AnswerMetric(metric.reader, measure="dr", threshold=threshold)
-    journal = Path(f"runs-{threshold}.jsonl")
+    journal = Path(f"runs-{threshold}.sqlite")
     kept = bootstrap_pool(rac, few, lm=lm, metric=strict, journal=journal, threads=1)
     print(f"threshold {threshold}: {len(kept['clarify'])} of {len(few)} runs became demos")
 bootstrapped = polyqa.load("rac", index=index)

@@ -3,20 +3,21 @@
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
-from polyqa.evaluation.runs import Run, write_atomically
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict
 from polyqa.extractive import ExtractiveEngine
@@ -27,7 +28,6 @@ from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
 from polyqa.questions import Counts, generate_questions
 from polyqa.questions.training_set import (
-    TrainingSet,
     independent_groups,
     pick_passages,
     split_questions,
@@ -43,7 +43,7 @@ from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
 
 QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"
-JOURNAL = "generated.jsonl"
+JOURNAL = "generated.sqlite"
 _PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
 _MOST_CALLS = 1 + 8 + 2 * 8  # per passage: detection, and for eight answers a question and two revisions
@@ -181,54 +181,31 @@ def _adapt(
             f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, and "
             "some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
         )
-    lm = models.answering()
     check_program(program)
-    writer = models.writing(lm)
-    chosen = chosen_recipe(recipe, writer)  # one that does not fit should not cost the making of questions
+    models = _ready_models(models)
+    chosen = chosen_recipe(recipe, models.prompt_lm)  # one that does not fit should not cost the making of questions
     given = as_questions(questions) if questions is not None else None
-    if measure is None:
-        measure = "dr" if given is None or all(one.long_answers for one in given.asked) else "disambig_f1"
-    if given is not None:
-        check_measurable(measure, {given.described: given.asked})
-    helper = models.helping()
-    models = replace(
-        models,
-        lm=lm,
-        helper_lm=helper,
-        prompt_lm=writer,
-        reader=ready_reader(models.reader),
-        judge=None,
-    )
-    budget = replace(budget, threads=budget.threads or default_threads(lm))
+    measure = _measure(measure, given)
+    budget = replace(budget, threads=budget.threads or default_threads(models.lm))
     index = ready_index(passages, out.name)
-    if helper is not None:
-        load(program, index=index, helper_lm=helper)  # one that has nothing to do should not cost it, either
+    if models.helper_lm is not None:
+        load(program, index=index, helper_lm=models.helper_lm)  # one that has nothing to do should not cost it, either
     with kept_calls(out / ".work", budget.max_calls):
-        counts: Counts | None = None
-        dropped: Mapping[str, int] = {}
-        if given is not None:
-            every, source = given.asked, given.described
-            short = source
-        else:
+        source = _Source(given.asked, given.described, given.described) if given is not None else None
+        if source is None:
             picked = pick_passages(passages, limit_passages, budget.seed) if limit_passages is not None else passages
             if not budget.confirm(
                 f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
             ):
                 return None
-            counts, chosen_questions = _made_questions(picked, models, out, budget)
-            every, dropped = list(chosen_questions.questions), chosen_questions.reasons
-            short = Path(corpus).name
-            source = f"generated from {short} by {lm.model}: {counts}; {_described(every)}"
-        train, dev, held_out = _split(every, budget.seed, None if given is not None else out)
+            source = _made_questions(picked, models, out, budget, Path(corpus).name)
+        sets = _split(source, budget.seed, None if given is not None else out)
+        train, dev, held_out = (questions.asked for questions in sets.by_name().values())
         places = _shipped_places(program, out)
         made = compile(
             program,
             recipe=chosen,
-            sets=Sets(
-                train=Questions(train, name=source[:500]),
-                dev=Questions(dev, name=f"part of train: {short}"[:500]),
-                test=Questions(held_out, name=f"held out: {short}"[:500]),
-            ),
+            sets=sets,
             out=out,
             models=models,
             measure=measure,
@@ -238,9 +215,31 @@ def _adapt(
         if made is None:
             return None
         shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
-    done = Adapted(index, counts, train, dev, held_out, dropped, made, shipped)
+    done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, shipped)
     write_atomically(out / REPORT, adaptation_report(done))
     return done
+
+
+def _ready_models(models: Models) -> Models:
+    """Return models as objects, which are made once for all steps."""
+    lm = models.answering()
+    return replace(
+        models,
+        lm=lm,
+        helper_lm=models.helping(),
+        prompt_lm=models.writing(lm),
+        reader=ready_reader(models.reader),
+        judge=None,
+    )
+
+
+def _measure(measure: Measure | None, given: Questions | None) -> Measure:
+    """Return what is optimized, after checking that given questions can be scored by it."""
+    if measure is None:
+        measure = "dr" if given is None or all(question.long_answers for question in given.asked) else "disambig_f1"
+    if given is not None:
+        check_measurable(measure, {given.described: given.asked})
+    return measure
 
 
 def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
@@ -262,22 +261,31 @@ def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
     return index
 
 
-def _made_questions(
-    passages: Sequence[Passage], models: Models, out: Path, budget: Budget
-) -> tuple[Counts, TrainingSet]:
-    """Return how the questions of some passages were made, and which of them training can use; write both down."""
-    reader = shared_reader(models.reader)
+@dataclass(frozen=True)
+class _Source:
+    """Questions before they are split, what cards say of their source in full and in short, how they were made."""
+
+    questions: Sequence[Question]
+    full: str
+    short: str
+    counts: Counts | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
+    """Return the questions made of some passages that training can use; write down these, and the others."""
+    lm, reader = models.answering(), shared_reader(models.reader)
     with display().passages(len(passages)) as step:
         made = generate_questions(
             passages,
-            lm=models.lm,
+            lm=lm,
             reader=reader,
             journal=out / ".work" / JOURNAL,
-            threads=budget.threads or default_threads(models.lm),
+            threads=budget.threads or default_threads(lm),
             step=step,
         )
-    engine = getattr(models.lm, "engine", None)
-    found = training_questions(
+    engine = getattr(lm, "engine", None)
+    usable = training_questions(
         made.questions,
         passages,
         encoder=shared_encoder(),
@@ -285,31 +293,32 @@ def _made_questions(
         trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
         seed=budget.seed,
     )
-    dropped = [asdict(one) for one in found.dropped]
-    for name, value in ((QUESTIONS, _records(found.questions)), (DROPPED, dropped)):
-        write_atomically(out / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-    return made.counts, found
+    dropped = [asdict(one) for one in usable.dropped]
+    for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):
+        write_atomically(out / file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    ambiguous = sum(len(question.readings) > 1 for question in usable.questions)
+    described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
+    full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
+    return _Source(list(usable.questions), full, name, made.counts, usable.reasons)
 
 
-def _described(questions: Sequence[Question]) -> str:
-    ambiguous = sum(len(question.readings) > 1 for question in questions)
-    return f"{ambiguous} ambiguous questions, {len(questions) - ambiguous} plain"
-
-
-def _split(
-    questions: Sequence[Question], seed: int, out: Path | None
-) -> tuple[list[Question], list[Question], list[Question]]:
+def _split(source: _Source, seed: int, out: Path | None) -> Sets:
     """Split questions in three; ``out`` is where the generated ones were written down."""
-    groups = independent_groups(questions)
+    groups = independent_groups(source.questions)
     if groups < _PARTS:
         where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
+        n = len(source.questions)
         raise PolyqaError(
-            f"There are {len(questions)} questions about {groups} separate matters{where}; to train, to pick and to "
-            f"report needs {_PARTS - groups} more. Give a larger corpus, or questions of your own (--questions)."
+            f"There are {n} questions about {groups} separate matters{where}; to train, to pick and to report needs "
+            f"{_PARTS - groups} more. Give a larger corpus, or questions of your own (--questions)."
         )
-    rest, held_out = split_questions(questions, seed=seed)
+    rest, held_out = split_questions(source.questions, seed=seed)
     train, dev = split_questions(rest, _DEV, seed=seed)
-    return train, dev, held_out
+    return Sets(
+        train=Questions(train, name=source.full[:500]),
+        dev=Questions(dev, name=f"part of train: {source.short}"[:500]),
+        test=Questions(held_out, name=f"held out: {source.short}"[:500]),
+    )
 
 
 def _records(questions: Sequence[Question]) -> dict[str, Any]:

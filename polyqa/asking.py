@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
-from polyqa.base.unicode import SURROGATE
+from polyqa.base.text import SURROGATE
 from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import ExtractiveEngine

@@ -21,13 +21,14 @@ from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
+from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
-from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.calls import CallCounter, kept_calls
 from polyqa.optimizers.clauses.search import changes
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.forecast import Forecast, forecast, measure_question
-from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
+from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer, every_step
 from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -48,8 +49,8 @@ class Budget:
     Attributes
     ----------
     max_calls
-        Stop before the start if it may take more calls of language models, and stop whenever so many have gone
-        out, those of stopped runs for the same ``out`` included.
+        Upper limit on LM calls, counted across stopped runs for the same ``out``. What may take more does not start;
+        when the limit is reached, work stops.
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     seed
@@ -156,6 +157,41 @@ def _compile(
     budget: Budget,
     settings: dict[str, Any],
 ) -> Made | None:
+    parts, own = _checked_settings(program, settings)
+    data = sets.by_name()
+    test = data["test"].asked if "test" in data else []
+    plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
+    student = loading.load(program, **{"helper_lm": models.helping(), **settings})
+    check_recipe(plan.recipe, student, len(plan.trainset))
+    loading.warm_up(student, plan.lm)
+    ready_reader(models.reader)
+    work = out / ".work"
+    with kept_calls(work, budget.max_calls) as counter:
+        expected = _expected(student, plan, counter, budget, 2 * len(test))
+        if not budget.confirm(expected):
+            return None
+        compiled = compile_program(student, plan, work)
+        test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
+    cards = {name: _data(questions) for name, questions in data.items()}
+    card = _card(
+        student,
+        plan,
+        compiled,
+        cards,
+        name=out.name,
+        program=program,
+        settings={**own, "preset": student.preset},
+        reranker=parts.get("reranker") if needs_index(program) else None,
+        encoder=parts.get("encoder", EMBEDDED_ENCODER),
+        test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
+    )
+    readme = artifact_readme(card, dump_program(compiled.program), out)
+    report = compilation_report(card, student, compiled, test_runs)
+    return Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
+
+
+def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `polyqa.load` takes beside a program's own settings, and those, if a card can tell of them."""
     check_program(program)
     parts, own = loading.split_settings(settings)
     if strange := sorted({"demos", "strict"} & parts.keys()):
@@ -164,67 +200,64 @@ def _compile(
         )
     check_settings(own)
     loading.check_settings(program, own)
-    data = sets.by_name()
-    plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
-    test = data.get("test")
-    student = loading.load(program, **{"helper_lm": models.helping(), **settings})
-    check_recipe(plan.recipe, student, len(plan.trainset))
-    loading.warm_up(student, plan.lm)
-    ready_reader(models.reader)
-    work = out / ".work"
-    with kept_calls(work, budget.max_calls) as counter:
-        # A question that takes many tokens, and many calls where the program does not tell how many at most.
-        richest = max(plan.trainset, key=lambda question: len(question.readings))
-        measured = measure_question(student, richest, plan.lm, work / "question.json", counter)
-        expected = forecast(
-            plan,
-            measured,
-            predictors=len(list(student.named_predictors())),
-            clauses=len(list(changes(student, plan))),
-            further=budget.further_runs + 2 * (len(test.asked) if test else 0),
+    return parts, own
+
+
+def _expected(student: dspy.Module, plan: Plan, counter: CallCounter, budget: Budget, test_runs: int) -> Forecast:
+    """Return what a compilation takes, after checking that it can finish below the limit of calls."""
+    # A question that takes many tokens, and many calls where the program does not tell how many at most.
+    richest = max(plan.trainset, key=lambda question: len(question.readings))
+    measured = measure_question(student, richest, plan.lm, counter.path.with_name("question.json"), counter)
+    searches = any(step.optimizer == "clauses" for step in every_step(plan.recipe))
+    expected = forecast(
+        plan,
+        measured,
+        predictors=len(list(student.named_predictors())),
+        clauses=len(list(changes(student, plan))) if searches else None,  # asks the encoder about every clause
+        further=budget.further_runs + test_runs,
+    )
+    most = budget.max_calls
+    if most is not None and measured.made + expected.calls > most:
+        raise PolyqaError(
+            f"The recipe {plan.recipe.name!r} may take {expected.calls:,} calls ({expected}) after the "
+            f"{measured.made:,} that were made to measure a question and before, more than --max-calls {most:,}. Take "
+            "fewer questions, a cheaper recipe, or raise the limit."
         )
-        _check_limit(plan.recipe, expected, measured.made, budget.max_calls)
-        if not budget.confirm(expected):
-            return None
-        compiled = compile_program(student, plan, work)
-        test_runs: tuple[Run, Run] | None = None
-        if test:
-            scoring = Models(lm=plan.lm, reader=models.reader, judge=None)
-            before, after = (
-                evaluate(one, test.asked, models=scoring, folder=work / f"test-{side}", threads=plan.threads)
-                for side, one in (("before", student), ("after", compiled.program))
-            )
-            test_runs = before, after
+    return expected
+
+
+def _test_runs(
+    student: dspy.Module, compiled: dspy.Module, test: list[Question], plan: Plan, models: Models, work: Path
+) -> tuple[Run, Run]:
+    scoring = Models(lm=plan.lm, reader=models.reader, judge=None)
+    before = evaluate(student, test, models=scoring, folder=work / "test-before", threads=plan.threads)
+    after = evaluate(compiled, test, models=scoring, folder=work / "test-after", threads=plan.threads)
+    return before, after
+
+
+def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, DataCard], **more: Any) -> Card:
     opened = loading.index_of(student)
-    cards = {name: _data(questions) for name, questions in data.items()}
-    card = Card(
-        name=out.name,
-        program=program,
-        settings={**own, "preset": student.preset},
-        reranker=parts.get("reranker") if needs_index(program) else None,
+    measure = plan.metric.measure
+    return Card(
         signatures=signature_fingerprints(compiled.program),
         recipe={**plan.recipe.model_dump(mode="json"), "seed": plan.seed},
         measure=measure,
         threshold=plan.recipe.threshold,
         reader=plan.metric.reader.name,
-        train=cards["train"],
-        dev=cards["dev"],
+        train=data["train"],
+        dev=data["dev"],
         lm=str(plan.lm.model),
         helper_lm=names_of(own_lms(student)),
         lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
-        encoder=parts.get("encoder", EMBEDDED_ENCODER),
         index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
         versions={package: version(package) for package in ("polyqa", "dspy")},
         spent=compiled.spent,
-        dev_gain=_gain(compiled.before, compiled.after, measure, cards["dev"]),
-        test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
+        dev_gain=_gain(compiled.before, compiled.after, measure, data["dev"]),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        **more,
     )
-    readme = artifact_readme(card, dump_program(compiled.program), out)
-    report = compilation_report(card, student, compiled, test_runs)
-    return Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
 
 
 def make_plan(
@@ -288,16 +321,6 @@ def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
     check_writer(chosen, str(writer.model))
     return chosen
-
-
-def _check_limit(recipe: Recipe, expected: Forecast, made: int, most: int | None) -> None:
-    """Check that a compilation can finish, given the calls made before it and its limit."""
-    if most is not None and made + expected.calls > most:
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} may take {expected.calls:,} calls ({expected}) after the {made:,} that were "
-            f"made to measure a question and before, more than --max-calls {most:,}. Take fewer questions, a cheaper "
-            "recipe, or raise the limit."
-        )
 
 
 def _data(given: Questions) -> DataCard:

@@ -3,24 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from polyqa.artifacts.identity import identity_hash
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_answers
-from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
 from polyqa.extractive import MODEL_NAME
-from polyqa.lm.adapter import adapter_name
-from polyqa.lm.assigned import describe_lms, names_of, own_lms, sampling, with_cache
+from polyqa.lm.assigned import names_of, own_lms, with_cache
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
@@ -117,57 +115,77 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
-    if isinstance(program, dspy.Module):
-        _refuse(settings)
-    else:
-        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
-    model = models.answering()
-    helper = models.helping()
-    scorer = make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
+    make, label, model = checked_program(program, models, settings)
+    scorer = _make_scorer(models, alce)
     given = as_questions(questions)
     asked = given.asked
-    if isinstance(program, dspy.Module):
-        ready = program
-        if helper is not None:
-            ready = program.deepcopy()
-            give_helper(ready, helper)
-    else:
-        ready = load(program, **{"helper_lm": helper, **settings})
+    ready = make()
     # A reply from a cache has no tokens and no time; the run's folder keeps them.
     model, ready = model.copy(cache=False), with_cache(ready, False)
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
-    opened = index_of(ready)
-    label = type(program).__name__ if isinstance(program, dspy.Module) else str(program)
-    made = RunSettings(
-        program=label,
-        program_state=identity_hash(ready),
-        lm=model.model,
-        lm_settings=sampling(model),
-        own_lms=describe_lms(ready),
-        adapter=adapter_name(),
+    identity = RunIdentity.of(
+        ready,
+        model,
+        name=label,
+        index=index_of(ready),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
-        index=f"{opened.name} ({opened.fingerprint})" if opened else None,
         questions=f"{given.described}, {counted(len(asked), 'question')} ({questions_fingerprint(asked)})",
         n=len(asked),
-        versions={package: version(package) for package in ("polyqa", "dspy")},
     )
     each = threads or default_threads(model)
     name = run_name(label, given, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
     place = Path(folder or Path(DEFAULT_RUNS) / name)
     with job("evaluate", place.name) as report, _answering(program, settings, models, ray, each, alce) as answer:
-        report.add(parameters=made.model_dump())
+        report.add(parameters=identity.model_dump())
         run = run_answers(
             answer or partial(answer_one, ready, lm=model, scorer=scorer),
             asked,
             folder=place,
-            settings=made,
+            identity=identity,
             threads=each * (ray.workers if ray else 1),
             retry_failed=retry_failed,
         )
         report.add(figures=figures_of(run), files=run.path)
     return run
+
+
+def checked_program(
+    program: str | Path | dspy.Module, models: Models, settings: Mapping[str, Any]
+) -> tuple[Callable[[], dspy.Module], str, dspy.LM]:
+    """Return what loads a program, its name, and the language model that it asks; nothing is loaded yet.
+
+    Parameters
+    ----------
+    program, settings
+        A name with its settings, see `polyqa.load`; or a program from it, which has them.
+    models
+        What answers (``lm``, ``helper_lm``).
+
+    Raises
+    ------
+    PolyqaError
+        If something given does not fit, or settings are given with a program that is made already.
+    """
+    if not isinstance(program, dspy.Module):
+        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
+        lm, helper = models.answering(), models.helping()
+        return partial(load, program, **{"helper_lm": helper, **settings}), str(program), lm
+    if names := [name for name, value in settings.items() if value is not None]:
+        raise PolyqaError(
+            f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
+            f"polyqa.load(…, {names[0]}=…)."
+        )
+    return partial(_with_helper, program, models.helping()), type(program).__name__, models.answering()
+
+
+def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
+    if helper is None:
+        return program
+    helped = program.deepcopy()
+    give_helper(helped, helper)
+    return helped
 
 
 def figures_of(run: Run) -> dict[str, float]:
@@ -199,20 +217,14 @@ def _answering(
 
 def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce: bool) -> Callable[[Question], Record]:
     """Return what answers and scores a question; called in every worker of a cluster."""
-    model = models.answering().copy(cache=False)
-    ready = with_cache(load(program, **{"helper_lm": models.helping(), **settings}), False)
-    scorer = make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
+    make, _, model = checked_program(program, models, settings)
+    model, ready = model.copy(cache=False), with_cache(make(), False)
     warm_up(ready, model)
-    return partial(answer_one, ready, lm=model, scorer=scorer)
+    return partial(answer_one, ready, lm=model, scorer=_make_scorer(models, alce))
 
 
-def _refuse(given: Mapping[str, Any]) -> None:
-    """Refuse what only a program's name can be given with."""
-    if names := [name for name, value in given.items() if value is not None]:
-        raise PolyqaError(
-            f"The program is made already: {', '.join(names)} cannot be given. Hand its name to evaluate, or make it "
-            f"with polyqa.load(…, {names[0]}=…)."
-        )
+def _make_scorer(models: Models, alce: bool) -> Scorer:
+    return make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
 
 
 def run_name(

@@ -25,9 +25,9 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from polyqa.base.files import write_atomically
 from polyqa.cli.app import app as polyqa
 from polyqa.cli.app import explain
-from polyqa.evaluation.runs import write_atomically
 from polyqa.evaluation.tables import markdown_table
 
 from ..results import Part, today

@@ -21,9 +21,10 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index.engine import prepare_colbert
 from polyqa.evaluating import make_scorer
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runner import run_program
-from polyqa.evaluation.runs import RunSettings, open_run
+from polyqa.evaluation.runs import open_run
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, open_index
 from polyqa.models import Encoder, Reader
@@ -107,9 +108,9 @@ def make_folders(folder: Path) -> None:
     index = build_index(shipped.passages[:_PASSAGES], folder / "index", encoder=encoder, progress=False)
     build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
-    settings = RunSettings(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
+    settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
     program = load("rac", index=shipped)
-    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", settings=settings, threads=2)
+    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", identity=settings, threads=2)
 
 
 def _prepare() -> None:

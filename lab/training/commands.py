@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.files import write_atomically
 
 from .card import draw_curve
 from .loop import LOG

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)

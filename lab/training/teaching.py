@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.files import write_atomically
 from polyqa.models.encoder import Encoder
 from polyqa.models.reader import Reader
 

@@ -16,8 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.colbert_index import read_corpus
-from polyqa.evaluation.runs import write_atomically
 from polyqa.models.encoder import EMBEDDED_ENCODER
 from polyqa.models.reader import Reader
 from polyqa.models.spans import Reading

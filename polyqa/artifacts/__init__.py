@@ -3,7 +3,7 @@
 from polyqa.lm.assigned import describe_lms, own_lms, sampling, set_lms
 
 from .card import Card
-from .identity import changes, identity, identity_hash
+from .identity import identity, identity_hash
 from .state import dump_program, load_program, program_hash, signature_fingerprints
 from .store import Artifact, artifact_names, compiled_home, find_artifact, read_artifact, save_artifact
 
@@ -11,7 +11,6 @@ __all__ = [
     "Artifact",
     "Card",
     "artifact_names",
-    "changes",
     "compiled_home",
     "describe_lms",
     "dump_program",

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
 
 FORMAT: Literal[1] = 1
 _Name = Annotated[str, Field(max_length=500)]

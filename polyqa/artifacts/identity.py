@@ -44,15 +44,6 @@ def identity_hash(program: dspy.Module) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words how two identities, or settings, differ; nothing if they are the same."""
-    return "; ".join(
-        f"{name} was {earlier.get(name)}, is {now.get(name)}"
-        for name in {**earlier, **now}
-        if earlier.get(name) != now.get(name)
-    )
-
-
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in data.items():
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):

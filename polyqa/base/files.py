@@ -1,22 +1,25 @@
-"""Files that survive a kill and a power cut: what was told to be on the disk is on the disk."""
+"""Files that survive a kill and a power cut: what was written is whole, and on the disk."""
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from polyqa.base.errors import PolyqaError
 
-_CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # pipes, and file systems that know nothing of it
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # pipes, and file systems without such a call
 
 
 def sync(file: int) -> None:
-    """Wait until what was written to an open file is on the disk.
+    """Wait until what was written to an open file is on the disk, where the file system can tell.
 
     Raises
     ------
     OSError
-        If the disk could not take it. Where a file system knows no such wish, nothing is waited for.
+        If the disk could not take it.
     """
     try:
         os.fsync(file)
@@ -35,14 +38,16 @@ def sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
-def write_whole(path: Path, data: bytes, *, lasting: bool = True) -> None:
+def write_atomically(path: Path, data: str | bytes | Iterable[bytes], *, lasting: bool = True) -> None:
     """Write a file so that it is either the old or the whole new one.
 
     Parameters
     ----------
+    data
+        A text, which is written as UTF-8, bytes, or parts of the file one after the other.
     lasting
-        Whether to wait until it is on the disk. If not, a power cut may leave the old one, or an empty one: for
-        what is written many times a second and can be done without.
+        Whether to wait until it is on the disk. If not, a power cut may leave the old file, or an empty one: for
+        small files that are written many times a second.
 
     Raises
     ------
@@ -50,9 +55,10 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = True) -> None:
         If it cannot be written, such as on a full disk; then the old one stays.
     """
     draft = path.with_name(f".{path.name}.draft")
+    content = data.encode() if isinstance(data, str) else data
     try:
         with draft.open("wb") as file:
-            file.write(data)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             if lasting:
                 sync(file.fileno())
@@ -67,9 +73,37 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = True) -> None:
         raise
 
 
-def unwritable(path: Path, error: OSError) -> PolyqaError:
-    """Return what a user is told of a file that could not be written."""
+def unwritable(path: Path, error: Exception) -> PolyqaError:
+    """Return the message for a file that could not be written."""
+    why = getattr(error, "strerror", None) or error
     return PolyqaError(
-        f"{path} cannot be written: {error.strerror or error}. What it held before is kept; mend the cause and run "
-        "the same command again."
+        f"{path} cannot be written: {why}. What it held before is kept; mend the cause and run the same command again."
     )
+
+
+@contextmanager
+def locked(lock: Path, what: object) -> Iterator[None]:
+    """Hold a lock file while the block runs.
+
+    Parameters
+    ----------
+    what
+        The file or folder that no other process may write meanwhile, for the message.
+
+    Raises
+    ------
+    PolyqaError
+        If another process holds the lock, or the file cannot be made.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock)
+        held.acquire(timeout=1)
+    except Timeout:
+        raise PolyqaError(f"{what} is being written by another process; wait until it is done.") from None
+    except OSError as error:
+        raise unwritable(lock, error) from error
+    try:
+        yield
+    finally:
+        held.release()

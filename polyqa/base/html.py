@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from .unicode import well_formed
+from .text import well_formed
 
 # C0 without tab and line feed, DEL, C1, and what turns the direction of writing; `cli.terminal` leaves out the same.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

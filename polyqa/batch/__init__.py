@@ -1,7 +1,6 @@
-"""Many questions: each answer is a line of a file as it ends, here or on a cluster, and a stopped job goes on."""
+"""Many questions: their answers are lines of a file, here or on a cluster, and a stopped job goes on."""
 
-from .answering import Batch, answer_many
+from .answering import Answered, Batch, answer_many
 from .asked import Asked
-from .lines import Answered
 
 __all__ = ["Answered", "Asked", "Batch", "answer_many"]

@@ -1,35 +1,44 @@
-"""Answers the questions of a batch."""
+"""Answers many questions into a file of JSON lines, here or on a cluster; a batch that was stopped goes on.
 
-from collections.abc import Callable, Iterator, Sequence
+answers.jsonl                  an answer a line, in the order of the questions
+answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes on only with the same
+.answers.jsonl.ledger.sqlite   answers while the batch goes on, see `polyqa.base.ledger`
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from polyqa.artifacts.identity import identity_hash
+from polyqa.asking import check_question, result_of
 from polyqa.base.errors import PolyqaError
-from polyqa.base.event_loops import run_to_end
-from polyqa.base.outage import Outage
+from polyqa.base.files import locked, write_atomically
+from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
+from polyqa.base.text import counted
+from polyqa.base.work import Failure, work_through
 from polyqa.cluster import Ray, on_ray
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.evaluating import checked_program
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
 from polyqa.evaluation.progress import display
+from polyqa.evaluation.records import Took
 from polyqa.extractive import MODEL_NAME
-from polyqa.helper_lm import give_helper
 from polyqa.language_models import Models
-from polyqa.lm.adapter import adapter_name
-from polyqa.lm.assigned import describe_lms, own_lms, sampling
-from polyqa.loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
+from polyqa.lm.assigned import own_lms
+from polyqa.lm.recorder import Recorder, recording
+from polyqa.loading import DEFAULT_PROGRAM, index_of, warm_up
 from polyqa.on_workers import for_workers
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
-from .lines import Answered, Answers, open_answers
-from .work import Answerer, CallLimit, Fields, work_on
+
+_ELSEWHERE = "Choose another file, or have this one replaced (--overwrite)."
 
 
 def default_at_once(lm: dspy.LM) -> int:
@@ -46,7 +55,7 @@ class Batch:
     at_once
         How many are under way at once, on Ray in each worker: `default_at_once` if not given.
     max_calls
-        Begin no question that might take the calls over this number, those of earlier, stopped commands included.
+        Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it.
     ray
         Answer on a cluster; in this process if not given.
     retry_failed
@@ -71,6 +80,129 @@ class Batch:
             raise PolyqaError(f"At least 1 question is under way at once, not {self.at_once}.")
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a question ended: what it took, and why it has no answer if it has none."""
+
+    question: str
+    took: Took
+    failure: Failure | None = None
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> "Outcome":
+        """Return the outcome that a line of the file tells; a `ValueError` if it is no such line."""
+        error, question = line.get("error"), line.get("question")
+        if not isinstance(question, str) or not (isinstance(error, dict) or isinstance(line.get("answer"), str)):
+            raise ValueError("it has no question, or neither an answer nor an error")
+        failure = Failure.model_validate(error) if isinstance(error, dict) else None
+        sums = {name: line.get(name, 0) for name in ("calls", "input_tokens", "output_tokens", "seconds")}
+        return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A batch that is done.
+
+    Attributes
+    ----------
+    path
+        The file: a JSON object a line, in the order of the questions. An answer has ``id`` and the keys of
+        `polyqa.Result.to_dict`; a question that failed has ``id``, ``question`` and ``error``.
+    outcomes
+        By id, in the order of the questions.
+    dollars
+        What the tokens cost by the list of prices; ``None`` if that does not tell.
+    """
+
+    path: Path
+    outcomes: Mapping[str, Outcome]
+    dollars: float | None
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines as dicts, read from the file one by one."""
+        with self.path.open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why questions have no answer, by id."""
+        failures = {id: outcome.failure for id, outcome in self.outcomes.items()}
+        return {id: failure.message or failure.kind for id, failure in failures.items() if failure is not None}
+
+    @property
+    def took(self) -> Took:
+        """The sums over all questions."""
+        return sum((outcome.took for outcome in self.outcomes.values()), Took())
+
+    def __repr__(self) -> str:
+        return f"Answered({str(self.path)!r}, {counted(len(self), 'question')}, {len(self.failed)} failed)"
+
+
+class Answerer:
+    """Answers questions with a program and a language model; an error becomes part of the answer's line."""
+
+    def __init__(self, program: dspy.Module, lm: dspy.LM, label: str) -> None:
+        self.program, self.lm, self.label = program, lm, label
+
+    async def __call__(self, asked: Asked) -> dict[str, Any]:
+        """Return the line of a question, without its id."""
+        recorder = Recorder()
+        try:
+            question = check_question(asked.question)
+            with recording(self.lm, self.program) as recorder:
+                prediction = await self.program.acall(question=question)
+            result = result_of(question, prediction, self.label, self.program, self.lm, recorder)
+            return {**result.to_dict(), "question": asked.question}
+        except Exception as error:
+            return {
+                "question": asked.question,
+                "error": Failure.of(error, recorder.calls[-1].reply if recorder.calls else "").model_dump(),
+                "calls": len(recorder.calls),
+                "input_tokens": recorder.input_tokens,
+                "output_tokens": recorder.output_tokens,
+                "seconds": round(recorder.seconds, 3),
+            }
+
+
+@dataclass
+class CallLimit:
+    """How many calls a batch may make; a question is begun only if it cannot go over.
+
+    Attributes
+    ----------
+    most
+        The limit, the calls of earlier, stopped commands included; ``None`` if there is none.
+    per_question
+        How many a question takes at most; of a program that does not tell, the most that one took so far.
+    made
+        So many were made.
+    """
+
+    most: int | None
+    per_question: int
+    made: int = 0
+
+    def add(self, calls: int) -> None:
+        """Count the calls of a question that has ended."""
+        self.made += calls
+        self.per_question = max(self.per_question, calls)
+
+    def allows(self, running: int) -> bool:
+        """Return whether one more may begin while so many are running."""
+        return self.most is None or self.made + (running + 1) * self.per_question <= self.most
+
+    def error(self, path: Path) -> PolyqaError:
+        """Return the message when no more may begin."""
+        return PolyqaError(
+            f"Stopped: {self.made:,} calls of language models were made, a question may take {self.per_question:,}, "
+            f"and the limit (--max-calls) is {self.most or 0:,}. What was answered is kept in {path}; the same command "
+            "with a larger --max-calls goes on from there."
+        )
+
+
 def answer_many(
     questions: Given,
     out: str | Path,
@@ -88,7 +220,7 @@ def answer_many(
     questions
         See `read_asked`: a file, or texts.
     out
-        The file of answers, see `Answered`: each is written as it comes.
+        The file of answers, see `Answered`. While the batch goes on it is written every few seconds.
     program, index, settings
         See `polyqa.load`; or a program from it, which has its index and settings.
     models
@@ -108,110 +240,125 @@ def answer_many(
     ray = batch.ray
     if ray is not None:
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
-    ready, label, lm = _program(program, given, models)
-    price = _price(lm, ready)
-    with open_answers(
-        path, asked, _identity(ready, label, lm), retry_failed=batch.retry_failed, overwrite=batch.overwrite
-    ) as answers:
-        left = [one for one in asked if one.id not in answers.outcomes]
+    make, label, lm = checked_program(program, models, given)
+    here = Answerer(make(), lm, label)
+    price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
+    identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program))
+    ids = [one.id for one in asked]
+    with (
+        _opened(path, asked, identity, overwrite=batch.overwrite) as (ledger, outcomes),
+        exporting(ledger, path, ids) as export,
+    ):
+        again = {id for id, outcome in outcomes.items() if batch.retry_failed and outcome.failure is not None}
+        left = [one for one in asked if one.id not in outcomes or one.id in again]
+
+        def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
+            ledger.keep(one.id, line)
+            outcome = outcomes[one.id] = Outcome.of(line)
+            export()
+            limit.add(outcome.took.calls)
+            show(outcome.took)
+            return outcome.failure
+
         if left:
             each = batch.at_once or default_at_once(lm)
-            answering = (
-                _here(ready, label, lm) if ray is None else _on_cluster(program, given, models, label, ray, each)
-            )
-            limit = CallLimit(batch.max_calls, most_calls(ready) or 1)
-            with answering as work:
-                _work(left, work, answers, each * (ray.workers if ray else 1), limit, total=len(asked), price=price)
-    outcomes = {one.id: answers.outcomes[one.id] for one in asked}
-    answered = Answered(path, outcomes, None)
+            at_once = each * (ray.workers if ray else 1)
+            with (
+                _answering(here, program, given, models, ray, each) as work,
+                display().answers(len(ids), price) as show,
+            ):
+                for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
+                    limit.add(outcome.took.calls)
+                    show(outcome.took)
+                if not work_through(left, work, keep, at_once=at_once, things="questions", may_begin=limit.allows):
+                    raise limit.error(path)
+    answered = Answered(path, {id: outcomes[id] for id in ids}, None)
     took = answered.took
     return replace(answered, dollars=None if price is None else price.of(took.input_tokens, took.output_tokens))
 
 
-def _program(
-    program: str | Path | dspy.Module, given: dict[str, Any], models: Models
-) -> tuple[dspy.Module, str, dspy.LM]:
-    """Return the program, its name and the language model."""
-    lm, helper = models.answering(), models.helping()
-    if isinstance(program, dspy.Module):
-        if names := [name for name, value in given.items() if value is not None]:
-            raise PolyqaError(f"The program is made already: {', '.join(names)} cannot be given. Hand over its name.")
-        ready = program
-        if helper is not None:
-            ready = program.deepcopy()
-            give_helper(ready, helper)
-        return ready, type(program).__name__, lm
-    check_settings(program, split_settings(given)[1], demos=given.get("demos"))
-    return load(program, **{"helper_lm": helper, **given}), str(program), lm
+@contextmanager
+def _answering(
+    here: Answerer,
+    program: str | Path | dspy.Module,
+    given: Mapping[str, Any],
+    models: Models,
+    ray: Ray | None,
+    each: int,
+) -> Iterator[Callable[[Asked], Any]]:
+    """Give what answers a question, here or on a cluster."""
+    if ray is None:
+        warm_up(here.program, here.lm)
+        yield here
+        return
+    make = partial(make_answerer, *for_workers(program, given, models, ray.workers), here.label)
+    with on_ray(make, ray, at_once=each) as workers:
+        yield workers.call
 
 
 def make_answerer(program: str | Path, given: dict[str, Any], models: Models, label: str) -> Answerer:
     """Return what answers questions; called in every worker of a cluster."""
-    lm = models.answering()
-    ready = load(program, **{"helper_lm": models.helping(), **given})
+    make, _, lm = checked_program(program, models, given)
+    ready = make()
     warm_up(ready, lm)
     return Answerer(ready, lm, label)
 
 
 @contextmanager
-def _here(ready: dspy.Module, label: str, lm: dspy.LM) -> Iterator[Answerer]:
-    warm_up(ready, lm)
-    yield Answerer(ready, lm, label)
+def _opened(
+    path: Path, asked: Sequence[Asked], identity: RunIdentity, *, overwrite: bool
+) -> Iterator[tuple[Ledger, dict[str, Outcome]]]:
+    """Open the ledger of a file of answers for this process; give the outcomes of earlier answers that it has, by id.
+
+    Answers of questions that are not asked any more, or are worded differently now, are dropped.
+
+    Raises
+    ------
+    PolyqaError
+        If the file is something else, was begun with other settings, cannot be written, or another process has it.
+    """
+    written, store = path.with_name(f"{path.name}.settings.json"), path.with_name(f".{path.name}.ledger.sqlite")
+    with locked(path.with_name(f".{path.name}.lock"), path):
+        if overwrite:
+            path.unlink(missing_ok=True)
+            written.unlink(missing_ok=True)
+            remove_ledger(store)
+        _check(path, written, identity)
+        lines = {line["id"]: line for line in read_lines(path, _line)}
+        with open_ledger(store, identity.model_dump()) as ledger:
+            lines |= dict(ledger)
+            questions = {one.id: one.question for one in asked}
+            outcomes = {id: Outcome.of(line) for id, line in lines.items()}
+            outcomes = {id: outcome for id, outcome in outcomes.items() if questions.get(id) == outcome.question}
+            ledger.replace({id: lines[id] for id in outcomes})
+            del lines  # there may be many
+            yield ledger, outcomes
 
 
-@contextmanager
-def _on_cluster(
-    program: str | Path | dspy.Module, given: dict[str, Any], models: Models, label: str, ray: Ray, each: int
-) -> Iterator[Callable[[Asked], Any]]:
-    make = partial(make_answerer, *for_workers(program, given, models, ray.workers), label)
-    with on_ray(make, ray, at_once=each) as workers:
-        yield workers.call
+def _line(data: bytes) -> dict[str, Any]:
+    line = json.loads(data)
+    if not isinstance(line, dict) or not isinstance(line.get("id"), str):
+        raise ValueError("it is no object with an id")
+    line.pop("crc", None)  # a checksum that older versions wrote
+    Outcome.of(line)
+    return line
 
 
-def _work(
-    left: Sequence[Asked],
-    work: Callable[[Asked], Any],
-    answers: Answers,
-    at_once: int,
-    limit: CallLimit,
-    *,
-    total: int,
-    price: Price | None,
-) -> None:
-    outage = Outage("questions")
-    with display().answers(total, price) as show:
-        for outcome in answers.outcomes.values():
-            limit.add(outcome.took.calls)
-            show(outcome.took)
-
-        def keep(asked: Asked, fields: Fields) -> None:
-            outcome = answers.keep(asked.id, fields)
-            limit.add(outcome.took.calls)
-            if outcome.error:
-                outage.ended(outcome.error, fields["error"]["kind"])
-            else:
-                outage.ended()
-            show(outcome.took)
-
-        job = work_on(left, work, keep, at_once=at_once, limit=limit.allows, check=outage.check)
-        finished = run_to_end(job)
-    if not finished:
-        raise limit.error(answers.path)
-
-
-def _identity(ready: dspy.Module, label: str, lm: dspy.LM) -> dict[str, Any]:
-    """Return what two commands must have in common to write one file."""
-    opened = index_of(ready)
-    return {
-        "program": label,
-        "program_state": identity_hash(ready),
-        "lm": lm.model,
-        "lm_settings": sampling(lm),
-        "own_lms": describe_lms(ready),
-        "adapter": adapter_name(),
-        "index": f"{opened.name} ({opened.fingerprint})" if opened else None,
-        "versions": {package: version(package) for package in ("polyqa", "dspy")},
-    }
+def _check(path: Path, written: Path, identity: RunIdentity) -> None:
+    """Check that a file of answers was begun with the same; write down what it is begun with if there is none."""
+    if path.is_dir():
+        raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
+    if not written.exists():
+        if path.exists():
+            raise PolyqaError(f"{path} is there already, and {written.name} is not. {_ELSEWHERE}")
+        write_atomically(written, identity.model_dump_json(indent=2, exclude_defaults=True) + "\n")
+        return
+    try:
+        earlier = RunIdentity.model_validate_json(written.read_bytes())
+    except ValueError as error:
+        raise PolyqaError(f"{written} is damaged ({error}). {_ELSEWHERE}") from error
+    if changed := identity.changed_since(earlier):
+        raise PolyqaError(f"{path} was begun with something else: {changed}. {_ELSEWHERE}")
 
 
 def _price(lm: dspy.LM, program: dspy.Module) -> Price | None:

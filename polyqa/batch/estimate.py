@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 from polyqa.costing import Cost, cost
 from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models

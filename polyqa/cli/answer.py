@@ -102,7 +102,7 @@ def _confirmed(asked: "list[Asked]", program: str, models: "Models", chosen: dic
 def _report(answered: "Answered", as_json: bool) -> None:
     from dataclasses import asdict
 
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
 
     from .display import show_json
 

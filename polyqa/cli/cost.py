@@ -84,7 +84,7 @@ def cost_command(
 def _show(found: "Cost") -> None:
     from rich.markup import escape
 
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.evaluation.prompt_parts import PARTS
 
     from .display import console, facts, table

@@ -100,10 +100,11 @@ def score_command(
     object from id to answer. A question without an answer counts as an empty one.
     """
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.files import write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.loading import load_questions
     from polyqa.evaluation.outputs import read_outputs, score_outputs
-    from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_atomically, write_summary
+    from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
 
     if out is not None and (out / PREDICTIONS).exists():
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
@@ -170,9 +171,10 @@ def table_command(
 ) -> None:
     """Put runs side by side, with the published figures if wanted."""
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.files import write_atomically
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.published import ASQA
-    from polyqa.evaluation.runs import open_run, write_atomically
+    from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
 
     wanted = [one.strip() for one in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)

@@ -19,7 +19,7 @@ def end_with_failures(*runs: "Run") -> None:
     errors = [record.error for run in runs for record in run.records if record.error is not None]
     if not errors:
         return
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
 
     asked = sum(len(run.records) for run in runs)
     ((message, times),) = Counter(error.message or error.kind for error in errors).most_common(1)

@@ -43,8 +43,8 @@ def build_command(
     """
     from contextlib import nullcontext
 
-    from polyqa.base.counts import counted
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.text import counted
     from polyqa.cluster import tasks
     from polyqa.colbert_index import IndexSettings, build_index
     from polyqa.models import Encoder
@@ -157,7 +157,7 @@ def _indented(text: str) -> str:
 @index_app.command("add")
 def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]) -> None:
     """Add passages to an index."""
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, add_passages
 
     index = ColBERTIndex(name)
@@ -169,7 +169,7 @@ def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jso
 @index_app.command("remove")
 def remove_command(name: _Name, ids: Annotated[list[str], typer.Argument(help="Passage ids.")]) -> None:
     """Remove passages from an index by their ids."""
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, remove_passages
 
     index = ColBERTIndex(name)
@@ -200,7 +200,7 @@ def delete_command(
 
 def _what_goes(folder: Path) -> str:
     """Return what a folder holds that is deleted; the index is closed again."""
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, IndexFaultError
 
     try:
@@ -224,7 +224,7 @@ def trust_command(name: _Name) -> None:
 @index_app.command("check")
 def check_command(name: _Name) -> None:
     """Check that an index is whole, unchanged and searchable."""
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.colbert_index import check_index
 
     index = check_index(name)

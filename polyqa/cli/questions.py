@@ -43,7 +43,7 @@ def build_command(
 
     The same command goes on where it was stopped, and reads again what failed. Exit code 3 if passages failed.
     """
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.evaluation.progress import showing
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
@@ -114,7 +114,7 @@ def info_command(
     as_json: options.Json = False,
 ) -> None:
     """Say what a database of questions holds and how it was made."""
-    from polyqa.base.counts import counted
+    from polyqa.base.text import counted
     from polyqa.question_building import open_questions
 
     _, database = open_questions(index, questions)

@@ -53,8 +53,8 @@ def _write_report(artifact: str, to: Path) -> None:
     """Write the report of an artifact to a file."""
     from polyqa.artifacts.store import read_artifact
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.files import write_atomically
     from polyqa.compilation_report import read_report
-    from polyqa.evaluation.runs import write_atomically
     from polyqa.programs import PROGRAMS
 
     if artifact in PROGRAMS:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import dspy
 
-from polyqa.base.counts import counted
 from polyqa.base.html import Html, joined, tag
+from polyqa.base.text import counted
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
 
 OPEN, MOST = 3, 50

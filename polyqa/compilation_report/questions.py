@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from polyqa.base.counts import counted
 from polyqa.base.html import Html, joined, shortened, tag
+from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from polyqa.base.counts import counted
 from polyqa.base.html import Html, joined, tag
+from polyqa.base.text import counted
 from polyqa.optimizers.trials import Trial
 
 from .drawing import legend, score_against_calls

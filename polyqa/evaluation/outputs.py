@@ -9,13 +9,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.outage import AT_ONCE
 from polyqa.base.values import Interpretation, Passage
+from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
 from polyqa.replies import parse_interpretations
 
 from .loading.record import excerpt
-from .records import Failure, Record
+from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")

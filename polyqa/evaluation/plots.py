@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
 
 from .columns import COLUMNS
 from .published import Published

@@ -8,29 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from polyqa.base.keys import error_line
 from polyqa.base.values import Interpretation, Passage
+from polyqa.base.work import Failure
 from polyqa.metrics.gold import Question
 
 from .scoring import Output
-
-
-class Failure(BaseModel):
-    """Why a question has no answer: the error, and the raw reply of the language model before it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    kind: str
-    message: str
-    reply: str = ""
-
-    @classmethod
-    def of(cls, error: Exception, last_reply: str = "") -> "Failure":
-        """Return what is kept of an error; a reply that it or its cause carries is kept, else the last one."""
-        message = error_line(error, 2_000)
-        replies = [getattr(one, "lm_response", None) for one in (error, error.__cause__)]
-        reply = next((str(one) for one in replies if one is not None), last_reply)
-        return cls(kind=type(error).__name__, message=message, reply=reply)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
 
 from .columns import COLUMNS
 from .plots import check_format, require_same_questions, save_figure

@@ -1,4 +1,4 @@
-"""Runs a program over questions: every question is written down as it ends, a killed run goes on."""
+"""Runs a program over questions: every result is kept as it ends, and a run that was stopped goes on."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,33 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from polyqa.artifacts.identity import changes
 from polyqa.base.errors import PolyqaError
-from polyqa.base.lines import appending_lines
-from polyqa.base.outage import Outage
+from polyqa.base.files import locked, write_atomically
+from polyqa.base.ledger import exporting, open_ledger
 from polyqa.base.values import Interpretation, Passage
-from polyqa.base.working import work_through
+from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.metrics.gold import Question
 
+from .identity import RunIdentity
 from .progress import display
-from .records import Failure, Record
-from .runs import (
-    PREDICTIONS,
-    SETTINGS,
-    Run,
-    RunSettings,
-    line_of,
-    read_records,
-    read_settings,
-    rewrite_in_order,
-    write_atomically,
-    write_summary,
-)
+from .records import Record
+from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
 from .scoring import JudgeError, Output, Scorer
 
 _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
@@ -46,7 +34,7 @@ def run_program(
     lm: dspy.LM,
     scorer: Scorer,
     folder: str | Path,
-    settings: RunSettings,
+    identity: RunIdentity,
     threads: int = 8,
     retry_failed: bool = True,
 ) -> Run:
@@ -64,8 +52,8 @@ def run_program(
         Scores each answer as it comes.
     folder
         Of the run, see `runs`. It is locked while the run goes on.
-    settings
-        Must equal those of the earlier run.
+    identity
+        Must equal that of the earlier run.
     threads
         How many questions are answered at once.
     retry_failed
@@ -81,10 +69,10 @@ def run_program(
     ------
     PolyqaError
         If two questions share an id; if the folder holds another run, or another process runs it; if
-        questions fail one after the other, see `polyqa.base.outage` (they stay recorded).
+        questions fail one after the other, see `polyqa.base.work` (they stay recorded).
     """
     answer = partial(answer_one, program, lm=lm, scorer=scorer)
-    return run_answers(answer, questions, folder=folder, settings=settings, threads=threads, retry_failed=retry_failed)
+    return run_answers(answer, questions, folder=folder, identity=identity, threads=threads, retry_failed=retry_failed)
 
 
 def run_answers(
@@ -92,7 +80,7 @@ def run_answers(
     questions: Sequence[Question],
     *,
     folder: str | Path,
-    settings: RunSettings,
+    identity: RunIdentity,
     threads: int = 8,
     retry_failed: bool = True,
 ) -> Run:
@@ -102,78 +90,54 @@ def run_answers(
     ----------
     answer
         Answers and scores a question, as `answer_one` does; called from several threads at once.
-    questions, folder, settings, threads, retry_failed
+    questions, folder, identity, threads, retry_failed
         See `run_program`.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder / ".lock", timeout=0):
-            done = _earlier_records(folder, [question.id for question in questions], settings, retry_failed)
-            open_questions = [question for question in questions if question.id not in done]
-            if open_questions:
-                with display().questions(len(questions)) as show:
-                    for record in done.values():
-                        show(record)
-                    _run(open_questions, answer, folder / PREDICTIONS, threads, done, show)
-            records = rewrite_in_order(folder / PREDICTIONS, [question.id for question in questions], done)
-            write_summary(folder, settings, records)
-            return Run(folder, settings, records)
-    except Timeout:
-        raise PolyqaError(f"{folder} is being run by another process.") from None
+    ids = [question.id for question in questions]
+    with locked(folder / ".lock", folder):
+        done = _earlier_records(folder, ids, identity)
+        with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:
+            done |= {id: Record.model_validate(value) for id, value in ledger}
+            ledger.replace({id: record.model_dump() for id, record in done.items()})
+            with exporting(ledger, folder / PREDICTIONS, ids) as export:
+                failed = {id for id, record in done.items() if record.error is not None and retry_failed}
+                left = [question for question in questions if question.id not in done or question.id in failed]
+
+                def keep(question: Question, record: Record) -> Failure | None:
+                    ledger.keep(record.id, record.model_dump())
+                    done[record.id] = record
+                    export()
+                    show(record)
+                    return record.error
+
+                if left:
+                    with display().questions(len(questions)) as show:
+                        for id, record in done.items():
+                            if id not in failed:
+                                show(record)
+                        work_through(left, answer, keep, at_once=threads, things="questions")
+        records = [done[id] for id in ids]
+        write_summary(folder, identity, records)
+        return Run(folder, identity, records)
 
 
-def _earlier_records(folder: Path, ids: list[str], settings: RunSettings, retry_failed: bool) -> dict[str, Record]:
-    """Return what earlier runs of a folder recorded, by id, after checking that they were runs of the same."""
+def _earlier_records(folder: Path, ids: Sequence[str], identity: RunIdentity) -> dict[str, Record]:
+    """Return what a folder holds of the same run, by id; write down which run it is if it holds none yet."""
     if len(set(ids)) < len(ids):
-        raise PolyqaError(f"Two questions have the id {next(one for one in ids if ids.count(one) > 1)!r}.")
-    _check_settings(folder, settings)
-    done = {record.id: record for record in read_records(folder / PREDICTIONS, repair=True)}
-    strange = done.keys() - set(ids)
-    if strange:
-        raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
-    if retry_failed:
-        done = {one: record for one, record in done.items() if record.error is None}
-        rewrite_in_order(folder / PREDICTIONS, [one for one in ids if one in done], done)
-    return done
-
-
-def _check_settings(folder: Path, settings: RunSettings) -> None:
-    earlier = read_settings(folder)
+        raise PolyqaError(f"Two questions have the id {next(id for id in ids if ids.count(id) > 1)!r}.")
+    earlier = read_identity(folder)
     if earlier is None:
         if (folder / PREDICTIONS).exists():
             raise PolyqaError(f"{folder} holds predictions but no {SETTINGS}: outputs of another system. {_ELSEWHERE}")
-        write_atomically(folder / SETTINGS, settings.model_dump_json(indent=2) + "\n")
-        return
-    if changed := changes(earlier.model_dump(), settings.model_dump()):
+        write_atomically(folder / SETTINGS, identity.model_dump_json(indent=2) + "\n")
+        return {}
+    if changed := identity.changed_since(earlier):
         raise PolyqaError(f"{folder} holds another run: {changed}. {_ELSEWHERE}")
-
-
-def _run(
-    questions: Sequence[Question],
-    answer: Callable[[Question], Record],
-    path: Path,
-    threads: int,
-    done: dict[str, Record],
-    show: Callable[[Record], None],
-) -> None:
-    """Fill ``done``; the file has every record before ``done`` has it.
-
-    When it is stopped by an error, the questions that are being answered are still answered and kept; after Ctrl-C
-    those that are answered at once (`polyqa.base.working`).
-    """
-    outage = Outage("questions")
-
-    def keep(record: Record) -> None:
-        if record.id not in done:
-            file.append(line_of(record))
-            done[record.id] = record
-            error = record.error
-            outage.ended(*(error.message or error.kind, error.kind) if error else ())
-            show(record)
-
-    with appending_lines(path) as file:
-        work_through(questions, answer, keep, threads=threads, check=outage.check)
+    done = {record.id: record for record in read_records(folder / PREDICTIONS)}
+    if strange := done.keys() - set(ids):
+        raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
+    return done
 
 
 def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:

@@ -1,73 +1,32 @@
-"""The folder of a run: settings, one line per question as it ends, a summary.
+"""The folder of a run: what was run on what, a line per question, a summary.
 
-runs/<name>/run.json            what was run on what; a run goes on only with the same
-runs/<name>/predictions.jsonl   one `records.Record` a line, with a checksum (`polyqa.base.lines`)
+runs/<name>/run.json            the `RunIdentity`; a run goes on only with the same
+runs/<name>/predictions.jsonl   one `records.Record` a line
 runs/<name>/summary.json        the corpus values, when all questions are done
+runs/<name>/.ledger.sqlite      results while the run goes on, see `polyqa.base.ledger`
 """
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic import ValidationError
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_whole
+from polyqa.base.files import write_atomically
 from polyqa.base.html import shortened
-from polyqa.base.lines import Fault, read_lines, with_checksum
+from polyqa.base.ledger import json_line, read_lines
+from polyqa.base.text import counted
 from polyqa.evaluation.statistics import Estimate, estimate
 
 from .columns import COLUMNS
+from .identity import RunIdentity
 from .records import Record, column_scores
 
-PREDICTIONS, SETTINGS, SUMMARY = "predictions.jsonl", "run.json", "summary.json"
-
-
-_Jsonable = Annotated[dict[str, Any], BeforeValidator(partial(to_jsonable_python, fallback=str))]
-
-
-class RunSettings(BaseModel):
-    """What identifies a run: two runs of equal settings must give equal predictions.
-
-    Attributes
-    ----------
-    program, program_state
-        The program's name, and a hash of its instructions, demos, constructor settings and, where a program was
-        given that was made already, what it searches with.
-    lm, lm_settings, adapter
-        The language model, its temperature and the like, and DSPy's adapter.
-    own_lms
-        Predictors that ask a language model of their own: their names, and for each the model with its settings.
-    reader, judge
-        What Disambig-F1 and the grounded metrics were made with.
-    index
-        Name and fingerprint of the index; ``None`` for closed-book programs.
-    questions, n
-        Where the questions came from with their fingerprint, and how many there are.
-    versions
-        Of polyqa and DSPy.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    program: str
-    program_state: str = ""
-    lm: str
-    lm_settings: _Jsonable = {}
-    own_lms: _Jsonable = {}
-    adapter: str = "ChatAdapter"
-    reader: str
-    judge: str | None = None
-    index: str | None = None
-    questions: str
-    n: int
-    versions: dict[str, str] = {}
+PREDICTIONS, SETTINGS, SUMMARY, LEDGER = "predictions.jsonl", "run.json", "summary.json", ".ledger.sqlite"
 
 
 class UnfinishedWarning(UserWarning):
@@ -79,7 +38,7 @@ class Run:
     """A run as it was read."""
 
     path: Path
-    settings: RunSettings | None
+    settings: RunIdentity | None
     records: Sequence[Record]
 
     @property
@@ -144,46 +103,9 @@ def with_faults(records: Sequence[Record]) -> int:
     return sum(bool(record.extra.get("faults")) for record in records)
 
 
-def write_atomically(path: Path, text: str, *, lasting: bool = True) -> None:
-    """Write a text file so that it is either the old or the whole new one; see `polyqa.questions.durable`."""
-    write_whole(path, text.encode(), lasting=lasting)
-
-
-def read_records(path: Path, *, repair: bool = False) -> list[Record]:
-    """Read predictions.jsonl; if an id comes twice, its last line counts.
-
-    A last line that was not written to its end (a killed run leaves one, and one that goes on may be writing it) is
-    left out, with a `polyqa.base.lines.DamageWarning`.
-
-    Parameters
-    ----------
-    path
-        The file; a missing one holds no record.
-    repair
-        Whether the questions of lines that cannot be read will be asked again: such lines are left out, too, with a
-        warning, and the file is rid of them. Not if polyqa did not write the file, or polyqa 0.1 or older did.
-
-    Raises
-    ------
-    PolyqaError
-        With the number of the line that is no record.
-    """
-    lines = read_lines(path, Record.model_validate_json)
-    if lines.faults and not (repair and lines.own):
-        raise _not_a_record(path, lines.faults[0], own=lines.own)
-    lines.warn()
-    if repair:
-        lines.repair()
-    return list({line.value.id: line.value for line in lines.whole}.values())
-
-
-def _not_a_record(path: Path, fault: Fault, *, own: bool) -> PolyqaError:
-    why = str(fault.error)
-    if isinstance(fault.error, ValidationError):
-        problem = fault.error.errors()[0]
-        why = f"{'.'.join(map(str, problem['loc'])) or 'line'}: {problem['msg']}"
-    told = "is damaged; the same polyqa evaluate makes it anew" if own else "is not a prediction of polyqa evaluate"
-    return PolyqaError(f"{path}, line {fault.number} {told} ({why}): {fault.data[:120].decode(errors='replace')}")
+def read_records(path: Path) -> list[Record]:
+    """Read predictions.jsonl, see `polyqa.base.ledger.read_lines`; if an id comes twice, its last line counts."""
+    return list({record.id: record for record in read_lines(path, Record.model_validate_json)}.values())
 
 
 def open_run(path: str | Path) -> Run:
@@ -200,7 +122,7 @@ def open_run(path: str | Path) -> Run:
     records = read_records(path / PREDICTIONS)
     if not records:
         raise PolyqaError(f"{path} holds no prediction yet.")
-    settings = read_settings(path)
+    settings = read_identity(path)
     told = _settings_of_summary(path / SUMMARY)
     if told is not None and told != settings:
         what = "has lost its" if settings is None else "was summarized with another"
@@ -215,24 +137,24 @@ def open_run(path: str | Path) -> Run:
     return Run(path, settings, records)
 
 
-def _settings_of_summary(summary: Path) -> RunSettings | None:
+def _settings_of_summary(summary: Path) -> RunIdentity | None:
     """Return what a run's summary was made with; ``None`` if there is none, or it is of another system's outputs."""
     if not summary.exists():
         return None
     try:
         told = json.loads(summary.read_bytes())["settings"]
-        return None if told is None else RunSettings.model_validate(told)
+        return None if told is None else RunIdentity.model_validate(told)
     except (ValueError, LookupError, TypeError) as error:
         raise PolyqaError(f"{summary} is damaged ({error}); remove it.") from error
 
 
-def read_settings(path: Path) -> RunSettings | None:
-    """Return the settings of a run's folder, ``None`` if it has none (scored outputs of others)."""
+def read_identity(path: Path) -> RunIdentity | None:
+    """Return the identity in a run's folder, ``None`` if it has none (scored outputs of others)."""
     file = path / SETTINGS
     if not file.exists():
         return None
     try:
-        return RunSettings.model_validate_json(file.read_bytes())
+        return RunIdentity.model_validate_json(file.read_bytes())
     except ValidationError as error:
         raise PolyqaError(f"{file} is damaged ({error.errors()[0]['msg']}); delete the run's folder.") from error
 
@@ -245,7 +167,7 @@ def summarize(records: Sequence[Record], *, seed: int = 0) -> dict[str, Estimate
     return {name: value for name, value in values.items() if value is not None}
 
 
-def write_summary(path: Path, settings: RunSettings | None, records: Sequence[Record]) -> dict[str, Estimate]:
+def write_summary(path: Path, settings: RunIdentity | None, records: Sequence[Record]) -> dict[str, Estimate]:
     """Write summary.json of a run and return the values."""
     values = summarize(records)
     data = _summary_data(settings, records, values)
@@ -254,7 +176,7 @@ def write_summary(path: Path, settings: RunSettings | None, records: Sequence[Re
 
 
 def _summary_data(
-    settings: RunSettings | None, records: Sequence[Record], values: Mapping[str, Estimate]
+    settings: RunIdentity | None, records: Sequence[Record], values: Mapping[str, Estimate]
 ) -> dict[str, Any]:
     return {
         "settings": settings.model_dump() if settings else None,
@@ -266,14 +188,6 @@ def _summary_data(
     }
 
 
-def rewrite_in_order(path: Path, ids: Iterable[str], records: Mapping[str, Record]) -> list[Record]:
-    """Write predictions.jsonl again in the order of the questions; return the records so ordered."""
-    ordered = [records[one] for one in ids]
-    write_atomically(path, "".join(map(line_of, ordered)))
-    return ordered
-
-
 def line_of(record: Record) -> str:
-    """Return a record as a line; half a character (a reply may be cut inside an emoji) becomes a ``?``."""
-    line = json.dumps(record.model_dump(), ensure_ascii=False)
-    return with_checksum(line.encode("utf-8", errors="replace").decode())
+    """Return a record as a line of predictions.jsonl."""
+    return json_line(record.model_dump())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 from polyqa.evaluation.statistics import Difference, Estimate
 
 from .columns import COLUMNS

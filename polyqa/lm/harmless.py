@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import dspy
 from pydantic import BaseModel
 
-from polyqa.base.unicode import well_formed
+from polyqa.base.text import well_formed
 
 MARKED = re.compile(r"\[\[ ?＃＃|‹‹CUSTOM-TYPE-|\[\d+\] ‹|［\d+］")
 """Finds what `harmless` leaves of a mark."""

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.base.unicode import well_formed
+from polyqa.base.text import well_formed
 
 from .forks import own_threads
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from polyqa.base.unicode import well_formed
+from polyqa.base.text import well_formed
 
 from .batching import by_padded_length
 from .compact import reader_path

@@ -13,14 +13,12 @@ import dspy
 from dspy.clients import DISK_CACHE_LIMIT
 from dspy.clients.cache import Cache
 from dspy.utils.callback import BaseCallback
-from filelock import FileLock, Timeout
 
 from polyqa.artifacts.card import Spent
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import locked, write_atomically
 from polyqa.base.needed import NotNeededError
-from polyqa.base.outage import HOW_TO_GO_ON, Outage
-from polyqa.base.working import PATIENCE
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.work import HOW_TO_GO_ON, PATIENCE, Failure, Outage
 from polyqa.lm.recorder import Ended, Usage
 
 CALLS_AT_ONCE = 24
@@ -113,7 +111,7 @@ class CallCounter(BaseCallback):
         """Note that a call has ended; after many without a reply, refuse further ones."""
         with self._changed:
             if not isinstance(exception, (NotNeededError, CancelledError, CallRefused)):
-                self._outage.ended(*(" ".join(str(exception).split())[:300], "") if exception else ())
+                self._outage.ended(_without_reply(exception) if exception else None)
                 self._gone = self._gone or self._outage.last
                 self.stopped = self.stopped or bool(self._gone)
             self._open.discard(call_id)
@@ -198,16 +196,8 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
         outer.most = min((one for one in (outer.most, most) if one is not None), default=None)
         yield outer
         return
-    lock = FileLock(work / ".lock")
-    try:
-        lock.acquire(timeout=1)
-    except Timeout:
-        raise PolyqaError(f"{work} is being worked in by another process; wait until it is done.") from None
-    try:
-        with _counted_calls(work, most) as counter:
-            yield counter
-    finally:
-        lock.release()
+    with locked(work / ".lock", work), _counted_calls(work, most) as counter:
+        yield counter
 
 
 @contextmanager
@@ -234,6 +224,12 @@ def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
         finally:
             dspy.cache = earlier
             cache.disk_cache.close()
+
+
+def _without_reply(error: BaseException) -> Failure:
+    """Return the failure of a call, all of one kind: so many in a row are an outage, whatever the errors are."""
+    failure = Failure.of(error)
+    return Failure(kind="no reply", message=failure.message or failure.kind)
 
 
 def _is_cached(lm: Any, given: Mapping[str, Any]) -> bool:

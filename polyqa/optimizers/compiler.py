@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dspy
-from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.card import Spent
-from polyqa.artifacts.identity import changes, identity, identity_hash
+from polyqa.artifacts.identity import identity
 from polyqa.artifacts.state import dump_program, load_program
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
+from polyqa.base.ledger import differences
 from polyqa.evaluation.comparison import Comparison, compare_runs
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runner import run_program
-from polyqa.evaluation.runs import Run, RunSettings, write_atomically
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
-from polyqa.lm.adapter import adapter_name
-from polyqa.lm.assigned import describe_lms, sampling, with_cache
+from polyqa.lm.assigned import with_cache
 from polyqa.lm.recorder import counting
 from polyqa.programs.knn import set_knn_demos
 from polyqa.signatures import VerifyInterpretation, VerifyInterpretations, VerifyReadings
@@ -110,6 +111,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
     """Check that what lies in a working folder was made by the same compilation; write down which one it is."""
+    answering = RunIdentity.of(program, plan.lm)
     settings = {
         **{f"program.{name}": value for name, value in identity(program).items()},
         "train": questions_fingerprint(plan.trainset),
@@ -118,16 +120,13 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
-        "lm": str(plan.lm.model),
-        "lm_settings": to_jsonable_python(sampling(plan.lm), fallback=str),
-        "own_lms": to_jsonable_python(describe_lms(program), fallback=str),
+        **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
         "prompt_lm": str(plan.writer.model),
-        "adapter": adapter_name(),
         "seed": plan.seed,
     }
     if not path.exists():
         write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
-    elif changed := changes(json.loads(path.read_text(encoding="utf-8")), settings):
+    elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
         raise PolyqaError(f"{path.parent} is of another compilation: {changed}. Remove it, or choose another folder.")
 
 
@@ -141,7 +140,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, p
     done = work / f"{'-'.join(path)}.json"
     if not done.exists():  # else this step was finished before the compilation was stopped
         with told_trials(program, plan, done, calls) as made:
-            made.append(_step(program, plan, work, done.with_suffix(".jsonl"), calls))
+            made.append(_step(program, plan, work, done.with_suffix(".sqlite"), calls))
         state = dump_program(made[0])
         calls.check()  # a program that was made while calls were refused must not be taken for a finished step
         write_atomically(done, json.dumps(state, ensure_ascii=False))
@@ -209,13 +208,9 @@ def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dsp
 
 
 def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
-    settings = RunSettings(
-        program=type(program).__name__,
-        program_state=identity_hash(program),
-        lm=str(plan.lm.model),
-        adapter=adapter_name(),
-        lm_settings=sampling(plan.lm),
-        own_lms=describe_lms(program),
+    identity = RunIdentity.of(
+        program,
+        plan.lm,
         reader=plan.metric.reader.name,
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),
@@ -226,6 +221,6 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         lm=plan.lm,
         scorer=Scorer(plan.metric.reader),
         folder=folder,
-        settings=settings,
+        identity=identity,
         threads=plan.threads,
     )

@@ -9,12 +9,14 @@ from pathlib import Path
 import dspy
 import numpy as np
 
-from polyqa.artifacts.identity import changes, identity_hash
+from polyqa.artifacts.identity import identity_hash
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
+from polyqa.base.ledger import differences
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.plots import save_figure
-from polyqa.evaluation.runs import summarize, write_atomically
+from polyqa.evaluation.runs import summarize
 from polyqa.evaluation.statistics import Estimate
 from polyqa.metrics.optimizing import AnswerMetric
 
@@ -101,7 +103,7 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
-    elif changed := changes(json.loads(path.read_text(encoding="utf-8")), settings):
+    elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
         raise PolyqaError(
             f"{path.parent} is of another curve: {changed}. Remove it, or choose another folder (--work)."
         )

@@ -11,7 +11,8 @@ from typing import Any
 import dspy
 from dspy.utils.callback import BaseCallback
 
-from polyqa.evaluation.runs import Run, write_atomically
+from polyqa.base.files import write_atomically
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import question_values
 from polyqa.programs import KNNPredict
 

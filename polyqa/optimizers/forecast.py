@@ -12,11 +12,10 @@ from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS as GEPA_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS as MIPRO_SETTINGS
 from dspy.teleprompt.mipro_optimizer_v2 import MIN_MINIBATCH_SIZE
 
-from polyqa.artifacts.identity import identity_hash
+from polyqa.base.files import write_atomically
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import price_of
-from polyqa.evaluation.runs import write_atomically
-from polyqa.lm.adapter import adapter_name
-from polyqa.lm.assigned import describe_lms, with_cache
+from polyqa.lm.assigned import with_cache
 from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.programs.registry import most_calls
@@ -103,13 +102,7 @@ def measure_question(
     counter
         Of the calls that went out.
     """
-    helpers = sorted({own["lm"] for own in describe_lms(program).values()})
-    of = {
-        "program": identity_hash(program),
-        "question": question.question,
-        "lm": ", ".join([str(lm.model), *helpers]),
-        "adapter": adapter_name(),
-    }
+    of = {**RunIdentity.of(program, lm).model_dump(), "question": question.question}
     if kept.exists():
         earlier = json.loads(kept.read_text(encoding="utf-8"))
         if earlier["of"] == of:

@@ -231,7 +231,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
         more training questions than there are.
     """
     names = [name for name, _ in program.named_predictors()]
-    for step in (recipe, *_steps(recipe)):
+    for step in every_step(recipe):
         if strange := sorted(set(step.predictors) - set(names)):
             raise PolyqaError(
                 f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
@@ -267,8 +267,8 @@ def check_one_lm(program: dspy.Module, recipe: Recipe) -> None:
         )
 
 
-def _steps(recipe: Recipe) -> Iterator[Recipe]:
-    """Yield the steps of a chain, with those of chains in it."""
+def every_step(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield a recipe and, of a chain, its steps, with those of chains in it."""
+    yield recipe
     for step in recipe.parts:
-        yield step
-        yield from _steps(step)
+        yield from every_step(step)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,11 @@ import dspy
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from polyqa.artifacts.identity import identity_hash
 from polyqa.base.errors import PolyqaError
-from polyqa.base.journal import appending, read_journal
-from polyqa.base.keys import error_line
-from polyqa.base.outage import Outage
-from polyqa.base.working import work_through
+from polyqa.base.ledger import open_ledger
+from polyqa.base.work import Failure, work_through
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
-from polyqa.lm.assigned import describe_lms, sampling
 from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
@@ -49,7 +47,7 @@ def bootstrap_pool(
     metric
         A run counts if its score reaches ``metric.threshold``.
     journal
-        JSON lines, one per question that was run; those in it are not run again, unless they failed. It
+        Keeps the run of each question, see `polyqa.base.ledger`; those in it are not run again, unless they failed. It
         belongs to this program, language model, metric and these questions.
     threads
         Questions at once.
@@ -66,48 +64,24 @@ def bootstrap_pool(
     PolyqaError
         If every question failed: the cause is not the questions.
     """
-    names = {id(predictor): name for name, predictor in program.named_predictors()}
-    settings = {
-        "lm": str(lm.model),
-        "lm settings": to_jsonable_python(sampling(lm), fallback=str),
-        "own lms": to_jsonable_python(describe_lms(program), fallback=str),
-        "program": identity_hash(program),
-        "metric": [metric.reader.name, metric.measure, metric.threshold],
-        "left out": "a question's own demos",
-        "questions": questions_fingerprint(questions),
+    identity = {
+        **RunIdentity.of(
+            program, lm, reader=metric.reader.name, questions=questions_fingerprint(questions)
+        ).model_dump(),
+        "metric": [metric.measure, metric.threshold],
     }
-    done = {line["id"]: line for line in read_journal(journal, settings) if not line["failed"]}
-    open_questions = [question for question in questions if question.id not in done]
+    with leave_one_out(questions), open_ledger(journal, identity) as ledger:
+        done = dict(ledger)
 
-    def run(question: Question) -> dict[str, Any]:
-        trace: list[Any] = []
-        demos: list[tuple[str, Demo]] = []
-        score = 0.0
-        failed = ""
-        try:
-            with recording(lm), dspy.context(trace=trace):
-                prediction = program(question=question.question)
-            value = metric(question.to_example(), prediction)
-            score = float(value)
-        except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
-            failed = f"{type(error).__name__}: {error_line(error)}"
-        # After a reply that something stands in for, the later calls of the run were given what nobody said.
-        if not failed and score >= metric.threshold and not prediction.get("faults"):
-            demos = [(names[id(predictor)], _demo(predictor, inputs, outputs)) for predictor, inputs, outputs in trace]
-        return to_jsonable_python({"id": question.id, "score": score, "failed": failed, "demos": demos})
+        def keep(question: Question, result: dict[str, Any]) -> Failure | None:
+            ledger.keep(question.id, result)
+            done[question.id] = result
+            return _failure(result)
 
-    outage = Outage("training questions")
-    if open_questions:
-        with leave_one_out(questions), appending(journal, settings) as append:
-
-            def keep(line: dict[str, Any]) -> None:
-                append(line)
-                done[line["id"]] = line
-                kind, _, why = line["failed"].partition(": ")
-                outage.ended(why or kind, kind)
-
-            work_through(open_questions, run, keep, threads=threads, check=outage.check)
-    failures = [line["failed"] for line in done.values() if line["failed"]]
+        left = [question for question in questions if question.id not in done or _failure(done[question.id])]
+        run = partial(_run, program, lm=lm, metric=metric)
+        work_through(left, run, keep, at_once=threads, things="training questions")
+    failures = [failure for result in done.values() if (failure := _failure(result)) is not None]
     if failures and len(failures) == len(done):
         raise PolyqaError(
             f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
@@ -115,6 +89,27 @@ def bootstrap_pool(
         )
     labels = {name: label_fields(predictor.signature) for name, predictor in program.named_predictors()}
     return _merge(labels, [done[question.id] for question in questions])
+
+
+def _failure(result: Mapping[str, Any]) -> Failure | None:
+    return Failure.model_validate(result["failed"]) if result["failed"] else None
+
+
+def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: AnswerMetric) -> dict[str, Any]:
+    """Run the program on a question; return its score and demos, or why it failed, as JSON data."""
+    trace: list[Any] = []
+    result: dict[str, Any] = {"score": 0.0, "failed": None, "demos": []}
+    try:
+        with recording(lm), dspy.context(trace=trace):
+            prediction = program(question=question.question)
+        result["score"] = float(metric(question.to_example(), prediction))
+    except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
+        return {**result, "failed": Failure.of(error).model_dump()}
+    # After a fallback, the later calls of the run were given what the language model did not say.
+    if result["score"] >= metric.threshold and not prediction.get("faults"):
+        names = {id(predictor): name for name, predictor in program.named_predictors()}
+        result["demos"] = [(names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace]
+    return dict(to_jsonable_python(result))
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:

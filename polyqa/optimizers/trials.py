@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from polyqa.evaluation.runs import write_atomically
+from polyqa.base.files import write_atomically
 
 
 class Trial(BaseModel):

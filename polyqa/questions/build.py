@@ -8,8 +8,9 @@ from typing import Protocol
 
 import dspy
 
-from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.ledger import remove_ledger
+from polyqa.base.text import counted
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.writing import replacing
@@ -36,7 +37,7 @@ def locally(
 
 def journal_path(target: Path) -> Path:
     """Return where a build keeps what it has made so far: beside the database."""
-    return target.with_name(f".{target.name}.journal.jsonl")
+    return target.with_name(f".{target.name}.journal.sqlite")
 
 
 def build_questions(
@@ -102,7 +103,7 @@ def build_questions(
         _require_same_passages(index)
         write_database(work, generation, index, encoder)
     if not generation.counts.failed:
-        journal.unlink()
+        remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 
 

@@ -23,6 +23,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
+from polyqa.base.work import Outage
 from polyqa.models import SpanReader
 
 from .build import Generate
@@ -106,9 +107,10 @@ def _generate(
                     num_cpus=1,
                     batch_size=block,
                 )
+                outage = Outage("passages")
                 for row in lines.iter_rows():
-                    gathered.keep(json.loads(row["line"]))
-                    gathered.require_progress()
+                    outage.ended(gathered.keep(json.loads(row["line"])))
+                    outage.check()
         return gathered.finish()
 
 

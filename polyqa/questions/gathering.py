@@ -1,4 +1,7 @@
-"""Gathers what was made of the passages, in whatever order they end, into a journal and then a `Generation`."""
+"""Gathers what was made of the passages, in whatever order they end, into a journal and then a `Generation`.
+
+The journal is a ledger (`polyqa.base.ledger`) with a line of `steps.read_passage` for each passage.
+"""
 
 import hashlib
 import json
@@ -9,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.journal import appending, read_journal
-from polyqa.base.outage import Outage
+from polyqa.base.ledger import Ledger, open_ledger
 from polyqa.base.values import Passage
+from polyqa.base.work import Failure
 from polyqa.metrics.text import normalize_answer
 
 from .types import Counts, GeneratedQuestion, Generation, Origin, QuestionSettings
-
-_OLDER = {name: field.default for name, field in Origin.model_fields.items() if not field.is_required()}
 
 
 class Gathered:
@@ -28,48 +29,28 @@ class Gathered:
         The passages that the journal did not hold when it was opened.
     """
 
-    def __init__(
-        self,
-        passages: Sequence[Passage],
-        origin: Origin,
-        hashes: Mapping[str, str],
-        done: dict[str, dict[str, Any]],
-        append: Callable[[dict[str, Any]], None],
-        step: Callable[[], None],
-    ) -> None:
-        self._passages, self._origin, self._done, self._append, self._step = passages, origin, done, append, step
-        self._hashes = hashes
-        self._ended = set(done)
-        self._failures: list[str] = []
-        self._outage = Outage("passages")
-        self.left = [passage for passage in passages if passage.pid not in done]
-        for _ in done:
+    def __init__(self, passages: Sequence[Passage], origin: Origin, ledger: Ledger, step: Callable[[], None]) -> None:
+        self._passages, self._origin, self._ledger, self._step = passages, origin, ledger, step
+        self._hashes = {passage.pid: passage_hash(passage) for passage in passages}
+        self._done = {pid: line for pid, line in ledger if line["passage"] == self._hashes.get(pid)}
+        self._last_failure: Failure | None = None
+        self.left = [passage for passage in passages if passage.pid not in self._done]
+        for _ in self._done:
             step()
 
-    def keep(self, line: dict[str, Any]) -> None:
-        """Take the line of a passage; one that is known already is passed over."""
-        if line["pid"] in self._ended:
-            return
-        kind, _, why = line["failed"].partition(": ")
-        self._outage.ended(why or kind, kind)
+    def keep(self, line: Mapping[str, Any]) -> Failure | None:
+        """Take the line of a passage, and return why it failed if it did."""
+        pid = line["pid"]
         if line["failed"]:
-            self._failures.append(line["failed"])
-        else:
-            # First of all: if Ctrl-C comes meanwhile, the line is given once more.
-            self._append({**line, "passage": self._hashes[line["pid"]]})
-            self._done[line["pid"]] = line
-        self._ended.add(line["pid"])
-        self._step()
-
-    def require_progress(self) -> None:
-        """Check that it is worth going on.
-
-        Raises
-        ------
-        PolyqaError
-            If passages fail one after the other, see `outage`.
-        """
-        self._outage.check()
+            self._last_failure = Failure.model_validate(line["failed"])
+            self._step()
+            return self._last_failure
+        if pid not in self._done:
+            made = {**line, "passage": self._hashes[pid]}
+            self._ledger.keep(pid, made)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
+            self._done[pid] = made
+            self._step()
+        return None
 
     def finish(self) -> Generation:
         """Return the questions, in the order of the passages, with the counts.
@@ -81,7 +62,7 @@ class Gathered:
         """
         lines = [self._done[passage.pid] for passage in self._passages if passage.pid in self._done]
         if self.left and not lines:
-            raise PolyqaError(f"Every passage failed: {self._failures[-1]}")
+            raise PolyqaError(f"Every passage failed: {self._last_failure}")
         questions = _merge(lines)
         counts = Counts(
             passages=len(self._passages),
@@ -111,12 +92,8 @@ def gathering(
         If the journal is of another language model or another reader, or was made with other settings.
     """
     origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(making))
-    settings = origin.model_dump(exclude={"corpus"})
-    hashes = {passage.pid: passage_hash(passage) for passage in passages}
-    lines = read_journal(journal, settings, older=_OLDER)
-    done = {line["pid"]: line for line in lines if line.get("passage") == hashes.get(line["pid"], "")}
-    with appending(journal, settings) as append:
-        yield Gathered(passages, origin, hashes, done, append, step)
+    with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
+        yield Gathered(passages, origin, ledger, step)
 
 
 def corpus_fingerprint(passages: Sequence[Passage]) -> str:

@@ -5,12 +5,15 @@ model fills.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dspy
 
 from polyqa.base.values import Passage
-from polyqa.base.working import work_through
+from polyqa.base.work import Failure, work_through
 from polyqa.models import SpanReader
 
 from .gathering import gathering
@@ -27,6 +30,7 @@ def generate_questions(
     settings: QuestionSettings = QuestionSettings(),
     threads: int = 8,
     step: Callable[[], None] = lambda: None,
+    elsewhere: AbstractContextManager[Callable[[Passage], dict[str, Any]]] | None = None,
 ) -> Generation:
     """Make questions from passages; a generation that was killed goes on.
 
@@ -39,25 +43,29 @@ def generate_questions(
     reader
         Verifies.
     journal
-        JSON lines, one per passage as it ends; those in it are not read again. A passage for which the
-        language model failed is not in it, and is tried again the next time.
+        A file (sqlite, see `polyqa.base.ledger`) that keeps what was made of each passage as it ends; those in it are
+        not read again. A passage for which the language model failed is not in it, and is tried again the next time.
     settings
         How often a question is revised, and how many spans of a passage are asked for.
     threads, step
         Passages at once; called after each passage.
+    elsewhere
+        Gives what reads a passage on another machine, as `steps.read_passage` does here; it is entered if a passage is
+        left to read.
 
     Raises
     ------
     PolyqaError
-        If the first passages all fail, or the journal is of another corpus, language model or reader, or of other
+        If passages fail one after the other, or the journal is of another corpus, language model or reader, or of other
         settings.
     """
     with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
-        work_through(
-            gathered.left,
-            lambda passage: read_passage(passage, lm, reader, settings),
-            gathered.keep,
-            threads=threads,
-            check=gathered.require_progress,
-        )
+        if gathered.left:
+            here = partial(read_passage, lm=lm, reader=reader, settings=settings)
+
+            def keep(passage: Passage, line: dict[str, Any]) -> Failure | None:
+                return gathered.keep(line)
+
+            with elsewhere or nullcontext(here) as read:
+                work_through(gathered.left, read, keep, at_once=threads, things="passages")
         return gathered.finish()

@@ -6,6 +6,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.values import Passage
+from polyqa.base.work import Failure
 from polyqa.lm.adapter import configured_adapter
 from polyqa.lm.exchanges import exchanging
 from polyqa.metrics.agreement import agree
@@ -26,16 +27,16 @@ def read_passage(
     Returns
     -------
     dict
-        JSON data: ``pid``, ``failed`` (why the language model failed, else ``""``); unless it failed, the
+        JSON data: ``pid``, ``failed`` (a `Failure` if the language model failed, else ``None``); unless it failed, the
         ``questions`` as pairs of question and answer, and how many were left after each step
         (``answers``, ``generated``, ``verified``, ``revised``).
     """
-    line: dict[str, Any] = {"pid": passage.pid, "failed": ""}
+    line: dict[str, Any] = {"pid": passage.pid, "failed": None}
     try:
         with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
             return {**line, **_steps(passage, reader, settings)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
-        return {**line, "failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+        return {**line, "failed": Failure.of(error).model_dump()}
 
 
 def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
 
 MOST_REVISIONS = 2

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from polyqa.base.unicode import well_formed
+from polyqa.base.text import well_formed
 
 _THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)

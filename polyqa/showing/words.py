@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polyqa.base.counts import counted
+from polyqa.base.text import counted
 
 if TYPE_CHECKING:
     from polyqa.asking import Result

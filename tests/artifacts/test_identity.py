@@ -6,7 +6,8 @@ from typing import Any
 import dspy
 import pytest
 
-from polyqa.artifacts.identity import changes, identity, identity_hash
+from polyqa.artifacts.identity import identity, identity_hash
+from polyqa.base.ledger import differences
 from polyqa.models import Encoder
 from polyqa.programs import KNNPredict
 
@@ -75,6 +76,6 @@ def test_what_a_program_holds_makes_it_another(other: Callable[[], dspy.Module])
 
 def test_what_differs_is_named() -> None:
     before, after = identity(Program(rounds=1, searcher=Searcher())), identity(Program(searcher=Searcher(4)))
-    assert changes(before, after) == "searcher.depth was 3, is 4; rounds was 1, is None"
-    assert changes(before, before) == ""
+    assert differences(before, after) == "searcher.depth was 3, is 4; rounds was 1, is None"
+    assert differences(before, before) == ""
     assert {"class": "Program", "weights.a": 0.5, "nearest.encoder": None}.items() <= before.items()

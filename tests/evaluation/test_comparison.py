@@ -5,7 +5,8 @@ from harness import FAILURE, long_form, record, run_of
 
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs
-from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import comparison_tables
 
 
@@ -114,7 +115,7 @@ def test_the_seed_changes_the_interval_only() -> None:
 
 
 def _made_with(run: Run, **settings: str | None) -> Run:
-    made = RunSettings(
+    made = RunIdentity(
         program="rac", lm="x", questions="q", n=1, **{"reader": "r", "judge": "j", "index": "i"} | settings
     )
     return Run(run.path, made, run.records)

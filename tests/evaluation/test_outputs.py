@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.outage import AT_ONCE
 from polyqa.base.values import Interpretation, Passage
+from polyqa.base.work import AT_ONCE
 from polyqa.evaluation.outputs import read_outputs, score_outputs
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import line_of, summarize

@@ -6,9 +6,10 @@ import pytest
 from harness import long_form, record, run_of
 
 from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.plots import FORMATS, plot_runs
 from polyqa.evaluation.published import ASQA
-from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.evaluation.runs import Run
 
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 GOOD = run_of(long_form(12, lambda at: at / 12), "good")
@@ -43,7 +44,7 @@ def test_an_svg_shows_runs_with_n_and_published_rows(tmp_path: Path) -> None:
 def of(questions: str, name: str, n: int = 3) -> Run:
     """Return a run whose settings tell what it was asked."""
     run = run_of(long_form(n, lambda at: 0.3), name)
-    return replace(run, settings=RunSettings(program="rac", lm="lm", reader="reader", questions=questions, n=3))
+    return replace(run, settings=RunIdentity(program="rac", lm="lm", reader="reader", questions=questions, n=3))
 
 
 @pytest.mark.parametrize(

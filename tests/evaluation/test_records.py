@@ -3,7 +3,8 @@ import pytest
 from harness import FAILURE, question, record
 
 from polyqa.base.values import Interpretation, Passage
-from polyqa.evaluation.records import Failure, Record, column_scores
+from polyqa.base.work import Failure
+from polyqa.evaluation.records import Record, column_scores
 from polyqa.evaluation.scoring import Output
 
 

@@ -19,17 +19,18 @@ from harness import Told, fields, questions, record, scripted, settings_of
 from openai_server import Server
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.lines import DamageWarning
-from polyqa.base.outage import AT_ONCE
+from polyqa.base.ledger import DamageWarning, open_ledger
 from polyqa.base.values import Interpretation, Passage
+from polyqa.base.work import AT_ONCE, Failure
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever
 from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
 from polyqa.evaluation.progress import Display, showing
-from polyqa.evaluation.records import Failure, Record
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_program
-from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, Run, RunSettings, line_of, open_run, read_records
+from polyqa.evaluation.runs import LEDGER, PREDICTIONS, SETTINGS, SUMMARY, Run, line_of, open_run, read_records
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.gold import Question
 from polyqa.metrics.llm_judge import LLMJudge
@@ -56,7 +57,7 @@ def answer(scorer: Scorer, nobody: dspy.LM, tmp_path: Path) -> Answer:
     """Evaluate a function in a folder of its own; the same folder each time."""
 
     def run(program: Callable[[str], Any] | dspy.Module, asked: list[Question], **changes: Any) -> Run:
-        given = {"lm": nobody, "scorer": scorer, "folder": tmp_path / "run", "settings": settings_of(len(asked))}
+        given = {"lm": nobody, "scorer": scorer, "folder": tmp_path / "run", "identity": settings_of(len(asked))}
         ready = program if isinstance(program, dspy.Module) else Told(program)
         return run_program(ready, asked, **{**given, "threads": 1, **changes})
 
@@ -158,7 +159,7 @@ def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Predicti
 def test_a_reply_that_ends_inside_an_emoji_does_not_stop_the_run(scorer: Scorer, folder: Path) -> None:
     with scripted(lambda prompt: fields(answer="blue \ud83d")) as (lm, _):
         asked = questions(2)
-        run = run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(2), threads=2)
+        run = run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, identity=settings_of(2), threads=2)
     assert [one.answer for one in run.records] == ["blue \ufffd", "blue \ufffd"]
     assert read_records(folder / PREDICTIONS) == list(run.records)
 
@@ -173,7 +174,7 @@ def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder
     heard = Count()
     with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[heard]):
         asked = questions(3)
-        run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, settings=settings_of(3), threads=2)
+        run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, identity=settings_of(3), threads=2)
     assert heard.calls == 3
 
 
@@ -241,50 +242,52 @@ def assert_close(one: Any, other: Any) -> None:
         assert one == (pytest.approx(other, abs=1e-5) if isinstance(other, float) else other)
 
 
-def test_a_half_written_last_line_is_asked_again(answer: Answer, folder: Path) -> None:
+def test_a_run_goes_on_from_its_lines(answer: Answer, folder: Path) -> None:
+    """Of an older version that was killed while it wrote, in any order, or edited by hand: only what lacks is asked."""
     whole = answer(blue, questions(4))
-    data = (folder / PREDICTIONS).read_bytes()
-    for cut in (len(data) - 2, len(data) - 40, data.index(b"\n") + 1, 10, 0):
-        (folder / PREDICTIONS).write_bytes(data[:cut])
-        torn = data[:cut].rpartition(b"\n")[2]
+    first, *rest = (folder / PREDICTIONS).read_bytes().splitlines(keepends=True)
+    crc = first[:-2] + b', "crc": "00000000"}\n'  # older versions wrote a checksum
+    for data, torn, missing in (
+        (b"".join([*rest[::-1], crc])[:-1], False, []),
+        (crc + rest[0][:40], True, ["q1", "q2", "q3"]),
+        (rest[0] + rest[1], False, ["q0", "q3"]),
+        (b"", False, ["q0", "q1", "q2", "q3"]),
+    ):
+        (folder / PREDICTIONS).write_bytes(data)
         asked: list[str] = []
 
         def tell(question: str, asked: list[str] = asked) -> str:
-            asked.append(question)
+            asked.append(question[len("What colour is ") : -1])
             return BLUE
 
         with pytest.warns(DamageWarning, match="not written to its end") if torn else nullcontext():
             again = answer(tell, questions(4))
+        assert asked == missing
         assert plain(list(again.records)) == plain(list(whole.records))
-        assert len(asked) == 4 - data[:cut].count(b"\n")
+        assert open_run(folder) == again
 
 
-def test_a_kill_while_the_file_is_put_in_order_costs_nothing(answer: Answer, folder: Path) -> None:
-    whole = answer(blue, questions(4))
-    lines = (folder / PREDICTIONS).read_bytes().splitlines(keepends=True)
-    (folder / PREDICTIONS).write_bytes(b"".join(reversed(lines)))
-    (folder / f".{PREDICTIONS}.draft").write_bytes(lines[0] + lines[1][:20])
-    (folder / SUMMARY).unlink()
-    assert answer(fail, questions(4)) == whole
-    assert read_records(folder / PREDICTIONS) == list(whole.records)
-    assert (folder / SUMMARY).exists()
-
-
-def test_the_question_of_a_damaged_line_is_asked_again_and_no_other(answer: Answer, folder: Path) -> None:
-    whole = answer(blue, questions(3))
+def test_a_damaged_line_is_named_and_nothing_is_asked(answer: Answer, folder: Path) -> None:
+    answer(blue, questions(3))
     lines = (folder / PREDICTIONS).read_text().splitlines(keepends=True)
-    (folder / PREDICTIONS).write_text("".join([lines[0], lines[1][:50] + "\n", lines[2]]))
-    asked: list[str] = []
+    damaged = "".join([lines[0], lines[1][:50] + "\n", lines[2]])
+    (folder / PREDICTIONS).write_text(damaged)
+    with pytest.raises(PolyqaError, match=r"predictions\.jsonl, line 2 is damaged.* Remove the line"):
+        answer(fail, questions(3))
+    assert (folder / PREDICTIONS).read_text() == damaged
 
-    def tell(question: str) -> str:
-        asked.append(question)
-        return BLUE
 
-    with pytest.warns(DamageWarning, match=r"predictions\.jsonl: 1 line is damaged \(2\); 2 good lines are kept"):
-        again = answer(tell, questions(3))
-    assert asked == [questions(3)[1].question]
-    assert plain(list(again.records)) == plain(list(whole.records))
-    assert open_run(folder) == again, "the file is mended"
+def test_what_a_killed_run_had_kept_counts_beside_its_lines(answer: Answer, folder: Path) -> None:
+    whole = answer(blue, questions(3))
+    identity = settings_of(3)
+    lines = (folder / PREDICTIONS).read_bytes().splitlines(keepends=True)
+    (folder / PREDICTIONS).write_bytes(lines[0])
+    with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:
+        for record in whole.records[1:]:
+            ledger.keep(record.id, record.model_dump())
+    assert answer(fail, questions(3)) == whole
+    assert (folder / PREDICTIONS).read_bytes() == b"".join(lines)
+    assert not (folder / LEDGER).exists()
 
 
 @pytest.mark.parametrize(
@@ -299,23 +302,23 @@ def test_the_question_of_a_damaged_line_is_asked_again_and_no_other(answer: Answ
 )
 def test_another_run_is_not_gone_on_with(change: dict[str, Any], told: str, answer: Answer, folder: Path) -> None:
     settings = settings_of(2, program_state="a", lm_settings={"temperature": 0.3})
-    answer(blue, questions(2), settings=settings)
+    answer(blue, questions(2), identity=settings)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(PolyqaError, match=rf"holds another run: {told}.*Choose another name, or delete the folder"):
-        answer(blue, questions(2), settings=settings.model_copy(update=change))
+        answer(blue, questions(2), identity=settings.model_copy(update=change))
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_settings_that_json_has_no_form_for_do_not_block_the_run(answer: Answer) -> None:
     settings = settings_of(1, lm_settings={"stop": ("\n",), "response_format": dict})
-    first = answer(blue, questions(1), settings=settings)
-    assert list(answer(fail, questions(1), settings=settings).records) == list(first.records)
+    first = answer(blue, questions(1), identity=settings)
+    assert list(answer(fail, questions(1), identity=settings).records) == list(first.records)
 
 
 def test_other_questions_are_refused(answer: Answer) -> None:
     answer(blue, questions(3))
     with pytest.raises(PolyqaError, match="not asked, such as 'q2'"):
-        answer(blue, questions(2), settings=settings_of(3))
+        answer(blue, questions(2), identity=settings_of(3))
 
 
 def test_questions_with_one_id_are_refused(answer: Answer, folder: Path) -> None:
@@ -342,7 +345,7 @@ def test_a_second_process_is_refused_until_the_first_is_dead(answer: Answer, fol
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(PolyqaError, match="is being run by another process"):
+        with pytest.raises(PolyqaError, match="run is being written by another process"):
             answer(blue, questions(1))
         assert not (folder / SETTINGS).exists()
     finally:
@@ -538,8 +541,8 @@ def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
     assert isinstance(program, RAC)
 
     def run(name: str) -> Run:
-        settings = RunSettings(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
-        return run_program(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, settings=settings, threads=1)
+        settings = RunIdentity(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
+        return run_program(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, identity=settings, threads=1)
 
     original = run("original")
     program.retriever = Half(program.retriever)

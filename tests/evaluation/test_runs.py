@@ -1,6 +1,5 @@
-import errno
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.lines import DamageWarning, appending_lines
+from polyqa.base.ledger import DamageWarning
 from polyqa.base.values import Passage
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import (
@@ -20,11 +19,9 @@ from polyqa.evaluation.runs import (
     UnfinishedWarning,
     line_of,
     open_run,
+    read_identity,
     read_records,
-    read_settings,
-    rewrite_in_order,
     summarize,
-    write_atomically,
     write_summary,
 )
 
@@ -52,50 +49,19 @@ def test_no_file_holds_no_record(tmp_path: Path) -> None:
     assert read_records(tmp_path / PREDICTIONS) == []
 
 
-@pytest.mark.filterwarnings("ignore::polyqa.base.lines.DamageWarning")
-@pytest.mark.parametrize("older", [False, True])
-def test_a_file_cut_anywhere_gives_its_whole_lines(file: Path, older: bool) -> None:
-    if older:
-        file.write_text("".join(map(older_line, RECORDS)), encoding="utf-8")
+@pytest.mark.parametrize("line", [older_line, line_of, lambda record: older_line(record)[:-2] + ', "crc": "0"}\n'])
+def test_a_line_without_its_end_is_left_out(file: Path, line: Callable[[Record], str]) -> None:
+    file.write_text("".join(map(line, RECORDS)), encoding="utf-8")
     data = file.read_bytes()
-    for cut in range(len(data) + 1):
-        file.write_bytes(data[:cut])
-        whole = data[: cut + 1].count(b"\n")  # one that lacks nothing but its end is whole
-        assert read_records(file) == RECORDS[:whole], "to look at a run that is going on"
-        assert file.stat().st_size == cut, "looking changes nothing"
-        assert read_records(file, repair=True) == RECORDS[:whole]
-        assert file.read_bytes() == b"".join(data.splitlines(keepends=True)[:whole])
+    assert read_records(file) == RECORDS
+    file.write_bytes(data[:-1])
+    assert read_records(file) == RECORDS, "it lacks nothing but its end"
+    file.write_bytes(data[:-20])
+    with pytest.warns(DamageWarning, match=rf"{PREDICTIONS}: the last line was not .* its end; 2 good lines are kept"):
+        assert read_records(file) == RECORDS[:2]
+    assert file.read_bytes() == data[:-20], "looking changes nothing"
 
 
-def test_a_line_that_is_not_written_to_its_end_is_told(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-20])
-    told = rf"{PREDICTIONS}: the last line was not written to its end; 2 good lines are kept\."
-    for repair in (False, True):
-        with pytest.warns(DamageWarning, match=told):
-            read_records(file, repair=repair)
-    read_records(file)  # without a warning: it is mended
-
-
-def test_of_a_file_of_polyqas_the_good_lines_survive(tmp_path: Path) -> None:
-    path = tmp_path / PREDICTIONS
-    lines = [line_of(record(f"q{at}", {"str_em": 0.5})) for at in range(52)]
-    path.write_text("".join([*lines[:30], lines[30].replace("0.5", "0.6"), *lines[31:]]))
-    before = path.read_bytes()
-    with pytest.raises(PolyqaError, match=r"line 31 is damaged; the same polyqa evaluate makes it anew \(.*checksum"):
-        read_records(path)
-    assert path.read_bytes() == before, "looking changes nothing"
-    with pytest.warns(DamageWarning, match=r"1 line is damaged \(31\); 51 good lines are kept"):
-        kept = read_records(path, repair=True)
-    assert [one.id for one in kept] == [f"q{at}" for at in range(52) if at != 30]
-    assert path.read_text() == "".join([*lines[:30], *lines[31:]])
-
-
-def test_lines_of_an_older_polyqa_are_gone_on_with(file: Path) -> None:
-    file.write_text(older_line(RECORDS[0]) + "".join(map(line_of, RECORDS[1:])), encoding="utf-8")
-    assert read_records(file, repair=True) == read_records(file) == RECORDS
-
-
-@pytest.mark.parametrize("repair", [False, True])
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -106,21 +72,19 @@ def test_lines_of_an_older_polyqa_are_gone_on_with(file: Path) -> None:
         ("[]", "valid dictionary|object"),
     ],
 )
-def test_a_broken_line_that_is_not_polyqas_is_named(line: str, told: str, repair: bool, file: Path) -> None:
+def test_a_broken_line_is_named(line: str, told: str, file: Path) -> None:
     first, last = older_line(RECORDS[0]), older_line(RECORDS[2])
     file.write_text(f"{first}{line}\n{last}", encoding="utf-8")
-    before = file.read_bytes()
-    with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 is not a prediction .*{told}") as caught:
-        read_records(file, repair=repair)
+    with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 is damaged, or is not of polyqa .*{told}") as caught:
+        read_records(file)
     assert line in str(caught.value)
     assert "pydantic" not in str(caught.value)
-    assert file.read_bytes() == before
 
 
 def test_bytes_that_are_no_text_are_named_too(file: Path) -> None:
     file.write_bytes(older_line(RECORDS[0]).encode() + b"\xff\xfe\n")
-    with pytest.raises(PolyqaError, match="line 2 is not a prediction"):
-        read_records(file, repair=True)
+    with pytest.raises(PolyqaError, match="line 2 is damaged"):
+        read_records(file)
 
 
 def test_the_last_line_of_an_id_counts(file: Path) -> None:
@@ -145,46 +109,6 @@ def test_whatever_a_program_says_becomes_one_line_that_can_be_read(
     again = Record.model_validate_json(data)
     assert again.answer == answer.encode("utf-8", errors="replace").decode()
     assert again.passages[0].score == score or score != score
-
-
-def test_a_long_record_is_appended_whole(tmp_path: Path) -> None:
-    path = tmp_path / PREDICTIONS
-    long = record("long", answer="blue " * 500_000)
-    with appending_lines(path) as out:
-        for one in (record("a"), long, record("b")):
-            out.append(line_of(one))
-    assert [one.id for one in read_records(path)] == ["a", "long", "b"]
-    assert read_records(path)[1].answer == long.answer
-
-
-def test_records_are_put_in_the_order_of_the_questions(file: Path) -> None:
-    ordered = rewrite_in_order(file, ["c", "a", "ü"], {one.id: one for one in RECORDS})
-    assert [one.id for one in ordered] == ["c", "a", "ü"]
-    assert read_records(file) == ordered
-    assert [path.name for path in file.parent.iterdir()] == [PREDICTIONS], "no draft is left"
-
-
-def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / SUMMARY
-    write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(path, "new \ud800")
-    assert path.read_text() == "old"
-
-
-def test_a_disk_that_is_full_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / SUMMARY
-    write_atomically(path, "old")
-
-    def full(file: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    told = rf"{SUMMARY} cannot be written: No space left on device\. What it held before is kept; .* run the same"
-    with pytest.raises(PolyqaError, match=told):
-        write_atomically(path, "new")
-    assert path.read_text() == "old"
-    assert [one.name for one in tmp_path.iterdir()] == [SUMMARY], "no draft is left"
 
 
 def test_a_run_is_opened_with_and_without_settings(file: Path) -> None:
@@ -218,7 +142,7 @@ def test_a_run_that_lost_its_settings_is_no_run_of_another_system(file: Path) ->
         open_run(file.parent)
 
 
-@pytest.mark.filterwarnings("ignore::polyqa.base.lines.DamageWarning")
+@pytest.mark.filterwarnings("ignore::polyqa.base.ledger.DamageWarning")
 @pytest.mark.parametrize("content", [None, "", '{"id": "half'])
 def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
     if content is not None:
@@ -233,7 +157,7 @@ def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: P
 def test_damaged_settings_are_named(content: str, tmp_path: Path) -> None:
     (tmp_path / SETTINGS).write_text(content)
     with pytest.raises(PolyqaError, match=rf"{SETTINGS} is damaged .*; delete the run's folder"):
-        read_settings(tmp_path)
+        read_identity(tmp_path)
 
 
 def test_a_summary_has_what_the_records_allow() -> None:

@@ -9,8 +9,8 @@ from harness import long_form, record, run_of, settings_of, strict_json, table_r
 from well_formed_html import read_html
 
 from polyqa.base.html import plain
+from polyqa.base.work import Failure
 from polyqa.evaluation.comparison import Comparison, compare_runs
-from polyqa.evaluation.records import Failure
 from polyqa.evaluation.runs import SUMMARY, Run, write_summary
 
 RUN = run_of(long_form(12, lambda at: at / 12), "mine", settings_of(12, index="homonyms"))

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from polyqa.evaluation.records import Failure, Record
+from polyqa.base.work import Failure
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import changed_questions, verdict

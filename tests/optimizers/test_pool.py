@@ -7,10 +7,10 @@ from typing import Literal
 
 import dspy
 import pytest
+from harness import ledger_rows
 
 import polyqa
 from polyqa import signatures
-from polyqa.base.journal import read_journal
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers.pool import bootstrap_pool, label_fields
@@ -30,10 +30,11 @@ def test_each_label_of_a_run_gets_its_first_demo(
     tmp_path: Path,
 ) -> None:
     every = AnswerMetric(metric.reader, threshold=0.0)
-    journal = tmp_path / "pool.jsonl"
+    journal = tmp_path / "pool.sqlite"
     pool = bootstrap_pool(polyqa.load(name), train, lm=embedded, metric=every, journal=journal, threads=2)
     expected = []
-    for line in sorted(read_journal(journal, {}), key=lambda line: [one.id for one in train].index(line["id"])):
+    rows = ledger_rows(journal)
+    for line in (rows[question.id] for question in train):
         own = [demo for at, demo in line["demos"] if at == predictor]
         expected += [demo for number, demo in enumerate(own) if demo[label] not in {one[label] for one in own[:number]}]
     assert pool[predictor] == expected

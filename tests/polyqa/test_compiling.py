@@ -78,13 +78,13 @@ def test_the_limit_that_was_said_is_enough_and_one_less_does_not_start(tmp_path:
     assert made_calls(tmp_path) == calls + 2
 
 
-def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
-    said: list[Any] = []
-    for further in (0, 5):
-        budget = polyqa.Budget(confirm=said.append, further_runs=further)
-        assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=budget) is None
-    assert said[1].questions - said[0].questions == 5
-    assert said[1].calls - said[0].calls == 5
+def test_only_a_recipe_with_clauses_asks_about_clauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+    monkeypatch.setattr("polyqa.compiling.changes", lambda student, plan: walked.append(plan.recipe.name) or [])
+    budget = polyqa.Budget(confirm=lambda expected: False)
+    for recipe in ("knn", "knn-then-bootstrap", "clauses"):
+        assert polyqa.compile("rac", recipe=recipe, sets=SMALL, out=tmp_path / recipe, budget=budget) is None
+    assert walked == ["clauses"]
 
 
 # --- what cannot end well does not begin ---------------------------------------------------------

@@ -28,7 +28,7 @@ def lm() -> dspy.LM:
 def generation(
     corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path_factory: pytest.TempPathFactory
 ) -> Generation:
-    journal = tmp_path_factory.mktemp("generation") / "journal.jsonl"
+    journal = tmp_path_factory.mktemp("generation") / "journal.sqlite"
     return generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2)
 
 

@@ -1,10 +1,10 @@
 """Generation on a real Ray cluster of two workers."""
 
-import json
 from functools import partial
 from pathlib import Path
 
 import pytest
+from harness import ledger_rows
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
@@ -23,15 +23,18 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     """The journal begins as a local one that was stopped after three passages, and ends as one of Ray."""
     from polyqa.extractive import embedded_lm
 
-    journal = tmp_path / "journal.jsonl"
+    journal = tmp_path / "journal.sqlite"
+
+    kept: list[int] = []
 
     def stop() -> None:
-        if len(journal.read_bytes().splitlines()) > 3:
+        kept.append(1)
+        if len(kept) > 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         generate_questions(corpus, lm=embedded_lm(), reader=reader, journal=journal, threads=1, step=stop)
-    before = journal.read_text().splitlines()
+    before = list(ledger_rows(journal))
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
     models = partial(make_models, Models(reader=reader.name))
@@ -41,12 +44,12 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     made = generate(corpus, journal=journal, step=lambda: steps.append(1))
     assert made == generation
     assert len(steps) == len(corpus)
-    lines = journal.read_text().splitlines()
-    assert lines[: len(before)] == before
-    assert sorted(json.loads(line)["pid"] for line in lines[1:]) == sorted(one.pid for one in corpus)
+    every = list(ledger_rows(journal))
+    assert every[: len(before)] == before
+    assert sorted(every) == sorted(one.pid for one in corpus)
     again = generate(corpus, journal=journal, step=lambda: None)
     assert again == generation
-    assert journal.read_text().splitlines() == lines
+    assert list(ledger_rows(journal)) == every
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -1,8 +1,9 @@
 """Questions, records, runs and small programs for the tests of the benchmarks."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,8 +11,10 @@ import dspy
 from openai_server import Server, serve
 from scripted_engine import ScriptedEngine, last_message
 
-from polyqa.evaluation.records import Failure, Record
-from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.base.work import Failure
+from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.records import Record
+from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Question, Reading
 
 FAILURE = Failure(kind="ValueError", message="no")
@@ -40,14 +43,14 @@ def long_form(n: int, value: Callable[[int], float], **fields: Any) -> list[Reco
     return [record(f"q{at}", dict.fromkeys(names, value(at)), **fields) for at in range(n)]
 
 
-def run_of(records: Sequence[Record], name: str = "mine", settings: RunSettings | None = None) -> Run:
+def run_of(records: Sequence[Record], name: str = "mine", settings: RunIdentity | None = None) -> Run:
     """Return a run that lies nowhere."""
     return Run(Path("runs") / name, settings, records)
 
 
-def settings_of(n: int, **fields: Any) -> RunSettings:
+def settings_of(n: int, **fields: Any) -> RunIdentity:
     """Return settings for n questions."""
-    return RunSettings(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
+    return RunIdentity(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
 
 
 class Told(dspy.Module):
@@ -74,6 +77,13 @@ def fields(**values: str) -> str:
     """Return a reply in ChatAdapter's format."""
     parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in values.items()]
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def ledger_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a ledger that nobody has open holds, by id, in the order in which it was kept."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT id, result FROM results ORDER BY rowid").fetchall()
+    return {id: json.loads(result) for id, result in rows}
 
 
 def strict_json(text: str) -> Any:

@@ -16,26 +16,35 @@ import time
 from pathlib import Path
 
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
-from killed_runs import fork, lines
+from killed_runs import Counting, fork, lines
 
 from polyqa.adapting import adapt
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.compiling import Budget
+from polyqa.evaluation.progress import Display, showing
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.language_models import Models, shared_encoder, shared_reader
 from polyqa.models import EMBEDDED_READER, Reader
 
-# Where each stage leaves its first trace, and how many whole lines there must be more than before.
+COUNTED = "counted"
+# Where each stage leaves its first trace, and how many lines there must be more than before; `COUNTED` has a line for
+# each passage that questions were made from, and begins anew with each run.
 STAGES = {
     "the index is built": ("indexes/.bridges.building-*", 0),
-    "questions are made": ("bridges/.work/generated.jsonl", 3),
-    "and more of them": ("bridges/.work/generated.jsonl", 3),
+    "questions are made": (COUNTED, 3),
+    "and more of them": (COUNTED, 6),
     "the uncompiled program runs on dev": ("bridges/.work/before/predictions.jsonl", 1),
     "the compiled program is there": ("bridges/.work/knn.json", 0),
     "the uncompiled program runs on test": ("bridges/.work/test-before/predictions.jsonl", 1),
     "the compiled program runs on test": ("bridges/.work/test-after/predictions.jsonl", 1),
     "the artifact is written": ("bridges/program.json", 0),
 }
+
+
+class Passages(Counting):
+    """Counts passages only."""
+
+    questions = Display.questions
 
 
 def lines_of(home: Path, pattern: str) -> int:
@@ -65,7 +74,8 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
 
         def work() -> None:
             os.environ["POLYQA_HOME"] = str(home)
-            adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
+            with showing(Passages(home / COUNTED)):
+                adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
 
         return fork(work)
 
@@ -73,6 +83,7 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
     assert status == 0, "the undisturbed run failed"
     killed = []
     for stage, (pattern, more) in STAGES.items():
+        (folder / "killed" / COUNTED).unlink(missing_ok=True)
         least = max(0, lines_of(folder / "killed", pattern)) + more
         child, ended = run("killed"), (0, 0)
         while lines_of(folder / "killed", pattern) < least and ended == (0, 0):

@@ -3,7 +3,7 @@
 python killed_runs.py FOLDER INDEX QUESTIONS KILLS SEED
 
 Every run is a fork of one process that has loaded everything and answered nothing: what stays real is the
-program, the runner, its files and the SIGKILL. Prints how many whole lines there were at each kill.
+program, the runner, its files and the SIGKILL. Prints how many questions were kept at each kill.
 """
 
 import json
@@ -13,16 +13,21 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
+from polyqa.base.ledger import open_ledger
 from polyqa.evaluating import make_scorer
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.progress import Display, showing
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import run_program
-from polyqa.evaluation.runs import PREDICTIONS, RunSettings
+from polyqa.evaluation.runs import LEDGER, read_identity
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, warm_up
 from polyqa.models import Reader
@@ -51,6 +56,26 @@ def lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
+class Counting(Display):
+    """Writes a line into a file for every question or passage that is kept, those of earlier runs included."""
+
+    def __init__(self, file: Path) -> None:
+        file.unlink(missing_ok=True)
+        self.file = file
+
+    @contextmanager
+    def questions(self, total: int) -> Iterator[Callable[[Record], None]]:
+        """Count records."""
+        with self.passages(total) as count:
+            yield lambda record: count()
+
+    @contextmanager
+    def passages(self, total: int) -> Iterator[Callable[[], None]]:
+        """Count passages."""
+        with self.file.open("ab", buffering=0) as out:
+            yield lambda: out.write(b"\n")
+
+
 def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     """Make both runs."""
     chance = random.Random(seed)
@@ -61,34 +86,46 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
     questions = load_questions("homonyms/dev", limit=count)
-    settings = RunSettings(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
+    identity = RunIdentity(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
 
     def run(name: str) -> int:
-        return fork(
-            lambda: run_program(
-                program, questions, lm=lm, scorer=scorer, folder=folder / name, settings=settings, threads=2
-            )
-        )
+        def work() -> None:
+            with showing(Counting(folder / "counted")):
+                run_program(
+                    program, questions, lm=lm, scorer=scorer, folder=folder / name, identity=identity, threads=2
+                )
+
+        return fork(work)
 
     _, status = os.waitpid(run("whole"), 0)
     assert status == 0, "the undisturbed run failed"
-    file = folder / "killed" / PREDICTIONS
-    seen = []
+    seen: list[int] = []
     for _ in range(kills):
-        before = lines(file)
+        before = seen[-1] if seen else 0
         left = count - before > 8
         wanted = before + (chance.choice([0, 1, 2]) if left else 0)
+        (folder / "counted").unlink()
         child = run("killed")
-        while lines(file) < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
+        while lines(folder / "counted") < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.15 if left else 0.03))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), "the run had ended before it was killed"
-        seen.append(lines(file))
+        kept = in_ledger(folder / "killed")
+        assert kept >= max(before, lines(folder / "counted")), "nothing that was kept is lost"
+        seen.append(kept)
     _, status = os.waitpid(run("killed"), 0)
     assert status == 0, "the last run failed"
     print(json.dumps(seen))
+
+
+def in_ledger(folder: Path) -> int:
+    """Return how many results the ledger of a killed run holds."""
+    if not (folder / LEDGER).exists():
+        return 0
+    with open_ledger(folder / LEDGER, read_identity(folder).model_dump()) as ledger:
+        return len(dict(ledger))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from openai_server import Server, Wire, serve
 
 import polyqa
 from polyqa.base.errors import PolyqaError
+from polyqa.base.ledger import DamageWarning
 from polyqa.batch import Answered, Batch, answer_many
+from polyqa.batch.answering import CallLimit
 from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
@@ -108,6 +110,7 @@ def test_a_server_that_is_gone_ends_it_and_nothing_is_lost(answer: Answer, tmp_p
         answer(many, models=gone, at_once=4)
     kept = (tmp_path / "out" / "a.jsonl").read_text().splitlines()
     assert 8 <= len(kept) < len(many)
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {"a.jsonl", "a.jsonl.settings.json", ".a.jsonl.lock"}
     assert all("error" in json.loads(line) for line in kept)
 
 
@@ -150,6 +153,22 @@ def test_a_file_of_something_else_is_refused_and_replaced_if_wanted(
     with pytest.raises(PolyqaError, match=message):
         answer(QUESTIONS[:1], **given)
     assert answer(QUESTIONS[:1], overwrite=True, **given).failed == {}
+
+
+def test_a_batch_of_an_older_version_goes_on(answer: Answer, server: Server) -> None:
+    """It wrote line after line, each with a checksum, and could be killed meanwhile."""
+    path = answer().path
+    first, second, *_ = path.read_text().splitlines()
+    path.write_text(f'{second[:-1]}, "crc": "00000000"}}\n{first[:40]}')
+    server.requests.clear()
+    with pytest.warns(DamageWarning, match="1 good lines are kept"):
+        assert len(answer()) == 4
+    assert len(server.requests) == 3
+    assert path.read_text().splitlines()[1] == second
+    for line in ("{}", "[]", '{"id": "1", "question": "Who?"}'):
+        path.write_text(f"{line}\n")
+        with pytest.raises(PolyqaError, match=r"a\.jsonl, line 1 is damaged"):
+            answer()
 
 
 def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
@@ -202,14 +221,23 @@ def test_a_killed_command_goes_on_and_asks_again_only_what_was_in_flight(tmp_pat
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kept = (tmp_path / "a.jsonl").read_bytes().splitlines()
+        there = (tmp_path / "a.jsonl").read_bytes().splitlines()
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "30 answers, " in done.stderr
     lines = (tmp_path / "a.jsonl").read_bytes().splitlines()
     assert [json.loads(line)["id"] for line in lines] == [str(n) for n in range(1, 31)]
-    assert 6 <= len(kept) < 30
-    assert set(kept) <= set(lines)
+    assert 1 <= len(there) < 30
+    assert set(there) <= set(lines)
     asked = Counter(json.dumps(one["messages"]) for one in server.requests)
     assert len(asked) == 30
     assert 30 <= len(server.requests) <= 30 + 3
+
+
+def test_the_limit_learns_what_a_question_takes() -> None:
+    limit = CallLimit(10, per_question=1)
+    limit.add(4)
+    assert limit.allows(0)
+    assert not limit.allows(1)
+    assert "4 calls of language models were made, a question may take 4" in str(limit.error(Path("a.jsonl")))
+    assert CallLimit(None, per_question=1).allows(1_000)

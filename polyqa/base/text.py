@@ -1,4 +1,20 @@
-"""Numbers with the things that they count, as people write them."""
+"""Text for people, and text that can be written down."""
+
+import re
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Finds half a character (a lone surrogate). JSON and the names of files bring some in."""
+
+
+def well_formed(text: str) -> str:
+    r"""Return a text of the same length with U+FFFD, the usual sign for it, for every lone surrogate.
+
+    A lone surrogate cannot be sent, stored or printed.
+
+    >>> well_formed("caf\udce9") == "caf\ufffd"
+    True
+    """
+    return text if text.isascii() else SURROGATE.sub("\ufffd", text)
 
 
 def counted(number: float, thing: str, several: str | None = None) -> str:
