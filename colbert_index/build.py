@@ -9,11 +9,9 @@ from polyqa.models import Encoder
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
-from .files import write_manifest
-from .intact import write_checksums
-from .parts import Part, Run, write_part
+from .files import write_checksums, write_manifest
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
-from .shards import build_shards, forget_shards
+from .shards import Part, Run, build_shards, forget_shards, write_part
 from .stages import stages
 from .store import index_path
 from .trust import trust
@@ -58,8 +56,8 @@ def build_index(
         trained once. The index is searched as one; passages are added to one shard, and removed from those that hold
         them.
     run
-        Where the shards are built, one after the other in this process if not given; see `polyqa.cluster.tasks` for a
-        Ray cluster, whose machines must see the index's folder under the same path.
+        Where the shards are built, one after the other in this process if not given; on a Ray cluster by the workers
+        of `polyqa.cluster.on_ray`, whose machines must see the index's folder under the same path.
     overwrite
         Replace an index that is there. Who has it open goes on searching what he opened, and what is made from it,
         such as a database of questions, stays.

@@ -10,8 +10,7 @@ from typing import Any
 from filelock import FileLock
 
 from polyqa.base.errors import PolyqaError
-from polyqa.models.compact import colbert_weights_path, read_compact
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
 from .engine import prepare_colbert, quiet
 from .store import checkpoint_home

@@ -1,4 +1,4 @@
-"""The compressed token vectors of an index, in memory, and their search."""
+"""The vectors of an index: compressed token vectors in memory, with their search, and rows of sentence vectors."""
 
 import ctypes
 import hashlib
@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .files import read_part
 from .kernel import Asked, IndexArrays, kernel, pointer
-from .rows import require_within
 from .settings import SearchSettings
 
 
@@ -41,14 +40,13 @@ class Candidates(NamedTuple):
     ----------
     positions
         Which, ascending, shape (n,).
-    met, near, exact
-        Their scores in the first, second and third pass, each of shape (n,); of the third NaN where it did not come.
+    met, near
+        Their scores in the first and in the second pass, each of shape (n,).
     """
 
     positions: NDArray[np.int64]
     met: NDArray[np.float32]
     near: NDArray[np.float32]
-    exact: NDArray[np.float32]
 
 
 class CompressedVectors:
@@ -57,8 +55,8 @@ class CompressedVectors:
     Parameters
     ----------
     parts
-        The folders of an index, or of its shards, whose files were checked (see `intact`): the search does not look
-        whether numbers point somewhere. Shards have the same centroids, and are searched as if they were one.
+        The folders of an index, or of its shards, whose files were checked (see `files.require_vectors`): the search
+        does not look whether numbers point somewhere. Shards have the same centroids, and are searched as one.
     """
 
     def __init__(self, parts: Sequence[Path]) -> None:
@@ -126,21 +124,22 @@ class CompressedVectors:
         )
         return list(zip(positions[:found].tolist(), scores[:found].tolist(), strict=True))
 
-    def search_part(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
-        """Return the passages that the second pass takes, if these are a part of an index; see `spread.best_of`.
+    def candidates(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
+        """Return the passages that the second pass takes, if these are a part of an index; see `spread.documents_of`.
 
         The parameters and errors are those of `search`.
         """
         most = min(settings.passes(k)[0], len(self))
         positions = np.empty(most, np.int32)
-        scores = [np.empty(most, np.float32) for _ in range(3)]
+        met, near = np.empty(most, np.float32), np.empty(most, np.float32)
         found = self._run(
-            kernel().polyqa_search_part,
+            kernel().polyqa_candidates,
             self._asked(query, k, settings),
             pointer(positions, np.int32),
-            *(pointer(one, np.float32) for one in scores),
+            pointer(met, np.float32),
+            pointer(near, np.float32),
         )
-        return Candidates(positions[:found].astype(np.int64), *(one[:found] for one in scores))
+        return Candidates(positions[:found].astype(np.int64), met[:found], near[:found])
 
     def score(self, query: NDArray[np.float32], positions: NDArray[Any]) -> NDArray[np.float32]:
         """Return the exact score of each passage, as `search` does.
@@ -217,3 +216,55 @@ def merged_cells(parts: Sequence[Cells]) -> Cells:
 def _offsets(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     """Return where each part begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.asarray(lengths, dtype=np.int64))])
+
+
+def require_within(wanted: NDArray[Any], count: int, what: str) -> None:
+    """Raise `IndexError` unless some numbers, those of ``what``, lie in [0, count)."""
+    if wanted.size and not 0 <= wanted.min() <= wanted.max() < count:
+        raise IndexError(f"{what} lie in [0, {count}), asked for {wanted.min()} to {wanted.max()}")
+
+
+class Rows:
+    """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
+
+    Parameters
+    ----------
+    arrays
+        At least one, each of shape (rows, columns), with the same columns and type.
+    """
+
+    def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
+        self._arrays = tuple(arrays)
+        self._starts = np.cumsum([0, *map(len, self._arrays)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self._starts[-1]), int(self._arrays[0].shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: ArrayLike) -> NDArray[Any]:
+        """Return one row, shape (columns,), or several, shape (len(rows), columns), in the order asked for.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        """
+        wanted = np.asarray(rows, dtype=np.int64)
+        require_within(wanted, len(self), "rows")
+        flat = wanted.ravel()
+        found = np.empty((len(flat), self.shape[1]), dtype=self._arrays[0].dtype)
+        holders = np.searchsorted(self._starts, flat, side="right") - 1
+        for number in np.unique(holders):
+            own = holders == number
+            found[own] = self._arrays[number][flat[own] - self._starts[number]]
+        return found.reshape(*wanted.shape, self.shape[1])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all rows as one array, a copy if there are several arrays."""
+        if len(self._arrays) == 1:
+            return np.array(self._arrays[0], dtype=dtype, copy=copy)
+        return np.concatenate(self._arrays, dtype=dtype)

@@ -4,7 +4,7 @@
   (https://github.com/stanford-futuredata/ColBERT/pull/412).
 - Its mixed precision asks for CUDA; here it is bfloat16 where the CPU has it.
 - It prints; here its output is kept and only shown with an error.
-- Its model compiles an extension when it is made; here only its own `Searcher` has them compiled (see `extensions`).
+- Its model compiles an extension when it is made, which only its own scoring uses; here none is (see `kernel`).
 """
 
 import contextlib
@@ -16,12 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyqa.models.batching import by_padded_length
-from polyqa.models.forks import own_threads
-from polyqa.models.heap import keep_freed_memory
 from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.running import by_padded_length, keep_freed_memory, own_threads
 
-from .extensions import keep_from_compiling
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -46,6 +43,7 @@ def prepare_colbert() -> None:
     """Import colbert-ai and mend it. Safe to call again."""
     with quiet():
         from colbert.modeling import base_colbert, hf_colbert
+        from colbert.modeling.colbert import ColBERT
 
     original = hf_colbert.class_factory
 
@@ -60,7 +58,7 @@ def prepare_colbert() -> None:
         return HF_ColBERT
 
     base_colbert.class_factory = class_factory
-    keep_from_compiling()
+    ColBERT.loaded_extensions = True
 
 
 class _Autocast:

@@ -1,7 +1,6 @@
 """The handle of an index: open, search, look inside."""
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,15 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.html import html_block, html_facts, markdown_facts, tag
 from polyqa.base.values import Passage
-from polyqa.models.forks import own_threads
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Memory, Shared
+from polyqa.models.running import own_threads
 
 from .bm25 import BM25Retriever
-from .compressed import CompressedVectors
+from .compressed import CompressedVectors, Rows
 from .files import (
     BM25,
     BM25_FILES,
@@ -35,11 +33,12 @@ from .files import (
     read_manifest,
     read_passages,
     reading,
+    require_terms,
+    require_vectors,
+    require_written,
 )
-from .intact import require_terms, require_vectors, require_written
 from .query_encoder import Encode, load_query_encoder
 from .retriever import MergedRetriever, Ranking, Retriever, require_positive, scored
-from .rows import Rows
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
@@ -251,17 +250,6 @@ class ColBERTIndex(Shared, Retriever):
         return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
 
     @cached_property
-    def checkpoint(self) -> Any:
-        """The ColBERT checkpoint that the index was built with, as colbert-ai's ``Checkpoint``."""
-        with self._lock:
-            if "checkpoint" in self.__dict__:
-                return self.__dict__["checkpoint"]
-            with LOADING:
-                from .engine import load_checkpoint
-
-                return load_checkpoint(trusted_checkpoint(self.manifest, self.path), self.settings)
-
-    @cached_property
     def query_encoder(self) -> Encode:
         """What encodes queries, see `query_encoder.load_query_encoder`."""
         with self._lock:
@@ -284,19 +272,6 @@ class ColBERTIndex(Shared, Retriever):
         self._require_files(colbert_files)
         _, tokens = self._counts
         require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], tokens)
-
-    @cached_property
-    def searcher(self) -> Any:
-        """colbert-ai's own ``Searcher``, for what this class does not offer; its extensions are compiled if need be.
-
-        It knows no shards: `PolyqaError` if there are several.
-        """
-        if self.manifest.shards > 1:
-            raise PolyqaError(f"The index {self.name} has {self.manifest.shards} shards, colbert-ai's Searcher one.")
-        with self._lock:
-            if "searcher" in self.__dict__:
-                return self.__dict__["searcher"]
-            return _colbert_searcher(self)
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
@@ -382,37 +357,7 @@ class ColBERTIndex(Shared, Retriever):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "path": str(self.path),
-            "fingerprint": self.fingerprint,
-            "search_settings": self.search_settings,
-        }
+        return {"index": str(self.path), "fingerprint": self.fingerprint, "search_settings": self.search_settings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(  # type: ignore[misc]
-            Path(state["path"]),
-            fingerprint=state["fingerprint"],
-            search_settings=state["search_settings"],
-        )
-
-
-def _colbert_searcher(index: ColBERTIndex) -> Any:
-    from .engine import colbert_config, quiet
-    from .extensions import install_extensions
-
-    model = index.checkpoint
-    location = trusted_checkpoint(index.manifest, index.path)
-    index._require_vectors()
-    install_extensions(lambda line: print(line, file=sys.stderr))
-    with reading(index.folder), quiet():
-        from colbert.search.index_storage import IndexScorer
-        from colbert.searcher import Searcher
-
-        # Searcher's own constructor would load the checkpoint again and look for a collection file.
-        searcher = object.__new__(Searcher)
-        searcher.verbose = 0
-        searcher.index = str(index.folder)
-        searcher.config = colbert_config(location, index.settings)
-        searcher.checkpoint = model
-        searcher.ranker = IndexScorer(str(index.folder), use_gpu=False)
-    return searcher
+        self.__init__(**{**state, "index": Path(state["index"])})  # type: ignore[misc]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.models.heap import keep_freed_memory
 from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.running import keep_freed_memory
 
 from .settings import IndexSettings
 

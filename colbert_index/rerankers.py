@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
 from polyqa.models import Encoder, SpanReader
-from polyqa.models.forks import own_threads
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Shared
+from polyqa.models.running import own_threads
 
 from .index import ColBERTIndex
 

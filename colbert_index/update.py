@@ -23,7 +23,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
-from .compressing import make_indexer
+from .compressing import make_indexer, quick_codes
 from .corpus import CorpusSource, read_corpus
 from .engine import encode_documents, load_checkpoint, quiet
 from .files import (
@@ -36,12 +36,11 @@ from .files import (
     parts_of,
     read_part,
     scrub_metadata,
+    write_checksums,
     write_manifest,
     write_texts,
 )
 from .index import ColBERTIndex
-from .intact import write_checksums
-from .nearest_centroids import quick_codes
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version

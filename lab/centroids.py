@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import IndexSettings, read_corpus
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
+from polyqa.colbert_index.compressing import centroid_finder, nearest_centroids
 from polyqa.colbert_index.engine import encode_documents, load_checkpoint
-from polyqa.colbert_index.nearest_centroids import centroid_finder, nearest_centroids
 from polyqa.evaluation.tables import markdown_table
 
 from .results import Part, keep, today

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from polyqa.artifacts.identity import identity_hash
 from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import run_to_end
 from polyqa.base.outage import Outage
-from polyqa.cluster import Ray, on_ray
+from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.prices import Price, price_of
 from polyqa.evaluation.progress import display
@@ -24,7 +23,6 @@ from polyqa.language_models import Models
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import describe_lms, own_lms, sampling
 from polyqa.loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
-from polyqa.on_workers import for_workers
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
@@ -163,8 +161,7 @@ def _here(ready: dspy.Module, label: str, lm: dspy.LM) -> Iterator[Answerer]:
 def _on_cluster(
     program: str | Path | dspy.Module, given: dict[str, Any], models: Models, label: str, ray: Ray, each: int
 ) -> Iterator[Callable[[Asked], Any]]:
-    make = partial(make_answerer, *for_workers(program, given, models, ray.workers), label)
-    with on_ray(make, ray, at_once=each) as workers:
+    with programs_on_ray(make_answerer, program, given, models, label, ray=ray, at_once=each) as workers:
         yield workers.call
 
 

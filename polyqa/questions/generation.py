@@ -5,7 +5,10 @@ model fills.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dspy
 
@@ -27,6 +30,7 @@ def generate_questions(
     settings: QuestionSettings = QuestionSettings(),
     threads: int = 8,
     step: Callable[[], None] = lambda: None,
+    elsewhere: AbstractContextManager[Callable[[Passage], dict[str, Any]]] | None = None,
 ) -> Generation:
     """Make questions from passages; a generation that was killed goes on.
 
@@ -45,6 +49,9 @@ def generate_questions(
         How often a question is revised, and how many spans of a passage are asked for.
     threads, step
         Passages at once; called after each passage.
+    elsewhere
+        Gives what reads a passage on another machine, as `steps.read_passage` does here; it is entered if a passage is
+        left to read.
 
     Raises
     ------
@@ -53,11 +60,8 @@ def generate_questions(
         settings.
     """
     with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
-        work_through(
-            gathered.left,
-            lambda passage: read_passage(passage, lm, reader, settings),
-            gathered.keep,
-            threads=threads,
-            check=gathered.require_progress,
-        )
+        if gathered.left:
+            here = partial(read_passage, lm=lm, reader=reader, settings=settings)
+            with elsewhere or nullcontext(here) as read:
+                work_through(gathered.left, read, gathered.keep, threads=threads, check=gathered.require_progress)
         return gathered.finish()

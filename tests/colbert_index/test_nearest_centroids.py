@@ -7,8 +7,8 @@ from colbert.indexing.codecs.residual import ResidualCodec
 from numpy.typing import NDArray
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.colbert_index import nearest_centroids as module
-from polyqa.colbert_index.nearest_centroids import centroid_finder, kmeans_index, nearest_centroids, quick_codes
+from polyqa.colbert_index import compressing as module
+from polyqa.colbert_index.compressing import centroid_finder, kmeans_index, nearest_centroids, quick_codes
 
 
 def directions(count: int, seed: int, dim: int = 128) -> NDArray[np.float32]:

@@ -17,9 +17,9 @@ from polyqa.colbert_index import (
     build_index,
     rerank,
 )
-from polyqa.colbert_index.intact import write_checksums
+from polyqa.colbert_index.files import write_checksums
 from polyqa.models import Encoder, Reader
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import minilm_path
 
 QUERIES = ["why is old ice blue", "what keeps bread free of mould", "sound post of the violin"]
 

@@ -18,9 +18,9 @@ from scripted_engine import ScriptedEngine, last_message
 import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.needed import NotNeededError, ahead
+from polyqa.cluster import for_workers
 from polyqa.lm.bounded_lm import CallTimeoutError
 from polyqa.lm.pacing import Pace
-from polyqa.on_workers import for_workers
 
 Calls = Callable[[dspy.LM, int], list[Any]]
 

@@ -1,18 +1,18 @@
 """Generation on a real Ray cluster of two workers."""
 
 import json
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
+from polyqa.cluster import Ray
 from polyqa.language_models import Models
 from polyqa.models import Reader
-from polyqa.question_building import make_models
+from polyqa.question_building import reading_on_ray
 from polyqa.questions import Generation, QuestionSettings, generate_questions
-from polyqa.questions.distributed import on_ray
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 
@@ -34,21 +34,27 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     before = journal.read_text().splitlines()
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
-    models = partial(make_models, Models(reader=reader.name))
+
+    def generate(step: Callable[[], None], settings: QuestionSettings = QuestionSettings()) -> Generation:
+        return generate_questions(
+            corpus,
+            lm=embedded_lm(),
+            reader=reader,
+            journal=journal,
+            settings=settings,
+            threads=2,
+            step=step,
+            elsewhere=reading_on_ray(Models(reader=reader.name), settings, Ray(2), at_once=1),
+        )
+
     with pytest.raises(PolyqaError, match="revisions was 2, is 1"):
-        on_ray(models, settings=QuestionSettings(revisions=1))(corpus, journal=journal, step=stop)
-    generate = on_ray(models, workers=2)
-    made = generate(corpus, journal=journal, step=lambda: steps.append(1))
+        generate(stop, QuestionSettings(revisions=1))
+    made = generate(lambda: steps.append(1))
     assert made == generation
     assert len(steps) == len(corpus)
     lines = journal.read_text().splitlines()
     assert lines[: len(before)] == before
     assert sorted(json.loads(line)["pid"] for line in lines[1:]) == sorted(one.pid for one in corpus)
-    again = generate(corpus, journal=journal, step=lambda: None)
+    again = generate(lambda: None)
     assert again == generation
     assert journal.read_text().splitlines() == lines
-
-
-def test_bad_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        on_ray(partial(make_models, Models(reader="r")), workers=0)
