@@ -8,19 +8,16 @@ long as faiss and finds the same. Both grow with the number of centroids, which 
 centroids on (some 40,000 passages) looking in groups takes less than half the time that faiss takes for all.
 """
 
-import os
 import random
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .engine import colbert_config, encode_documents, load_checkpoint, quiet
-from .files import read_part, scrub_metadata
+from .files import link_or_copy, read_part, scrub_metadata
 from .settings import IndexSettings
 from .stages import Advance, Stages
 
@@ -104,7 +101,9 @@ def write_vectors(
     with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
         if codec is not None:
-            indexer.num_partitions = _take_codec(codec, work)
+            for name in _CODEC:
+                link_or_copy(codec / name, work / name)
+            indexer.num_partitions = len(read_part(work / "centroids.pt"))
         indexer._save_plan()
         if codec is None:
             _save_codec(indexer, first, settings, shown)
@@ -130,30 +129,20 @@ def _encoded(
     """Return what `encode_documents` does for texts from number ``begin`` on, of which some have their vectors."""
     import torch
 
-    every = range(begin, begin + len(texts))
-    left = [number for number in every if number not in known]
+    numbers = range(begin, begin + len(texts))
+    left = [number for number in numbers if number not in known]
     advance(len(texts) - len(left))
-    own: dict[int, Any] = {}
+    fresh: dict[int, Any] = {}
     if left:
         vectors, lengths = encode_documents(model, [texts[number - begin] for number in left], advance)
-        own = dict(zip(left, vectors.split(lengths), strict=True))
-    parts = [known[number] if number in known else own[number] for number in every]
+        fresh = dict(zip(left, vectors.split(lengths), strict=True))
+    parts = [known[number] if number in known else fresh[number] for number in numbers]
     return torch.cat(parts), [len(part) for part in parts]
-
-
-def _take_codec(codec: Path, work: Path) -> int:
-    """Link or copy a codec into ``work``; return how many centroids it has."""
-    for name in _CODEC:
-        try:
-            os.link(codec / name, work / name)
-        except OSError:  # a file system without links
-            shutil.copyfile(codec / name, work / name)
-    return len(read_part(work / "centroids.pt"))
 
 
 @contextmanager
 def _counting_vectors(codec: Any, worth: float, advance: Advance) -> Iterator[None]:
-    """Have colbert-ai's codec tell of every batch of vectors that it compresses; each is ``worth`` so much."""
+    """Have colbert-ai's codec report every batch of vectors that it compresses; each is ``worth`` so much."""
 
     def binarize(residuals: Any) -> Any:
         packed = type(codec).binarize(codec, residuals)
@@ -194,12 +183,7 @@ def _centroids_for(vectors: float) -> int:
 
 
 def make_indexer(
-    work: Path,
-    checkpoint: str,
-    settings: IndexSettings,
-    passages: int,
-    chunks: int,
-    average_length: float,
+    work: Path, checkpoint: str, settings: IndexSettings, passages: int, chunks: int, average_length: float
 ) -> Any:
     """Return colbert-ai's `CollectionIndexer` for saving chunks into ``work`` and finalizing, without its start-up."""
     from colbert.indexing.collection_indexer import CollectionIndexer
@@ -233,15 +217,14 @@ def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, shown: Stag
         centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings, advance)
     with shown.stage("measuring residuals"):
         cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
-    indexer.saver.save_codec(
-        ResidualCodec(
-            config=indexer.config,
-            centroids=centroids,
-            avg_residual=average,
-            bucket_cutoffs=cutoffs,
-            bucket_weights=weights,
-        )
+    codec = ResidualCodec(
+        config=indexer.config,
+        centroids=centroids,
+        avg_residual=average,
+        bucket_cutoffs=cutoffs,
+        bucket_weights=weights,
     )
+    indexer.saver.save_codec(codec)
 
 
 def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advance) -> Any:
@@ -249,7 +232,7 @@ def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advanc
     import faiss
     import torch
 
-    found: Any = None
+    centroids: Any = None
     for _ in range(settings.kmeans_iterations):
         kmeans = faiss.Kmeans(
             sample.shape[1],
@@ -260,11 +243,11 @@ def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advanc
             min_points_per_centroid=1,
             max_points_per_centroid=_POINTS_PER_CENTROID,
         )
-        kmeans.index = kmeans_index(count, sample.shape[1])
-        kmeans.train(sample, init_centroids=found)
-        found = np.array(kmeans.centroids)
+        kmeans.index = centroid_index(count, sample.shape[1], kmeans=True)
+        kmeans.train(sample, init_centroids=centroids)
+        centroids = np.array(kmeans.centroids)
         advance(1)
-    return torch.nn.functional.normalize(torch.from_numpy(found), dim=-1).float()
+    return torch.nn.functional.normalize(torch.from_numpy(centroids), dim=-1).float()
 
 
 @contextmanager
@@ -275,8 +258,12 @@ def quick_codes() -> Iterator[None]:
 
     def codes(codec: Any, vectors: Any, out_device: Any) -> Any:
         if "finder" not in codec.__dict__:
-            codec.finder = centroid_finder(codec.centroids.float().cpu().numpy())
-        return torch.from_numpy(nearest_centroids(codec.finder, vectors.float().cpu().numpy())).to(out_device)
+            centroids = codec.centroids.float().cpu().numpy()
+            codec.finder = centroid_index(*centroids.shape)
+            codec.finder.train(centroids)
+            codec.finder.add(centroids)
+        _, nearest = codec.finder.search(vectors.float().cpu().numpy(), 1)
+        return torch.from_numpy(nearest[:, 0]).to(out_device)
 
     theirs, ResidualCodec.compress_into_codes = ResidualCodec.compress_into_codes, codes
     try:
@@ -285,54 +272,18 @@ def quick_codes() -> Iterator[None]:
         ResidualCodec.compress_into_codes = theirs
 
 
-def centroid_finder(centroids: NDArray[np.float32]) -> Any:
-    """Return a faiss index of centroids, for `nearest_centroids`.
+def centroid_index(count: int, dim: int, *, kmeans: bool = False) -> Any:
+    """Return a faiss index, empty, that finds the nearest of so many centroids.
 
-    Parameters
-    ----------
-    centroids
-        Of length 1, shape (centroids, dim).
+    Of many centroids it looks at those of the nearest groups only, of which there are twice as many as the root of the
+    number: beyond 2¹⁴ centroids, one or two vectors in a hundred get one that is a little farther away.
     """
     import faiss
 
-    count, dim = centroids.shape
-    if count <= _EXACT:
-        index = faiss.IndexFlatIP(dim)
-        index.add(centroids)
-        return index
-    index = grouped(count, dim, faiss.METRIC_INNER_PRODUCT, _GROUPS)
-    index.train(centroids)
-    index.add(centroids)
-    return index
-
-
-def nearest_centroids(finder: Any, vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the number of each vector's centroid, shape (len(vectors),).
-
-    Beyond 2¹⁴ centroids, one or two vectors in a hundred get one that is a little farther away than the nearest.
-    """
-    found: NDArray[np.int64] = finder.search(vectors, 1)[1][:, 0]
-    return found
-
-
-def kmeans_index(count: int, dim: int) -> Any:
-    """Return the faiss index in which k-means looks for the nearest of so many centroids."""
-    import faiss
-
-    return (
-        faiss.IndexFlatL2(dim) if count <= _EXACT_IN_KMEANS else grouped(count, dim, faiss.METRIC_L2, _GROUPS_IN_KMEANS)
-    )
-
-
-def grouped(count: int, dim: int, metric: int, searched: int) -> Any:
-    """Return a faiss index that puts so many centroids into groups, of which the nearest are searched.
-
-    There are twice as many groups as the root of the number.
-    """
-    import faiss
-
-    groups = 2 * int(np.sqrt(count))
-    index = faiss.IndexIVFFlat(faiss.IndexFlat(dim, metric), dim, groups, metric)
+    if count <= (_EXACT_IN_KMEANS if kmeans else _EXACT):
+        return faiss.IndexFlatL2(dim) if kmeans else faiss.IndexFlatIP(dim)
+    metric = faiss.METRIC_L2 if kmeans else faiss.METRIC_INNER_PRODUCT
+    index = faiss.IndexIVFFlat(faiss.IndexFlat(dim, metric), dim, 2 * int(np.sqrt(count)), metric)
     index.cp.min_points_per_centroid = 1
-    index.nprobe = searched
+    index.nprobe = _GROUPS_IN_KMEANS if kmeans else _GROUPS
     return index

@@ -7,7 +7,9 @@ end the process in compiled code, and a count in a JSON file may ask for more me
 
 import hashlib
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -93,6 +95,14 @@ def folders_of(folder: Path) -> list[Path]:
     """Return the folders in which files of an index lie, its own first."""
     parts = [folder, *sorted((folder / SHARDS).glob("*/"))]
     return [*parts, *(part / BM25 for part in parts if (part / BM25).is_dir())]
+
+
+def link_or_copy(old: Path, new: Path) -> None:
+    """Take over a file that is never written to."""
+    try:
+        os.link(old, new)
+    except OSError:  # a file system without links
+        shutil.copyfile(old, new)
 
 
 def write_texts(part: Path, passages: Sequence[Passage | None]) -> None:

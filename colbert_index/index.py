@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyqa.base.html import html_block, html_facts, markdown_facts, tag
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
-from polyqa.models.memory import Memory, Shared
+from polyqa.models.memory import Memory, Shared, locked_property
 from polyqa.models.running import own_threads
 
 from .bm25 import BM25Retriever
@@ -101,10 +101,8 @@ class ColBERTIndex(Shared, Retriever):
         self.manifest: Manifest = read_manifest(self.folder)
         if self.version is not None and not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := missing_files(self.folder, self.manifest.shards):
-            raise IndexFaultError(
-                f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it again."
-            )
+        if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
+            raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
         if fingerprint is not None and fingerprint != self.manifest.fingerprint:
             raise IndexFaultError(
                 f"The index at {self.path} has changed: its fingerprint is {self.manifest.fingerprint}, "
@@ -145,18 +143,10 @@ class ColBERTIndex(Shared, Retriever):
         return self.manifest.settings
 
     def require_unchanged(self) -> None:
-        """Check that the version that this handle holds is still the one in force.
-
-        Raises
-        ------
-        IndexFaultError
-            If passages were added or removed, or the index was replaced: open it again.
-        """
-        if version_in_force(self.path) != self.version or (self.version is None and not self._is_as_opened()):
+        """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
+        same = version_in_force(self.path) == self.version
+        if not same or (self.version is None and read_manifest(self.folder).fingerprint != self.fingerprint):
             raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
-
-    def _is_as_opened(self) -> bool:
-        return read_manifest(self.folder).fingerprint == self.fingerprint
 
     def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
         """Check files of each part, named by a function of its folder, before they are loaded."""
@@ -176,12 +166,11 @@ class ColBERTIndex(Shared, Retriever):
     def __repr__(self) -> str:
         return f"ColBERTIndex({str(self.path)!r}, passages={len(self)}, fingerprint={self.fingerprint!r})"
 
-    @cached_property
+    @locked_property
     def positions_of_parts(self) -> list[list[Passage | None]]:
         """The passages of each part, in the order of their positions; ``None`` where one was removed."""
-        with self._lock:
-            self._require_files(lambda _: [PASSAGES])
-            parts = [read_passages(part / PASSAGES) for part in self.parts]
+        self._require_files(lambda _: [PASSAGES])
+        parts = [read_passages(part / PASSAGES) for part in self.parts]
         expected, _ = self._counts
         if expected not in (None, sum(passage is not None for part in parts for passage in part)):
             where = self.folder if len(parts) > 1 else self.folder / PASSAGES
@@ -249,29 +238,20 @@ class ColBERTIndex(Shared, Retriever):
             require_terms(part, *loaded[-1].terms, len(held))
         return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
 
-    @cached_property
+    @locked_property
     def query_encoder(self) -> Encode:
         """What encodes queries, see `query_encoder.load_query_encoder`."""
-        with self._lock:
-            if "query_encoder" in self.__dict__:
-                return self.__dict__["query_encoder"]
-            with LOADING:
-                return load_query_encoder(trusted_checkpoint(self.manifest, self.path), self.settings)
+        with LOADING:
+            return load_query_encoder(trusted_checkpoint(self.manifest, self.path), self.settings)
 
-    @cached_property
+    @locked_property
     def token_vectors(self) -> CompressedVectors:
         """The compressed token vectors, read into memory."""
-        with self._lock:
-            if "token_vectors" in self.__dict__:
-                return self.__dict__["token_vectors"]
-            self._require_vectors()
-            with reading(self.folder):
-                return CompressedVectors(self.parts)
-
-    def _require_vectors(self) -> None:
         self._require_files(colbert_files)
         _, tokens = self._counts
-        require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], tokens)
+        require_vectors(self.folder, self.parts, [len(positions) for positions in self.positions_of_parts], tokens)
+        with reading(self.folder):
+            return CompressedVectors(self.parts)
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
@@ -300,9 +280,8 @@ class ColBERTIndex(Shared, Retriever):
             return results
         own_threads()
         texts = [queries[index] for index in asked]
-        encoded = self._queries.get(
-            [text.encode(errors="surrogatepass") for text in texts], texts, self._encode_queries
-        )
+        keys = [text.encode(errors="surrogatepass") for text in texts]
+        encoded = self._queries.get(keys, texts, lambda missing: self.query_encoder(missing))
         for index, found in zip(asked, self._nearest(encoded, k), strict=True):
             results[index] = found
         return results
@@ -310,12 +289,8 @@ class ColBERTIndex(Shared, Retriever):
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         """Return the best passages of each query, which is given by its token vectors."""
         found = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
-        every = ([(self.positions[position], score) for position, score in one] for one in found)
-        return [[(passage, score) for passage, score in one if passage is not None] for one in every]
-
-    def _encode_queries(self, queries: list[str]) -> list[NDArray[np.float32]]:
-        """Return the token vectors of each query, each of shape (query_maxlen, dimensions)."""
-        return self.query_encoder(queries)
+        rankings = ([(self.positions[position], score) for position, score in row] for row in found)
+        return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""
@@ -327,8 +302,8 @@ class ColBERTIndex(Shared, Retriever):
     def info(self) -> dict[str, Any]:
         """Return what the manifest says, with the path, the version and its size on disk in bytes."""
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-        kept = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
-        return {"name": self.name, "path": str(self.path), **kept, "bytes": size, **self.manifest.model_dump()}
+        numbered = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
+        return {"name": self.name, "path": str(self.path), **numbered, "bytes": size, **self.manifest.model_dump()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `info` returns, as JSON data."""

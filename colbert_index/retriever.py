@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
 
+_FUSION = 60.0  # the constant of reciprocal rank fusion
+
 
 @runtime_checkable
 class Retriever(Protocol):
@@ -60,13 +62,7 @@ def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking
 
 
 def require_positive(k: int) -> None:
-    """Check how many passages are asked for.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Raise `ValueError` if no passage is asked for."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
 
@@ -109,26 +105,21 @@ class FusedRetriever(Retriever):
 
     Every retriever is asked for ``k`` passages; the pooled passages are ordered by
 
-        score(p) = Σ_r 1 / (c + rank_r(p))
+        score(p) = Σ_r 1 / (60 + rank_r(p))
 
-    with ranks from 1 and c = 60 (Cormack, Clarke and Büttcher, 2009). A passage that a retriever
+    with ranks from 1 (Cormack, Clarke and Büttcher, 2009). A passage that a retriever
     does not return adds nothing; equal scores keep the order of the first retriever.
 
     Parameters
     ----------
     retrievers
         At least one, over corpora whose passage ids agree.
-    constant
-        The c of the formula, above 0: the larger, the less the first ranks stand out.
     """
 
-    def __init__(self, retrievers: Sequence[Retriever], *, constant: float = 60.0) -> None:
+    def __init__(self, retrievers: Sequence[Retriever]) -> None:
         if not retrievers:
             raise ValueError("fusion needs at least one retriever")
-        if constant <= 0:
-            raise ValueError(f"constant must be above 0, got {constant}")
         self.retrievers = tuple(retrievers)
-        self.constant = constant
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
@@ -141,6 +132,6 @@ class FusedRetriever(Retriever):
         for ranking in rankings:
             for rank, (passage, _) in enumerate(ranking, 1):
                 passages.setdefault(passage.pid, passage)
-                scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (self.constant + rank)
+                scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (_FUSION + rank)
         best = sorted(scores, key=lambda pid: -scores[pid])[:k]
         return [(passages[pid], scores[pid]) for pid in best]

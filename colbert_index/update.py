@@ -8,7 +8,6 @@ are taken over as they are.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from .files import (
     MANIFEST,
     PASSAGES,
     VECTORS,
+    link_or_copy,
     own_files,
     parts_of,
     read_part,
@@ -170,22 +170,12 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
     for path in own_files(old):
         if path.name in (MANIFEST, CHECKSUMS) or (path.name == PASSAGES and not whole):
             continue
-        linked = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
-        _take(path, new / path.name, linked=linked)
+        shared = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
+        (link_or_copy if shared else shutil.copyfile)(path, new / path.name)
     if whole:
         (new / BM25).mkdir()
         for path in (old / BM25).iterdir():
-            _take(path, new / BM25 / path.name, linked=True)
-
-
-def _take(old: Path, new: Path, *, linked: bool) -> None:
-    if linked:
-        try:
-            os.link(old, new)
-            return
-        except OSError:  # a file system without links
-            pass
-    shutil.copyfile(old, new)
+            link_or_copy(path, new / BM25 / path.name)
 
 
 def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTIndex:

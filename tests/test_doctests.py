@@ -42,7 +42,6 @@ _WITH_EXAMPLES = {
     "polyqa.questions.alike",
     "polyqa.questions.families",
     "polyqa.base.lines",
-    "polyqa.questions.quality.asked",
     "polyqa.questions.quality.rules",
     "polyqa.programs.sampling",
     "polyqa.base.counts",

@@ -5,6 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
@@ -119,6 +120,16 @@ class _Wanted:
     taken: bool = False
     done: bool = False
     result: Any = None
+
+
+class locked_property(cached_property[Result]):
+    """A `cached_property` that one thread makes while the others wait, by the ``_lock`` of its object."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        with instance._lock:
+            return super().__get__(instance, owner)
 
 
 class Shared:

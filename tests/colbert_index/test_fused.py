@@ -62,8 +62,6 @@ def test_search_many_is_many_searches() -> None:
 def test_faulty_arguments() -> None:
     with pytest.raises(ValueError, match="at least one retriever"):
         FusedRetriever([])
-    with pytest.raises(ValueError, match="constant must be above 0, got 0"):
-        FusedRetriever([Ranking({})], constant=0)
 
 
 def test_colbert_and_bm25_together(index: ColBERTIndex) -> None:

@@ -77,7 +77,7 @@ def test_the_vectors_are_those_of_one_index_with_the_same_centroids(sharded: Col
         indexer.num_partitions = len(sharded.token_vectors.centroids)
         indexer.finalize()
     whole, parts = CompressedVectors([one]), CompressedVectors(sharded.parts)
-    for query in sharded._encode_queries(QUERIES):
+    for query in sharded.query_encoder(QUERIES):
         for settings in (SearchSettings(), SearchSettings(ncells=1, ndocs=5, candidates=7)):
             assert parts.search(query, 10, settings) == whole.search(query, 10, settings) != []
 

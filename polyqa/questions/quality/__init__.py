@@ -6,7 +6,6 @@ teach what is wrong. The rules here look only at the question, its answer and it
 found. They are heuristics of English: what a better writer asks passes them, and some of a small one's slips do, too.
 """
 
-from .asked import Asked, mended
-from .rules import fault
+from .rules import fault, mended
 
-__all__ = ["Asked", "fault", "mended"]
+__all__ = ["fault", "mended"]

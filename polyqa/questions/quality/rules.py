@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 
 from polyqa.base.values import Passage
 
-from .asked import Asked
 from .words import (
     CONTINENTS,
     FUNCTION,
     GENERAL,
     IRREGULAR,
+    OFTEN_CAPITAL,
     PARTICIPLE,
     PERSON,
     WHEN,
@@ -21,6 +22,9 @@ from .words import (
     stem,
 )
 
+_AFTER_ASKING = re.compile(r"^((?:[A-Z][a-z]+ )?(?:[Ww]hat|[Ww]hich)) ([A-Z][A-Za-z]+)\b")
+_CLAUSE = re.compile(r",? (?:which|who|where|that|but|before|after|then|while|although|when)\b")
+_VERB = re.compile(r"\b(?:is|was|were|are|had|has|[a-z]+ed)\b")
 _BE = r"(?:is|was|are|were)"
 _ASKING = re.compile(
     r"^(?:(?:In|On|At|To|From|By|For|With) (?:what|which|whom)|What|Which|Who|Whom|Whose|When|Where|Why|How)\b"
@@ -62,6 +66,53 @@ _BORN, _DIED = re.compile(r"\b(?:born|birth)\b"), re.compile(r"\b(?:die|died|dea
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*?)\s*[–—-]\s*([^()]*\d{3,4}[^()]*)\)")
 _OPENING = 300  # characters of a passage in which a life's dates stand
 _ANAPHOR = re.compile(r"(?:It|He|She|They|This|These|The|Its|His|Her|Their)\b|[A-Z][a-z]+(?:ed|ilt|orn)\b")
+
+
+def mended(question: str) -> str:
+    """Return a question with the slips of a small writer mended: "' S" for "'s", a capital after the question word.
+
+    >>> mended("In what City is Niva' S office?")
+    "In what city is Niva's office?"
+    """
+    text = re.sub(r"\s*['’]\s+[Ss]\b", "'s", question)
+    found = _AFTER_ASKING.match(text)
+    if found and found[2].lower() in OFTEN_CAPITAL:
+        text = f"{found[1]} {found[2].lower()}{text[found.end() :]}"
+    return text
+
+
+class Asked:
+    """A question, without its question mark in ``body``, with its answer, which is a span of its passage."""
+
+    def __init__(self, question: str, answer: str, passage: Passage) -> None:
+        self.body, self.answer, self.passage = question.rstrip("? "), answer, passage
+
+    @property
+    def text(self) -> str:
+        """Title and text of the passage."""
+        return f"{self.passage.title} {self.passage.text}"
+
+    @cached_property
+    def before(self) -> str:
+        """What stands in the passage before the answer."""
+        return self.passage.text[: max(0, self.passage.text.find(self.answer))]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences that hold the answer."""
+        from punkt import sent_tokenize
+
+        return [part for part in sent_tokenize(self.passage.text) if self.answer in part]
+
+    @cached_property
+    def near(self) -> str:
+        """The title and what tells the answer: its sentence, from the last clause with a verb before it."""
+        parts = [self.passage.title]
+        for sentence in self.sentences:
+            at = sentence.find(self.answer)
+            begin = max((clause.start() for clause in _CLAUSE.finditer(sentence[:at])), default=0)
+            parts.append(sentence[begin:] if _VERB.search(sentence[begin:at]) else sentence)
+        return " ".join(parts if len(parts) > 1 else [self.text])
 
 
 def fault(question: str, answer: str, passage: Passage) -> str:
