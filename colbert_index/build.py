@@ -88,15 +88,15 @@ def build_index(
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     hashed = checkpoint_hash(location)
-    with new_version(target) as work, stages(progress) as shown:
+    with new_version(target) as work, stages(progress) as bars:
         if passages is not None:
             forget_shards(target.resolve())
             part = Part(work, location, settings, encoder.name if encoder else None)
-            tokens = write_part(part, passages, shown, encoder=encoder).tokens
+            tokens = write_part(part, passages, bars, encoder=encoder).tokens
             count, named = len(passages), fingerprint(passages, hashed, settings)
         else:
             each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, named = build_shards(corpus, target, each, shards, hashed, shown, run, encoder)
+            count, tokens, named = build_shards(corpus, target, each, shards, hashed, bars, run, encoder)
         manifest = Manifest(
             passages=count,
             tokens=tokens,
@@ -108,7 +108,7 @@ def build_index(
             colbert_ai=version("colbert-ai"),
             shards=shards,
         )
-        with shown.stage("writing checksums"):
+        with bars.stage("writing checksums"):
             write_manifest(work, manifest)
             write_checksums(work)
     trust(manifest)  # whoever builds names them himself

@@ -33,7 +33,7 @@ _CODEC = ("centroids.pt", "buckets.pt", "avg_residual.pt")
 
 
 def train_codec(
-    texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, shown: Stages
+    texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, bars: Stages
 ) -> None:
     """Write the centroids and residual buckets for an index of so many passages, trained on the texts of some.
 
@@ -49,19 +49,19 @@ def train_codec(
         The checkpoint's folder.
     settings
         The seed, the bits, the rounds of k-means.
-    shown
+    bars
         Gets a bar for every stage.
     """
     import torch
 
     folder.mkdir(parents=True)
-    with shown.stage("loading the checkpoint"):
+    with bars.stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
-    with shown.stage("encoding a sample", len(texts), "passage") as advance:
+    with bars.stage("encoding a sample", len(texts), "passage") as advance:
         vectors, lengths = encode_documents(model, texts, advance)
     with quiet(), quick_codes(), torch.inference_mode():
         indexer = make_indexer(folder, location, settings, passages, 1, len(vectors) / len(lengths))
-        _save_codec(indexer, vectors, settings, shown)
+        _save_codec(indexer, vectors, settings, bars)
 
 
 def write_vectors(
@@ -69,7 +69,7 @@ def write_vectors(
     work: Path,
     location: str,
     settings: IndexSettings,
-    shown: Stages,
+    bars: Stages,
     *,
     codec: Path | None = None,
 ) -> int:
@@ -82,7 +82,7 @@ def write_vectors(
     """
     import torch
 
-    with shown.stage("loading the checkpoint"):
+    with bars.stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     # The sample's vectors are kept for the index; those of a corpus of one chunk are all of them.
@@ -94,7 +94,7 @@ def write_vectors(
     known: dict[int, Any] = {}
     average = 1.0
     if sample:
-        with shown.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
+        with bars.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
         known = {} if once else dict(zip(sample, first.split(lengths), strict=True))
         average = len(first) / len(lengths)
@@ -106,10 +106,10 @@ def write_vectors(
             indexer.num_partitions = len(read_part(work / "centroids.pt"))
         indexer._save_plan()
         if codec is None:
-            _save_codec(indexer, first, settings, shown)
+            _save_codec(indexer, first, settings, bars)
         with ExitStack() as running:
-            encoded = None if once else running.enter_context(shown.stage("encoding", len(texts), "passage"))
-            compressed = running.enter_context(shown.stage("compressing", len(texts), "passage"))
+            encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
+            compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
             running.enter_context(indexer.saver.thread())
             for number, chunk in enumerate(chunks):
                 vectors, lengths = (
@@ -117,7 +117,7 @@ def write_vectors(
                 )
                 with _counting_vectors(indexer.saver.codec, len(chunk) / max(1, len(vectors)), compressed):
                     indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
-        with shown.stage("writing the inverted file"):
+        with bars.stage("writing the inverted file"):
             indexer.finalize()
     scrub_metadata(work)
     return int(indexer.num_embeddings)
@@ -205,7 +205,7 @@ def make_indexer(
     return indexer
 
 
-def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, shown: Stages) -> None:
+def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, bars: Stages) -> None:
     """Train the centroids and the residual buckets, seeded, and save them."""
     import torch
     from colbert.indexing.codecs.residual import ResidualCodec
@@ -213,9 +213,9 @@ def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, shown: Stag
     generator = torch.Generator().manual_seed(settings.seed)
     sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * indexer.num_partitions]]
     held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
-    with shown.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
+    with bars.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
         centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings, advance)
-    with shown.stage("measuring residuals"):
+    with bars.stage("measuring residuals"):
         cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
     codec = ResidualCodec(
         config=indexer.config,

@@ -78,8 +78,8 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise PolyqaError(f"{path} is not a file; give a corpus in {_NAMED} format, or a folder of such files.")
-    files = (one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _FORMATS)
-    found = sorted(one for one in files if not any(name.startswith(".") for name in one.relative_to(path).parts))
+    files = (file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in _FORMATS)
+    found = sorted(file for file in files if not any(name.startswith(".") for name in file.relative_to(path).parts))
     if not found:
         raise PolyqaError(f"{path} holds no file in {_NAMED} format.")
     return found

@@ -223,8 +223,8 @@ class ColBERTIndex(Shared, Retriever):
         position = self._position_of.get(passage.pid)
         if position is None:
             return None
-        own = self.positions[position]
-        return position if own is not None and (own.title, own.text) == (passage.title, passage.text) else None
+        held = self.positions[position]
+        return position if held is not None and (held.title, held.text) == (passage.title, passage.text) else None
 
     @cached_property
     def bm25(self) -> Retriever:
@@ -232,10 +232,10 @@ class ColBERTIndex(Shared, Retriever):
         self._require_files(lambda _: BM25_FILES)
         loaded: list[BM25Retriever] = []
         for part, positions in zip(self.parts, self.positions_of_parts, strict=True):
-            held = [passage for passage in positions if passage is not None]
+            passages = [passage for passage in positions if passage is not None]
             with reading(part / BM25):
-                loaded.append(BM25Retriever.load(part / BM25, held))
-            require_terms(part, *loaded[-1].terms, len(held))
+                loaded.append(BM25Retriever.load(part / BM25, passages))
+            require_terms(part, *loaded[-1].terms, len(passages))
         return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
 
     @locked_property
@@ -282,14 +282,14 @@ class ColBERTIndex(Shared, Retriever):
         texts = [queries[index] for index in asked]
         keys = [text.encode(errors="surrogatepass") for text in texts]
         encoded = self._queries.get(keys, texts, lambda missing: self.query_encoder(missing))
-        for index, found in zip(asked, self._nearest(encoded, k), strict=True):
-            results[index] = found
+        for index, ranking in zip(asked, self._nearest(encoded, k), strict=True):
+            results[index] = ranking
         return results
 
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         """Return the best passages of each query, which is given by its token vectors."""
-        found = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
-        rankings = ([(self.positions[position], score) for position, score in row] for row in found)
+        rows = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
+        rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
         return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
 
     def warm_up(self) -> None:
@@ -318,14 +318,14 @@ class ColBERTIndex(Shared, Retriever):
         return html_block(tag("p", tag("b", self.name)), html_facts(self._facts()))
 
     def _facts(self) -> dict[str, str]:
-        told, made = self.info(), self.settings
+        info, settings = self.info(), self.settings
         return {
             "passages": f"{len(self):,}",
-            "token vectors": f"{self.manifest.tokens:,}, {made.nbits} bits per dimension",
+            "token vectors": f"{self.manifest.tokens:,}, {settings.nbits} bits per dimension",
             "checkpoint": self.manifest.checkpoint,
-            "passages, questions cut at": f"{made.doc_maxlen}, {made.query_maxlen} tokens",
+            "passages, questions cut at": f"{settings.doc_maxlen}, {settings.query_maxlen} tokens",
             "sentence encoder": self.manifest.encoder or "none",
-            "size": f"{told['bytes'] / 1e6:,.1f} MB",
+            "size": f"{info['bytes'] / 1e6:,.1f} MB",
             **({"shards": str(self.manifest.shards)} if self.manifest.shards > 1 else {}),
             "fingerprint": self.fingerprint,
             "path": str(self.path),

@@ -1,6 +1,7 @@
 """What programs know of retrieval: two narrow protocols, and what combines their implementations."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -58,7 +59,7 @@ def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking
     """Return what a retriever finds for each query, without copies if it `Ranks`."""
     if isinstance(retriever, Ranks):
         return retriever.rank_many(queries, k)
-    return [[(passage, passage.score) for passage in found] for found in retriever.search_many(queries, k)]
+    return [[(passage, passage.score) for passage in passages] for passages in retriever.search_many(queries, k)]
 
 
 def require_positive(k: int) -> None:
@@ -95,9 +96,8 @@ class MergedRetriever(Retriever):
 
     def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Search as `search_many` does; see `Ranks`."""
-        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
-        every = [[one for own in found for one in own[number]] for number in range(len(queries))]
-        return [sorted(one, key=lambda of: -of[1])[:k] for one in every]
+        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
+        return [sorted(chain.from_iterable(parts), key=lambda hit: -hit[1])[:k] for parts in rankings]
 
 
 class FusedRetriever(Retriever):
@@ -123,8 +123,8 @@ class FusedRetriever(Retriever):
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
-        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
-        return scored([self._fuse([own[number] for own in found], k) for number in range(len(queries))])
+        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
+        return scored([self._fuse(of_query, k) for of_query in rankings])
 
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         scores: dict[str, float] = {}

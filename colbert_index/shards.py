@@ -71,20 +71,20 @@ Run = Callable[[Sequence[Part]], Iterable[Built]]
 """Has every part built somewhere by `build_shard`; yields what that returns as it comes, in any order."""
 
 
-def write_part(part: Part, passages: Sequence[Passage], shown: Stages, *, encoder: Encoder | None = None) -> Built:
+def write_part(part: Part, passages: Sequence[Passage], bars: Stages, *, encoder: Encoder | None = None) -> Built:
     """Write vectors, passages and terms of a part; ``encoder`` is the part's, if it is loaded already."""
     texts = [passage.indexed_text for passage in passages]
-    tokens = write_vectors(texts, part.folder, part.location, part.settings, shown, codec=part.codec)
+    tokens = write_vectors(texts, part.folder, part.location, part.settings, bars, codec=part.codec)
     if part.encoder is not None:
-        np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder), shown))
-    with shown.stage("writing passages and terms"):
+        np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder), bars))
+    with bars.stage("writing passages and terms"):
         write_texts(part.folder, passages)
     return Built(len(passages), tokens)
 
 
-def _sentence_vectors(texts: Sequence[str], encoder: Encoder, shown: Stages) -> NDArray[np.float16]:
+def _sentence_vectors(texts: Sequence[str], encoder: Encoder, bars: Stages) -> NDArray[np.float16]:
     rows = []
-    with shown.stage("encoding for reranking", len(texts), "passage") as advance:
+    with bars.stage("encoding for reranking", len(texts), "passage") as advance:
         for begin in range(0, len(texts), _AT_ONCE):
             rows.append(encoder.encode(texts[begin : begin + _AT_ONCE]).astype(np.float16))
             advance(len(rows[-1]))
@@ -107,7 +107,7 @@ def build_shards(
     part: Part,
     shards: int,
     checkpoint_hash: str,
-    shown: Stages,
+    bars: Stages,
     run: Run | None,
     encoder: Encoder | None,
 ) -> tuple[int, int, str]:
@@ -123,7 +123,7 @@ def build_shards(
     home = shards_home(index.resolve())
     shutil.rmtree(home / _TEXTS, ignore_errors=True)
     try:
-        dealt = spool(corpus, home / _TEXTS, shards, shown)
+        dealt = spool(corpus, home / _TEXTS, shards, bars)
     except BaseException:  # what was finished earlier stays; a corpus that is refused leaves nothing
         shutil.rmtree(home / _TEXTS, ignore_errors=True)
         with suppress(OSError):
@@ -136,16 +136,16 @@ def build_shards(
         draft = home / f".{_CODEC}"
         shutil.rmtree(draft, ignore_errors=True)
         texts = dealt.texts(sampled(dealt.count, dealt.characters, part.settings))
-        train_codec(texts, dealt.count, draft, part.location, part.settings, shown)
+        train_codec(texts, dealt.count, draft, part.location, part.settings, bars)
         draft.rename(codec)
     parts = [replace(part, folder=home / file.stem, codec=codec) for file in dealt.files]
     left = [shard for shard in parts if not shard.folder.is_dir()]
     if run is None:
         for shard in left:
-            with shown.within(f"shard {int(shard.folder.name) + 1} of {shards}: "):
-                build_shard(shard, shown, encoder)
+            with bars.within(f"shard {int(shard.folder.name) + 1} of {shards}: "):
+                build_shard(shard, bars, encoder)
     else:
-        with shown.stage("building shards", dealt.count, "passage") as advance:
+        with bars.stage("building shards", dealt.count, "passage") as advance:
             advance(dealt.count * (1 - len(left) / shards))
             for built in run(left):
                 advance(built.passages)
@@ -169,13 +169,13 @@ def _keep_only(home: Path, build: str) -> None:
     write_whole(state, build.encode())
 
 
-def build_shard(part: Part, shown: Stages = Stages(), encoder: Encoder | None = None) -> Built:
+def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = None) -> Built:
     """Build one shard, from its file of passages; it lies in its place when it is whole."""
     passages = _read(part.folder.parent / _TEXTS / f"{part.folder.name}.jsonl")
     draft = part.folder.with_name(f".{part.folder.name}")
     shutil.rmtree(draft, ignore_errors=True)  # of a worker that was lost
     draft.mkdir()
-    built = write_part(replace(part, folder=draft), passages, shown, encoder=encoder)
+    built = write_part(replace(part, folder=draft), passages, bars, encoder=encoder)
     draft.rename(part.folder)
     return built
 
@@ -217,7 +217,7 @@ def _read(file: Path) -> list[Passage]:
     return [passage for passage in read_passages(file) if passage is not None]
 
 
-def spool(corpus: CorpusSource, folder: Path, shards: int, shown: Stages) -> Spool:
+def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spool:
     """Read a corpus, check it, and deal it out.
 
     Raises
@@ -228,7 +228,7 @@ def spool(corpus: CorpusSource, folder: Path, shards: int, shown: Stages) -> Spo
     folder.mkdir(parents=True)
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
     hashes, count, characters = array("Q"), 0, 0
-    with ExitStack() as opened, shown.stage("reading the corpus") as advance:
+    with ExitStack() as opened, bars.stage("reading the corpus") as advance:
         streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
         for _, passage in iter_corpus(corpus):
             streams[count % shards].write(passage_line(passage))

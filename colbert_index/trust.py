@@ -80,11 +80,11 @@ def _require(manifest: Manifest, name: str, index: Path) -> None:
 
 def _location(manifest: Manifest) -> str:
     location = resolve_checkpoint(manifest.checkpoint)
-    own = checkpoint_hash(location)
-    if own != manifest.checkpoint_hash:
+    hashed = checkpoint_hash(location)
+    if hashed != manifest.checkpoint_hash:
         raise PolyqaError(
             f"The index was made with other weights of {manifest.checkpoint!r:.200} ({manifest.checkpoint_hash:.40}, "
-            f"now {own}). Build it again."
+            f"now {hashed}). Build it again."
         )
     return location
 

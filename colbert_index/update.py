@@ -146,9 +146,9 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     tokens = keep.repeat_interleave(torch.tensor(lengths))
     for name in ("codes", "residuals"):
         path = work / f"{chunk}.{name}.pt"
-        kept = read_part(path)[tokens]
+        left = read_part(path)[tokens]
         path.unlink()  # it may be the old version's, too
-        torch.save(kept, path)
+        torch.save(left, path)
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)

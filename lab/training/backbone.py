@@ -7,11 +7,11 @@ from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index.writing import replacing
-from polyqa.models.compact import COMPACT_FILE, load_model, minilm_path, reader_path
+from polyqa.models.compact import COMPACT_FILE, minilm_path, reader_path
 from polyqa.models.encoder import EMBEDDED_ENCODER
 from polyqa.models.reader import EMBEDDED_READER
 
-from .weights import write_compact
+from .weights import load_model, write_compact
 
 _LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, below, the plain one
 

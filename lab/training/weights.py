@@ -53,6 +53,28 @@ def _equal(weight: Any, other: Any) -> bool:
     return torch.allclose(weight.detach().cpu().float(), other.float(), rtol=1e-3, atol=1e-6)
 
 
+def load_model(kind: Any, location: str, **options: Any) -> Any:
+    """Load a model of `transformers` from a folder or hub name, compact or not.
+
+    Parameters
+    ----------
+    kind
+        A model class of `transformers`; a compact model's own is named in its configuration.
+    options
+        For its ``from_pretrained``.
+    """
+    small = Path(location) / COMPACT_FILE
+    with without_progress_bars():
+        if not small.is_file():
+            return kind.from_pretrained(location, **options)
+        import transformers
+
+        config = transformers.AutoConfig.from_pretrained(location)
+        own = getattr(transformers, config.architectures[0])
+        weights = encoder_weights() | read_compact(small)
+        return own.from_pretrained(None, config=config, state_dict=weights, **options)
+
+
 def new_network(vocabulary: torch.Tensor) -> WriterNetwork:
     """Return a writer's network to be trained, which starts from the sentence encoder, a model of `transformers`.
 

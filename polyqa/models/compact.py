@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .loading import without_progress_bars
-
 COMPACT_FILE = "weights.int8.safetensors"
 SCALE = ".scale"
 """Ends the name of a matrix's scales, float16, shape (rows, 1)."""
@@ -61,25 +59,3 @@ def encoder_weights() -> dict[str, Any]:
 
     weights = load_file(minilm_path() / "model.safetensors")
     return {f"bert.{name}": weight for name, weight in weights.items() if name.startswith(("embeddings.", "encoder."))}
-
-
-def load_model(kind: Any, location: str, **options: Any) -> Any:
-    """Load a model of `transformers` from a folder or hub name, compact or not.
-
-    Parameters
-    ----------
-    kind
-        A model class of `transformers`; a compact model's own is named in its configuration.
-    options
-        For its ``from_pretrained``.
-    """
-    small = Path(location) / COMPACT_FILE
-    with without_progress_bars():
-        if not small.is_file():
-            return kind.from_pretrained(location, **options)
-        import transformers
-
-        config = transformers.AutoConfig.from_pretrained(location)
-        own = getattr(transformers, config.architectures[0])
-        weights = encoder_weights() | read_compact(small)
-        return own.from_pretrained(None, config=config, state_dict=weights, **options)

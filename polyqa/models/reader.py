@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.unicode import well_formed
 
-from .compact import COMPACT_FILE, encoder_weights, load_model, read_compact, reader_path
+from .compact import COMPACT_FILE, encoder_weights, read_compact, reader_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
 from .running import by_padded_length, keep_freed_memory, own_threads
@@ -294,8 +295,11 @@ def load_span_network(location: str, dtype: "torch.dtype") -> SpanNetwork:
     from .bert import Bert, is_bert, read_config
 
     folder = Path(location)
-    if not (folder / COMPACT_FILE).is_file() or not is_bert(config := read_config(folder)):
+    if not (folder / COMPACT_FILE).is_file():
         return _from_transformers(location, dtype)
+    config = read_config(folder)
+    if not is_bert(config):
+        raise PolyqaError(f"{folder} names a model that is no BERT, which compact weights are of.")
     weights = encoder_weights() | read_compact(folder / COMPACT_FILE)
     return SpanNetwork(
         Tokenizer.from_file(str(folder / "tokenizer.json")),
@@ -324,7 +328,7 @@ def _from_transformers(location: str, dtype: "torch.dtype") -> SpanNetwork:
 
     with without_progress_bars():
         tokenizer = AutoTokenizer.from_pretrained(location)
-    model = load_model(AutoModelForQuestionAnswering, location, dtype=dtype).eval()
+        model = AutoModelForQuestionAnswering.from_pretrained(location, dtype=dtype).eval()
     typed = "token_type_ids" in tokenizer.model_input_names
 
     def logits(ids: "Tensor", mask: "Tensor", types: "Tensor") -> tuple["Tensor", "Tensor"]:

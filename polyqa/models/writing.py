@@ -81,13 +81,10 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
         A tokenizer of the package `tokenizers`, without truncation and padding.
     """
     questions, titles, contexts = (
-        map(
-            _Tokens.of,
-            tokenizer.encode_batch([getattr(task, name) for task in tasks], add_special_tokens=False),
-        )
-        for name in ("question", "title", "context")
+        [_Tokens(one.ids, one.offsets) for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        for texts in ([getattr(task, name) for task in tasks] for name in ("question", "title", "context"))
     )
-    return [_source(*own, tokenizer) for own in zip(tasks, questions, titles, contexts, strict=True)]
+    return [_source(*parts, tokenizer) for parts in zip(tasks, questions, titles, contexts, strict=True)]
 
 
 class _Tokens(NamedTuple):
@@ -96,30 +93,21 @@ class _Tokens(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
 
-    @classmethod
-    def of(cls, encoding: Any) -> "_Tokens":
-        return cls(encoding.ids, encoding.offsets)
-
 
 def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tokenizer: Any) -> Source:
-    ids, types, surface, glued, opens = [tokenizer.token_to_id("[CLS]")], [0], [""], [False], [False]
+    tokens: list[tuple[int, int, str, bool, bool]] = []  # as the fields of `Source`
+
+    def mark(token: str, kind: int) -> None:
+        tokens.append((tokenizer.token_to_id(token), kind, "", False, False))
 
     def add(encoding: _Tokens, text: str, begin: int, end: int, kind: int) -> None:
         for place in range(begin, end):
             first, last = encoding.offsets[place]
-            ids.append(encoding.ids[place])
-            types.append(kind)
-            surface.append(text[first:last])
-            glued.append(place > begin and encoding.offsets[place - 1][1] == first)
-            opens.append(text is task.context and (not place or text[encoding.offsets[place - 1][0]] in ".!?"))
+            glued = place > begin and encoding.offsets[place - 1][1] == first
+            opens = text is task.context and (not place or text[encoding.offsets[place - 1][0]] in ".!?")
+            tokens.append((encoding.ids[place], kind, text[first:last], glued, opens))
 
-    def mark(token: str, kind: int) -> None:
-        ids.append(tokenizer.token_to_id(token))
-        types.append(kind)
-        surface.append("")
-        glued.append(False)
-        opens.append(False)
-
+    mark("[CLS]", 0)
     add(question, task.question, 0, min(len(question.ids), _LONGEST_QUESTION), 0)
     mark("[SEP]", 0)
     add(title, task.title, 0, min(len(title.ids), 16), 1)
@@ -127,7 +115,7 @@ def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tok
     touched = [n for n, (first, last) in enumerate(context.offsets) if first < task.end and last > task.start]
     begin, end = (touched[0], touched[-1] + 1) if touched else (0, 0)
     end = min(end, begin + 32)
-    room = LONGEST_SOURCE - len(ids) - 3 - (end - begin)
+    room = LONGEST_SOURCE - len(tokens) - 3 - (end - begin)
     before = min(begin, max(room - min(len(context.ids) - end, room // 2), room // 2))
     after = min(len(context.ids) - end, room - before)
     add(context, task.context, begin - before, begin, 1)
@@ -136,7 +124,7 @@ def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tok
     mark(_END, 1)
     add(context, task.context, end, end + after, 1)
     mark("[SEP]", 1)
-    return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued), tuple(opens))
+    return Source(*zip(*tokens, strict=True))
 
 
 def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]:

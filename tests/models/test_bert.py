@@ -14,9 +14,10 @@ from transformers import (
     DistilBertForQuestionAnswering,
 )
 
+from lab.training.weights import load_model
 from polyqa.models import Reader
 from polyqa.models.bert import Bert, is_bert, read_config
-from polyqa.models.compact import load_model, minilm_path, reader_path
+from polyqa.models.compact import minilm_path, reader_path
 from polyqa.models.reader import Windows, load_span_network
 
 TEXTS = [

@@ -75,9 +75,9 @@ def mended(question: str) -> str:
     "In what city is Niva's office?"
     """
     text = re.sub(r"\s*['’]\s+[Ss]\b", "'s", question)
-    found = _AFTER_ASKING.match(text)
-    if found and found[2].lower() in OFTEN_CAPITAL:
-        text = f"{found[1]} {found[2].lower()}{text[found.end() :]}"
+    match = _AFTER_ASKING.match(text)
+    if match and match[2].lower() in OFTEN_CAPITAL:
+        text = f"{match[1]} {match[2].lower()}{text[match.end() :]}"
     return text
 
 
@@ -178,12 +178,12 @@ def _grammar(asked: Asked) -> str:
 def _lacks_verb(asked: Asked) -> bool:
     """Whether a name or a noun is all that stands behind *was* or *did*."""
     body = asked.body
-    found = re.search(r"\b(is|was|are|were|did|does|do|has|have|had)\b(.*)$", body)
-    if found is None or not (WHEN.match(body) or _WHERE.match(body) or re.match(r"^(?:What|Which)\b", body)):
+    match = re.search(r"\b(is|was|are|were|did|does|do|has|have|had)\b(.*)$", body)
+    if match is None or not (WHEN.match(body) or _WHERE.match(body) or re.match(r"^(?:What|Which)\b", body)):
         return False
-    rest = [word for word in WORD.findall(found[2]) if word.lower() not in FUNCTION]
+    rest = [word for word in WORD.findall(match[2]) if word.lower() not in FUNCTION]
     small = [word for word in rest if word[:1].islower()]
-    if found[1] in ("did", "do", "does"):
+    if match[1] in ("did", "do", "does"):
         told = asked.near.lower()
         return not any(
             word in IRREGULAR or stem(word) in ("start", "die") or any(form in told for form in past_forms(word))
