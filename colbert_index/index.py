@@ -38,7 +38,7 @@ from .files import (
     require_written,
 )
 from .query_encoder import Encode, load_query_encoder
-from .retriever import MergedRetriever, Ranking, Retriever, require_positive, scored
+from .retriever import MergedRetriever, Ranking, Ranks, Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
@@ -65,7 +65,7 @@ def each_query(function: Callable[[NDArray[np.float32]], T], queries: Sequence[N
         return list(pool.map(search, queries))
 
 
-class ColBERTIndex(Shared, Retriever):
+class ColBERTIndex(Shared, Ranks):
     """An index on disk, opened for searching.
 
     Opening reads the manifest; the model and the vectors are loaded by the first search. The handle keeps what it
@@ -81,6 +81,8 @@ class ColBERTIndex(Shared, Retriever):
         How thoroughly to search.
     fingerprint
         If given, the index must have it.
+    shards
+        Open only the shards of these numbers, as one of the workers of `spread.SpreadIndex`.
 
     Raises
     ------
@@ -94,8 +96,10 @@ class ColBERTIndex(Shared, Retriever):
         *,
         search_settings: SearchSettings | None = None,
         fingerprint: str | None = None,
+        shards: Sequence[int] | None = None,
     ) -> None:
         self.path = index_path(index).absolute()
+        self._shards = shards
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
         self.manifest: Manifest = read_manifest(self.folder)
@@ -125,7 +129,8 @@ class ColBERTIndex(Shared, Retriever):
     @property
     def parts(self) -> list[Path]:
         """The folders that hold passages and vectors: `folder`, or those of the shards."""
-        return parts_of(self.folder, self.manifest.shards)
+        parts = parts_of(self.folder, self.manifest.shards)
+        return parts if self._shards is None else [parts[number] for number in self._shards]
 
     @property
     def version(self) -> str | None:
@@ -157,8 +162,8 @@ class ColBERTIndex(Shared, Retriever):
 
     @property
     def _counts(self) -> tuple[int | None, int | None]:
-        """How many passages and token vectors `parts` must hold; ``None`` if that is not known."""
-        return self.manifest.passages, self.manifest.tokens
+        """How many passages and token vectors `parts` must hold; ``None`` if only the sum of all shards is known."""
+        return (self.manifest.passages, self.manifest.tokens) if self._shards is None else (None, None)
 
     def __len__(self) -> int:
         return self.manifest.passages
@@ -253,7 +258,7 @@ class ColBERTIndex(Shared, Retriever):
         with reading(self.folder):
             return CompressedVectors(self.parts)
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Search for several queries; they are encoded in one batch.
 
         Parameters
@@ -265,14 +270,10 @@ class ColBERTIndex(Shared, Retriever):
 
         Returns
         -------
-        list of list of Passage
+        list of Ranking
             Per query at most ``k`` passages, best first. The score is the sum over query tokens of
             the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
-        return scored(self.rank_many(queries, k))
-
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         asked = [index for index, query in enumerate(queries) if query.strip()]
         results: list[Ranking] = [[] for _ in queries]

@@ -60,17 +60,12 @@ def user_home() -> Path:
     return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
 
 
-def _library() -> Path:
+def library_path() -> Path:
     """Return where the library is, or is to be compiled, that fits this source and this kind of processor."""
     made_of = _SOURCE.read_bytes() + " ".join((*_FLAGS, sys.platform, platform.machine())).encode()
     name = Path(f"maxsim-{hashlib.sha256(made_of).hexdigest()[:16]}", "maxsim.so")
     shared = environment_home() / name
     return shared if shared.is_file() or os.access(sys.prefix, os.W_OK) else user_home() / name
-
-
-def kernel_ready() -> bool:
-    """Return whether the search is compiled for this environment."""
-    return _library().is_file()
 
 
 def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
@@ -86,7 +81,7 @@ def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
     PolyqaError
         If there is no C++ compiler, or it fails.
     """
-    library = _library()
+    library = library_path()
     if library.is_file():
         return
     library.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +124,7 @@ def _compile(library: Path) -> None:
 def kernel() -> Any:
     """Return the compiled library, loaded; its functions leave Python's lock to other threads."""
     compile_kernel()
-    library = ctypes.CDLL(str(_library()))
+    library = ctypes.CDLL(str(library_path()))
     arrays, asked, output = ctypes.POINTER(IndexArrays), ctypes.POINTER(Asked), ctypes.c_void_p
     for function, others in (
         (library.polyqa_search, [output] * 2),

@@ -38,18 +38,6 @@ Ranking = list[tuple[Passage, float]]
 """Passages as their retriever keeps them, best first, each with the score that it has for a query."""
 
 
-@runtime_checkable
-class Ranks(Protocol):
-    """A retriever that also tells its rankings: a copy of each passage for its score is left to who needs it.
-
-    Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
-    """
-
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Return what `Retriever.search_many` finds for each query."""
-        ...
-
-
 def scored(rankings: Sequence[Ranking]) -> list[list[Passage]]:
     """Return the passages of each ranking, each with its score."""
     return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
@@ -81,7 +69,22 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     return [passages[index].with_score(scores[index]) for index in order]
 
 
-class MergedRetriever(Retriever):
+class Ranks(Retriever):
+    """A retriever whose rankings hold the passages themselves; `search_many` copies each for its score.
+
+    Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
+    """
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Return what `search_many` finds for each query."""
+        raise NotImplementedError
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        """Return per query at most ``k`` passages, best first, each with its score."""
+        return scored(self.rank_many(queries, k))
+
+
+class MergedRetriever(Ranks):
     """Several retrievers over parts of one corpus, whose scores can be compared: the best of all, by score.
 
     Passages of equal score keep the order of the retrievers.
@@ -90,17 +93,13 @@ class MergedRetriever(Retriever):
     def __init__(self, retrievers: Sequence[Retriever]) -> None:
         self.retrievers = tuple(retrievers)
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Return per query at most ``k`` passages, best first."""
-        return scored(self.rank_many(queries, k))
-
     def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `Ranks`."""
+        """Return per query at most ``k`` passages, best first."""
         rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
         return [sorted(chain.from_iterable(parts), key=lambda hit: -hit[1])[:k] for parts in rankings]
 
 
-class FusedRetriever(Retriever):
+class FusedRetriever(Ranks):
     """Several retrievers as one, by reciprocal rank fusion.
 
     Every retriever is asked for ``k`` passages; the pooled passages are ordered by
@@ -121,10 +120,10 @@ class FusedRetriever(Retriever):
             raise ValueError("fusion needs at least one retriever")
         self.retrievers = tuple(retrievers)
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
         rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
-        return scored([self._fuse(of_query, k) for of_query in rankings])
+        return [self._fuse(of_query, k) for of_query in rankings]
 
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         scores: dict[str, float] = {}

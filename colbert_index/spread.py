@@ -6,7 +6,6 @@ and the worker that holds a passage scores it exactly.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +19,7 @@ from polyqa.models.memory import Memory
 from .compressed import Candidates, CompressedVectors, require_within
 from .files import IndexFaultError
 from .index import ColBERTIndex, each_query
-from .retriever import Ranking, Retriever, ranked, require_positive, scored
+from .retriever import Ranking, Ranks, Retriever, ranked, require_positive
 from .settings import SearchSettings
 
 _KEPT = 50_000  # passages, each with its sentence vector
@@ -38,8 +37,7 @@ class Shares(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """Size of a worker's share (positions include those of removed passages), and its codec's hash."""
 
     positions: int
@@ -71,7 +69,7 @@ class Share:
     """
 
     def __init__(self, index: str, fingerprint: str, shards: Sequence[int], search_settings: SearchSettings) -> None:
-        self._index = _Part(index, fingerprint, shards, search_settings)
+        self._index = ColBERTIndex(index, fingerprint=fingerprint, search_settings=search_settings, shards=shards)
         self._index.bm25  # noqa: B018  loaded now, as the token vectors are below: the first question waits for nothing
         vectors = self._index.token_vectors
         self.held = Held(len(self._index.positions), len(self._index.passages), len(vectors.codes), vectors.codec)
@@ -111,23 +109,6 @@ class Share:
     def position(self, pid: str) -> int | None:
         """Return where a passage stands; ``None`` if not here."""
         return self._index._position_of.get(pid)
-
-
-class _Part(ColBERTIndex):
-    """An index of which only some shards are opened."""
-
-    def __init__(self, index: str, fingerprint: str, shards: Sequence[int], search_settings: SearchSettings) -> None:
-        super().__init__(index, fingerprint=fingerprint, search_settings=search_settings)
-        self._shards = tuple(shards)
-
-    @property
-    def parts(self) -> list[Path]:
-        every = super().parts
-        return [every[number] for number in self._shards]
-
-    @property
-    def _counts(self) -> tuple[None, None]:
-        return None, None  # only what all shares hold together is known
 
 
 class SpreadIndex(ColBERTIndex):
@@ -307,18 +288,14 @@ class SpreadIndex(ColBERTIndex):
         return {**super().__getstate__(), "shares": self._shares}
 
 
-class _SpreadBM25(Retriever):
+class _SpreadBM25(Ranks):
     """BM25 of a `SpreadIndex`."""
 
     def __init__(self, index: SpreadIndex) -> None:
         self._index = index
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Search for several queries; see `BM25Retriever.search_many`."""
-        return scored(self.rank_many(queries, k))
-
     def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `retriever.Ranks`."""
+        """Search for several queries; see `BM25Retriever.rank_many`."""
         require_positive(k)
         return self._index.by_words(queries, k) if queries else []
 

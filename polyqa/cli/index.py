@@ -56,7 +56,7 @@ def build_command(
     if cluster is not None and shards == 1:
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
-    with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as workers:
+    with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as pool:
         index = build_index(
             corpus,
             name or corpus.stem,
@@ -64,7 +64,7 @@ def build_command(
             settings=settings,
             encoder=Encoder(),
             shards=shards,
-            run=workers and workers.map,
+            run=pool and pool.map,
             overwrite=overwrite,
         )
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
