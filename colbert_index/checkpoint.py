@@ -140,6 +140,6 @@ def _make(shipped: Path, target: Path) -> None:
 
 
 def _settings(config: Any) -> dict[str, Any]:
-    kept = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
-    kept += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
-    return {name: getattr(config, name) for name in kept}
+    names = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
+    names += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
+    return {name: getattr(config, name) for name in names}

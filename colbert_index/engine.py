@@ -139,7 +139,7 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
 
     settings = model.colbert_config
     rows = _tokens(model, texts)
-    lengths = [len(own) for own in rows]
+    lengths = [len(row) for row in rows]
     parts: list[Any] = [None] * len(texts)
     batches = by_padded_length(lengths, settings.index_bsize, step=_LENGTH_STEP, longest=settings.doc_maxlen)
     with torch.inference_mode():
@@ -149,9 +149,9 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
                 ids[row, : lengths[index]] = rows[index]
             own_lengths = torch.tensor([lengths[index] for index in batch])
             attended = (torch.arange(length) < own_lengths.unsqueeze(1)).long()
-            vectors, kept = model.doc(ids, attended, keep_dims="return_mask", to_cpu=True)
-            for index, own, mask in zip(batch, vectors.half(), kept.cpu().squeeze(-1), strict=True):
-                parts[index] = own[mask]
+            vectors, masks = model.doc(ids, attended, keep_dims="return_mask", to_cpu=True)
+            for index, tokens, mask in zip(batch, vectors.half(), masks.cpu().squeeze(-1), strict=True):
+                parts[index] = tokens[mask]
             if advance is not None:
                 advance(len(batch))
     return torch.cat(parts), [len(part) for part in parts]
@@ -163,5 +163,5 @@ def _tokens(model: Any, texts: Sequence[str]) -> list["torch.Tensor"]:
     for begin in range(0, len(texts), _TOKENIZED):
         ids, attended = model.doc_tokenizer.tensorize(list(texts[begin : begin + _TOKENIZED]))
         lengths = attended.sum(dim=1).tolist()
-        rows += [own[:length].int() for own, length in zip(ids, lengths, strict=True)]
+        rows += [row[:length].int() for row, length in zip(ids, lengths, strict=True)]
     return rows

@@ -192,15 +192,15 @@ def scrub_metadata(folder: Path) -> None:
     for name in ("metadata.json", "plan.json"):
         path = folder / name
         data = json.loads(path.read_text(encoding="utf-8"))
-        kept = {"dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity"}
-        data["config"] = {key: value for key, value in data["config"].items() if key in kept}
+        public = {"dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity"}
+        data["config"] = {key: value for key, value in data["config"].items() if key in public}
         path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
 
 def checksums(folder: Path) -> dict[str, str]:
     """Return the hash of every file of an index but the list of hashes, by name; what others keep beside has none."""
-    found = [path for own in folders_of(folder) for path in own.iterdir() if path.is_file()]
-    names = sorted(path.relative_to(folder).as_posix() for path in found if not path.name.startswith("."))
+    paths = [path for part in folders_of(folder) for path in part.iterdir() if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
     return {name: _hash(folder / name) for name in names if name != CHECKSUMS}
 
 
@@ -243,7 +243,7 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
     tokens
         How many token vectors they hold together; ``None`` if that is not known.
     """
-    held = [_require_part(part, own) for part, own in zip(parts, positions, strict=True)]
+    held = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
     if tokens not in (None, sum(held)):
         raise IndexFaultError(
             f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
@@ -270,13 +270,13 @@ def _require_part(folder: Path, positions: int) -> int:
             raise IndexFaultError(f"{where} its codec does not fit its settings. Build it again.")
         for chunk in range(metadata["num_chunks"]):
             names = (f"doclens.{chunk}.json", f"{chunk}.metadata.json", f"{chunk}.codes.pt", f"{chunk}.residuals.pt")
-            own, described, codes, residuals = (read_part(folder / name) for name in names)
-            sizes = {len(codes), len(residuals), sum(own), described["num_embeddings"]}
+            doclens, described, codes, residuals = (read_part(folder / name) for name in names)
+            sizes = {len(codes), len(residuals), sum(doclens), described["num_embeddings"]}
             within = not len(codes) or 0 <= int(codes.min()) <= int(codes.max()) < len(centroids)
             kinds = (codes.dtype, residuals.dtype, residuals.shape[1]) == (torch.int32, torch.uint8, dim * nbits // 8)
-            if len(sizes) > 1 or not within or not kinds or min(own, default=0) < 0:
+            if len(sizes) > 1 or not within or not kinds or min(doclens, default=0) < 0:
                 raise IndexFaultError(f"{where} the files of chunk {chunk} do not match. Build it again.")
-            lengths += own
+            lengths += doclens
         # colbert-ai pads the list of passages.
         if len(cells) != len(centroids) or int(cells.min()) < 0 or int(cells.sum()) > len(passages):
             raise IndexFaultError(f"{where} its inverted file does not match its centroids. Build it again.")

@@ -87,12 +87,12 @@ class SpanReaderReranker:
             return scores
         nearest = np.argsort(-scores, axis=1, kind="stable")[:, :_READ]
         texts = [" ".join(passage.text.split()) for passage in passages]
-        pairs = [(query, texts[at]) for query, own in zip(queries, nearest, strict=True) for at in own]
+        pairs = [(query, texts[at]) for query, places in zip(queries, nearest, strict=True) for at in places]
         readings = self.reader.read(pairs)
         spans = [reading.spans[0].score if reading.spans else reading.null_score for reading in readings]
-        found = np.array(spans, dtype=np.float32).reshape(nearest.shape)
-        bonus = np.repeat(found.min(axis=1, keepdims=True), len(passages), axis=1)
-        np.put_along_axis(bonus, nearest, found, axis=1)
+        read = np.array(spans, dtype=np.float32).reshape(nearest.shape)
+        bonus = np.repeat(read.min(axis=1, keepdims=True), len(passages), axis=1)
+        np.put_along_axis(bonus, nearest, read, axis=1)
         return (scores + self.weight * bonus).astype(np.float32)
 
 

@@ -65,8 +65,8 @@ def trusted_encoder(manifest: Manifest, index: Path) -> str:
 def _strange(manifest: Manifest) -> dict[str, str]:
     """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
     named = {manifest.checkpoint: manifest.checkpoint_hash, manifest.encoder: ""}
-    own = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
-    return {name: hashed for name, hashed in named.items() if name is not None and name not in own}
+    shipped = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
+    return {name: hashed for name, hashed in named.items() if name is not None and name not in shipped}
 
 
 def _require(manifest: Manifest, name: str, index: Path) -> None:

@@ -84,7 +84,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     parts = index.positions_of_parts
-    number = min(range(len(parts)), key=lambda one: len(parts[one]))
+    number = min(range(len(parts)), key=lambda at: len(parts[at]))
     before, old = parts[number], index.parts[number]
     positions = [*before, *new]
 
@@ -96,9 +96,11 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
                 indexer.saver.save_chunk(chunks, len(before), vectors, lengths)
             indexer.finalize()
         if index.manifest.encoder is not None:
-            own = Encoder(trusted_encoder(index.manifest, index.path)).encode([passage.indexed_text for passage in new])
+            rows = Encoder(trusted_encoder(index.manifest, index.path)).encode(
+                [passage.indexed_text for passage in new]
+            )
             (work / VECTORS).unlink()  # it may be the old version's, too
-            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), own.astype(np.float16)]))
+            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), rows.astype(np.float16)]))
 
     return _rewrite(index, {number: _Change(positions, change)})
 
@@ -180,8 +182,8 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
 
 def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTIndex:
     changed = {number: change.positions for number, change in changes.items()}
-    every = {number: changed.get(number, own) for number, own in enumerate(index.positions_of_parts)}
-    left = {number: own for number, own in every.items() if any(passage is not None for passage in own)}
+    parts_after = {number: changed.get(number, passages) for number, passages in enumerate(index.positions_of_parts)}
+    left = {number: passages for number, passages in parts_after.items() if any(passages)}
     with new_version(index.path) as work:
         index.require_unchanged()
         parts = parts_of(work, len(left))

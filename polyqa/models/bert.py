@@ -32,12 +32,12 @@ def read_config(folder: Path) -> SimpleNamespace:
 
 def is_bert(config: SimpleNamespace) -> bool:
     """Return whether `Bert` computes the layers of a model with this configuration."""
-    told = vars(config)
+    entries = vars(config)
     return (
-        told.get("model_type") == "bert"
-        and told.get("hidden_act") == "gelu"
-        and told.get("position_embedding_type", "absolute") == "absolute"
-        and not told.get("is_decoder")
+        entries.get("model_type") == "bert"
+        and entries.get("hidden_act") == "gelu"
+        and entries.get("position_embedding_type", "absolute") == "absolute"
+        and not entries.get("is_decoder")
     )
 
 
@@ -136,6 +136,6 @@ class _Layer:
         texts, tokens, size = states.shape
         split = self._attend(states).view(texts, tokens, 3, self._heads, size // self._heads)
         query, key, value = split.permute(2, 0, 3, 1, 4)
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        states = self._after_attention(states + self._out(found.transpose(1, 2).reshape(texts, tokens, size)))
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        states = self._after_attention(states + self._out(attended.transpose(1, 2).reshape(texts, tokens, size)))
         return self._after_inner(states + self._down(functional.gelu(self._up(states))))

@@ -32,10 +32,10 @@ class Attention(nn.Module):
 
     def forward(self, states: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
         """Attend to keys and values that are split by head."""
-        found = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             self.split(self.query(states)), key, value, attn_mask=mask, is_causal=causal
         )
-        return self.out(found.transpose(1, 2).flatten(2))
+        return self.out(attended.transpose(1, 2).flatten(2))
 
 
 class DecoderLayer(nn.Module):
@@ -113,8 +113,8 @@ class WriterNetwork(nn.Module):
         mask = read.mask[:, None, None, :]
         after = []
         for number, layer in enumerate(self.layers):
-            states, kept = layer(states, read.by_layer[number], mask, past[number] if past else None)
-            after.append(kept)
+            states, keys_and_values = layer(states, read.by_layer[number], mask, past[number] if past else None)
+            after.append(keys_and_values)
         scores = self.copy_query(states) @ read.copy_keys.transpose(1, 2) / states.shape[-1] ** 0.5
         copied = torch.softmax(scores.masked_fill(~read.mask[:, None, :], -1e4), dim=-1)
         gate = torch.sigmoid(self.gate(torch.cat([states, copied @ read.states], dim=-1)))

@@ -81,7 +81,10 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
         A tokenizer of the package `tokenizers`, without truncation and padding.
     """
     questions, titles, contexts = (
-        [_Tokens(one.ids, one.offsets) for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        [
+            _Tokens(encoding.ids, encoding.offsets)
+            for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)
+        ]
         for texts in ([getattr(task, name) for task in tasks] for name in ("question", "title", "context"))
     )
     return [_source(*parts, tokenizer) for parts in zip(tasks, questions, titles, contexts, strict=True)]
@@ -131,7 +134,7 @@ def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]
     """Turn questions into what the network writes, from the classification token to the end."""
     start, end = ends(tokenizer)
     encoded = tokenizer.encode_batch(list(questions), add_special_tokens=False)
-    return [(start, *one.ids[: LONGEST_WRITTEN - 2], end) for one in encoded]
+    return [(start, *encoding.ids[: LONGEST_WRITTEN - 2], end) for encoding in encoded]
 
 
 def ends(tokenizer: Any) -> tuple[int, int]:
@@ -154,11 +157,11 @@ def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
         first, length = _longest_run(tokens, at, source, places)
         piece = tokenizer.id_to_token(tokens[at]) or ""
         if length:
-            shown = _shown(source, first, length)
+            surface = _shown(source, first, length)
             tight = piece.startswith("##") and bool(text)
         else:
-            length, tight, shown = 1, piece.startswith("##"), piece.removeprefix("##")
-        text += shown if tight or not text else f" {shown}"
+            length, tight, surface = 1, piece.startswith("##"), piece.removeprefix("##")
+        text += surface if tight or not text else f" {surface}"
         at += length
     text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
     text = _QUOTED.sub(r'"\1"', text)
@@ -187,16 +190,16 @@ def _longest_run(tokens: Sequence[int], at: int, source: Source, places: dict[in
 
 def _capitals(source: Source, place: int, length: int) -> int:
     run = range(place, place + length)
-    return sum(source.surface[own][:1].isupper() and not source.opens[own] for own in run)
+    return sum(source.surface[at][:1].isupper() and not source.opens[at] for at in run)
 
 
 def _shown(source: Source, first: int, length: int) -> str:
     parts = []
     for place in range(first, first + length):
-        own = source.surface[place]
+        word = source.surface[place]
         # A word alone whose capital is a sentence's is most often no name.
         whole = place + 1 == len(source.glued) or not source.glued[place + 1]
-        if place == first and whole and (own.lower() in _LOWER or (length == 1 and source.opens[place])):
-            own = own.lower()
-        parts.append(own if source.glued[place] or place == first else f" {own}")
+        if place == first and whole and (word.lower() in _LOWER or (length == 1 and source.opens[place])):
+            word = word.lower()
+        parts.append(word if source.glued[place] or place == first else f" {word}")
     return "".join(parts)

@@ -158,12 +158,12 @@ class QuestionDatabase(Shared):
         if not asked or not len(self):
             return [[] for _ in queries]
         if ranking == "bm25":
-            found = iter([self._best(query, k) for query in asked])
+            ranked = iter([self._best(query, k) for query in asked])
         elif self.encoder is None:
             raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
         else:
-            found = iter([self._best(vector, k) for vector in self.encoder.encode(asked)])
-        return [next(found) if query.strip() else [] for query in queries]
+            ranked = iter([self._best(vector, k) for vector in self.encoder.encode(asked)])
+        return [next(ranked) if query.strip() else [] for query in queries]
 
     def _best(self, query: Any, k: int) -> list[FoundQuestion]:
         """Return the first ``k`` for a text or a vector, ties in the order of the corpus.
@@ -231,8 +231,9 @@ def _reading(path: Path) -> Iterator[None]:
 def digest(questions: Sequence[GeneratedQuestion]) -> str:
     """Return 16 hex digits over questions with their answers and ids, in order."""
     hashed = hashlib.sha256()
-    for one in questions:
-        hashed.update(json.dumps([one.question, one.answers, one.pids], ensure_ascii=False).encode() + b"\n")
+    for question in questions:
+        line = [question.question, question.answers, question.pids]
+        hashed.update(json.dumps(line, ensure_ascii=False).encode() + b"\n")
     return hashed.hexdigest()[:16]
 
 
@@ -282,14 +283,14 @@ def _batches(
     import pyarrow as pa
 
     for begin in range(0, len(questions), size):
-        own = questions[begin : begin + size]
-        vectors = encoder.encode([one.question for one in own])
+        batch = questions[begin : begin + size]
+        vectors = encoder.encode([question.question for question in batch])
         yield pa.RecordBatch.from_arrays(
             [
-                pa.array(range(begin, begin + len(own)), pa.int64()),
-                pa.array([one.question for one in own], pa.string()),
-                pa.array([one.answers for one in own], pa.list_(pa.string())),
-                pa.array([one.pids for one in own], pa.list_(pa.string())),
+                pa.array(range(begin, begin + len(batch)), pa.int64()),
+                pa.array([question.question for question in batch], pa.string()),
+                pa.array([question.answers for question in batch], pa.list_(pa.string())),
+                pa.array([question.pids for question in batch], pa.list_(pa.string())),
                 pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1), pa.float32()), dimensions),
             ],
             schema=_schema(dimensions),

@@ -62,7 +62,7 @@ class TrainingSet:
     @property
     def reasons(self) -> Counter[str]:
         """Why questions were dropped, without the words that a question has of its own; most frequent first."""
-        counted = Counter(one.why.partition(":")[0] for one in self.dropped)
+        counted = Counter(question.why.partition(":")[0] for question in self.dropped)
         return Counter(dict(counted.most_common()))
 
 
@@ -122,7 +122,9 @@ class _Making:
         self._dropped: list[Dropped] = []
 
     def _drop(self, why: str, *readings: Reading) -> None:
-        self._dropped += [Dropped(one.question, one.short_answers[0], one.pid or "", why) for one in readings]
+        self._dropped += [
+            Dropped(reading.question, reading.short_answers[0], reading.pid or "", why) for reading in readings
+        ]
 
     def _passage(self, reading: Reading) -> Passage:
         return self._corpus[reading.pid or ""]
@@ -152,11 +154,13 @@ class _Making:
 
     def trusted(self, readings: Sequence[Reading], trust: Trust) -> list[Reading]:
         """Return the questions that are trusted, and so many of the others that there are some to train with."""
-        values = trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
+        values = trust([(reading.question, reading.short_answers[0], self._passage(reading)) for reading in readings])
         least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
         judged = list(zip(readings, values, strict=True))
-        self._drop("the model that asked it does not trust it", *(one for one, value in judged if value < least))
-        return [one for one, value in judged if value >= least]
+        self._drop(
+            "the model that asked it does not trust it", *(reading for reading, value in judged if value < least)
+        )
+        return [reading for reading, value in judged if value >= least]
 
     def group_by_name(self, readings: Sequence[Reading], bases: Mapping[str, str]) -> list[Reading]:
         """Make ambiguous questions of passages that share a name; return the questions that are left."""
@@ -206,10 +210,10 @@ class _Making:
     def _told_apart(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
         """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
         confirmed = _confirmed(readings, self._corpus, self._reader)
-        if len({normalize_answer(one.short_answers[0]) for one in confirmed}) < 2:
+        if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
-        titles = ", ".join(dict.fromkeys(self._passage(one).title for one in confirmed))
+        titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
         reasons = {
             "subject": f"“{base}” may stand for {titles}.",
             "time": "It does not say for which time.",
@@ -293,11 +297,11 @@ def _confirmed(readings: Sequence[Reading], corpus: Mapping[str, Passage], reade
 
     Not in the whole of it: there a small reader takes one reading for another, and good questions would go.
     """
-    found = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
+    readers = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
     return [
         reading
-        for reading, own in zip(readings, found, strict=True)
-        if (answer := own.answer()) and agree(answer, reading.short_answers)
+        for reading, read in zip(readings, readers, strict=True)
+        if (answer := read.answer()) and agree(answer, reading.short_answers)
     ]
 
 
@@ -307,8 +311,8 @@ def long_answer(readings: Sequence[Reading], corpus: Mapping[str, Passage]) -> s
     A pronoun at a sentence's beginning, and "the bridge" for *Tower Bridge*, become the passage's title; a
     sentence that shares no word with the title names it first.
     """
-    told = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
-    return " ".join(told)
+    sentences = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
+    return " ".join(sentences)
 
 
 def _sentence(reading: Reading, passage: Passage) -> str:
@@ -324,8 +328,8 @@ def _sentence(reading: Reading, passage: Passage) -> str:
     if opening and name:
         return passage.title + text[opening.end() :]
     known = set(normalize_answer(text).split())
-    said = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
-    return text if said or not name else f"{passage.title}: {text}"
+    named = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
+    return text if named or not name else f"{passage.title}: {text}"
 
 
 def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> list[Passage]:

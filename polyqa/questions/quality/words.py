@@ -74,13 +74,13 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def stands_for(one: str) -> frozenset[str]:
+def stands_for(root: str) -> frozenset[str]:
     """Return the stems that may stand for a stem: those of the same meaning, and of other forms of the word."""
-    own = {one, *(other for group in _SAME if one[:4] in {own[:4] for own in group} for other in group)}
-    short = re.sub(r"(?:ed|es|s|ing|e|d)$", "", one)
+    stems = {root, *(other for group in _SAME if root[:4] in {same[:4] for same in group} for other in group)}
+    short = re.sub(r"(?:ed|es|s|ing|e|d)$", "", root)
     if len(short) >= 3:
-        own |= {f"{short}{ending}"[:5] for ending in ("", "e", "s", "ed", "es", "ing", "er")}
-    return frozenset(own)
+        stems |= {f"{short}{ending}"[:5] for ending in ("", "e", "s", "ed", "es", "ing", "er")}
+    return frozenset(stems)
 
 
 def past_forms(verb: str) -> set[str]:
