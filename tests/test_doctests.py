@@ -42,7 +42,7 @@ _WITH_EXAMPLES = {
     "polyqa.questions.alike",
     "polyqa.questions.families",
     "polyqa.base.lines",
-    "polyqa.questions.quality.rules",
+    "polyqa.questions.quality",
     "polyqa.programs.sampling",
     "polyqa.base.counts",
     "polyqa.showing.citing",
