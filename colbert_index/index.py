@@ -333,7 +333,12 @@ class ColBERTIndex(Shared, Ranks):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"index": str(self.path), "fingerprint": self.fingerprint, "search_settings": self.search_settings}
+        return {
+            "index": str(self.path),
+            "fingerprint": self.fingerprint,
+            "search_settings": self.search_settings,
+            "shards": self._shards,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**{**state, "index": Path(state["index"])})  # type: ignore[misc]

@@ -285,7 +285,9 @@ class SpreadIndex(ColBERTIndex):
         return self._shares.ask(requests) if requests else {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "shares": self._shares}
+        whole = super().__getstate__()
+        del whole["shards"]
+        return {**whole, "shares": self._shares}
 
 
 class _SpreadBM25(Ranks):

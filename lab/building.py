@@ -66,7 +66,7 @@ if __name__ == "__main__":
     from polyqa.colbert_index.shards import shard_builder
     workers = on_ray(shard_builder, Ray(given["workers"]), at_once=1) if given["workers"] else nullcontext()
     with workers as pool:
-        run = pool and pool.map
+        run = None if pool is None else pool.map
         built = build_index(given["corpus"], given["place"], encoder=encoder, shards=given["shards"], run=run)
     seconds = time.perf_counter() - began
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -64,7 +64,7 @@ def build_command(
             settings=settings,
             encoder=Encoder(),
             shards=shards,
-            run=pool and pool.map,
+            run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")

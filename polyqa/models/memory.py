@@ -125,9 +125,9 @@ class _Wanted:
 class locked_property(cached_property[Result]):
     """A `cached_property` that one thread makes while the others wait, by the ``_lock`` of its object."""
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Result:  # type: ignore[override]
         if instance is None:
-            return self
+            return self  # type: ignore[return-value]
         with instance._lock:
             return super().__get__(instance, owner)
 
