@@ -14,7 +14,6 @@ from polyqa.colbert_index.kernel import compiler
 from polyqa.colbert_index.settings import SearchSettings
 
 _EXTENSIONS = Path(__file__).parents[2] / ".work" / "torch-extensions"
-ALL = SearchSettings(ncells=8, candidates=10_000, ndocs=10_000)
 
 
 @pytest.fixture
@@ -42,18 +41,20 @@ def test_colbert_ais_searcher_opens_an_index_and_finds_the_same(index: ColBERTIn
     from colbert import Searcher
     from colbert.infra import ColBERTConfig
 
+    cells = len(index.token_vectors.centroids)  # all: which of equally near ones are probed is each search's own choice
+    settings = SearchSettings(ncells=cells, candidates=10_000, ndocs=10_000)
     with quiet():
         searcher = Searcher(
             str(index.folder),
             checkpoint=str(embedded_checkpoint()),
             collection=[passage.indexed_text for passage in index.passages],
-            config=ColBERTConfig(ncells=ALL.ncells, centroid_score_threshold=-1.0, ndocs=40_000),
+            config=ColBERTConfig(ncells=cells, centroid_score_threshold=-1.0, ndocs=40_000),
             verbose=0,
         )
     for question in ("what stops the kite from spinning", "why does printing metal hold lead", ""):
         query = searcher.encode(question).float()
         positions, _, scores = searcher.dense_search(query, len(index))
-        found = index.token_vectors.search(query[0].numpy(), len(positions), ALL)
-        assert positions
+        found = index.token_vectors.search(query[0].numpy(), len(index), settings)
+        assert len(positions) == len(index)
         assert dict(found) == pytest.approx(dict(zip(positions, scores, strict=True)), abs=1e-4)
         assert [score for _, score in found] == pytest.approx(scores, abs=1e-4)
