@@ -13,12 +13,12 @@ from typing import Any
 from polyqa.base.values import Passage
 from polyqa.models.memory import Shared
 
-from .retriever import Ranking, Retriever, require_positive, scored
+from .retriever import Ranking, Ranks, require_positive
 
 _SETTINGS = {"stopwords": "english", "stemmer": "english"}
 
 
-class BM25Retriever(Shared, Retriever):
+class BM25Retriever(Shared, Ranks):
     """Ranks passages by BM25 of their title and text.
 
     Parameters
@@ -53,18 +53,14 @@ class BM25Retriever(Shared, Retriever):
         numbers = self._model.vocab_dict
         return self._model.scores, [number for term, number in numbers.items() if term]  # "" stands for no term
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Search for several queries; a passage that shares no word with one is left out.
 
         Returns
         -------
-        list of list of Passage
+        list of Ranking
             Per query at most ``k`` passages, best first; the score is BM25, above 0 and unbounded.
         """
-        return scored(self.rank_many(queries, k))
-
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         if not queries:
             return []

@@ -9,11 +9,9 @@ from polyqa.models import Encoder
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
-from .files import write_manifest
-from .intact import write_checksums
-from .parts import Part, Run, write_part
+from .files import write_checksums, write_manifest
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
-from .shards import build_shards, forget_shards
+from .shards import Part, Run, build_shards, forget_shards, write_part
 from .stages import stages
 from .store import index_path
 from .trust import trust
@@ -58,8 +56,8 @@ def build_index(
         trained once. The index is searched as one; passages are added to one shard, and removed from those that hold
         them.
     run
-        Where the shards are built, one after the other in this process if not given; see `polyqa.cluster.tasks` for a
-        Ray cluster, whose machines must see the index's folder under the same path.
+        Where the shards are built, one after the other in this process if not given; on a Ray cluster by the workers
+        of `polyqa.cluster.on_ray`, whose machines must see the index's folder under the same path.
     overwrite
         Replace an index that is there. Who has it open goes on searching what he opened, and what is made from it,
         such as a database of questions, stays.
@@ -90,15 +88,15 @@ def build_index(
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     hashed = checkpoint_hash(location)
-    with new_version(target) as work, stages(progress) as shown:
+    with new_version(target) as work, stages(progress) as bars:
         if passages is not None:
             forget_shards(target.resolve())
             part = Part(work, location, settings, encoder.name if encoder else None)
-            tokens = write_part(part, passages, shown, encoder=encoder).tokens
+            tokens = write_part(part, passages, bars, encoder=encoder).tokens
             count, named = len(passages), fingerprint(passages, hashed, settings)
         else:
             each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, named = build_shards(corpus, target, each, shards, hashed, shown, run, encoder)
+            count, tokens, named = build_shards(corpus, target, each, shards, hashed, bars, run, encoder)
         manifest = Manifest(
             passages=count,
             tokens=tokens,
@@ -110,7 +108,7 @@ def build_index(
             colbert_ai=version("colbert-ai"),
             shards=shards,
         )
-        with shown.stage("writing checksums"):
+        with bars.stage("writing checksums"):
             write_manifest(work, manifest)
             write_checksums(work)
     trust(manifest)  # whoever builds names them himself

@@ -44,9 +44,9 @@ def check_index(index: str | Path) -> ColBERTIndex:
         _check_sentence_vectors(handle)
     probes = _probes(handle)
     queries = [probe.indexed_text for probe in probes]
-    found = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
+    results = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
     handle.bm25.search_many(queries, 1)
-    lost = [p.pid for p, hits in zip(probes, found, strict=True) if not any(_is_same(p, hit) for hit in hits)]
+    lost = [p.pid for p, hits in zip(probes, results, strict=True) if not any(_is_same(p, hit) for hit in hits)]
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it again.")
     return handle

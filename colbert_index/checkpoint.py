@@ -10,8 +10,7 @@ from typing import Any
 from filelock import FileLock
 
 from polyqa.base.errors import PolyqaError
-from polyqa.models.compact import colbert_weights_path, read_compact
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
 from .engine import prepare_colbert, quiet
 from .store import checkpoint_home
@@ -141,6 +140,6 @@ def _make(shipped: Path, target: Path) -> None:
 
 
 def _settings(config: Any) -> dict[str, Any]:
-    kept = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
-    kept += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
-    return {name: getattr(config, name) for name in kept}
+    names = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
+    names += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
+    return {name: getattr(config, name) for name in names}

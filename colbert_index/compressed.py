@@ -1,4 +1,4 @@
-"""The compressed token vectors of an index, in memory, and their search."""
+"""The vectors of an index: compressed token vectors in memory, with their search, and rows of sentence vectors."""
 
 import ctypes
 import hashlib
@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .files import read_part
 from .kernel import Asked, IndexArrays, kernel, pointer
-from .rows import require_within
 from .settings import SearchSettings
 
 
@@ -41,14 +40,13 @@ class Candidates(NamedTuple):
     ----------
     positions
         Which, ascending, shape (n,).
-    met, near, exact
-        Their scores in the first, second and third pass, each of shape (n,); of the third NaN where it did not come.
+    met, near
+        Their scores in the first and in the second pass, each of shape (n,).
     """
 
     positions: NDArray[np.int64]
     met: NDArray[np.float32]
     near: NDArray[np.float32]
-    exact: NDArray[np.float32]
 
 
 class CompressedVectors:
@@ -57,8 +55,8 @@ class CompressedVectors:
     Parameters
     ----------
     parts
-        The folders of an index, or of its shards, whose files were checked (see `intact`): the search does not look
-        whether numbers point somewhere. Shards have the same centroids, and are searched as if they were one.
+        The folders of an index, or of its shards, whose files were checked (see `files.require_vectors`): the search
+        does not look whether numbers point somewhere. Shards have the same centroids, and are searched as one.
     """
 
     def __init__(self, parts: Sequence[Path]) -> None:
@@ -69,7 +67,7 @@ class CompressedVectors:
         self._weights = weights_of_bytes(weights.float().numpy(), self.nbits)
         lengths: list[int] = []
         cells: list[Cells] = []
-        self.codes = np.empty(sum(one["num_embeddings"] for one in described), np.int32)
+        self.codes = np.empty(sum(metadata["num_embeddings"] for metadata in described), np.int32)
         self.residuals = np.empty((len(self.codes), self.dim * self.nbits // 8), np.uint8)
         end = 0
         for part, metadata in zip(parts, described, strict=True):
@@ -116,31 +114,32 @@ class CompressedVectors:
         MemoryError
             If there is not enough for the scores of all centroids.
         """
-        wanted = min(k, len(self))
-        positions, scores = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
-        found = self._run(
+        most = min(k, len(self))
+        positions, scores = np.empty(most, np.int32), np.empty(most, np.float32)
+        count = self._run(
             kernel().polyqa_search,
             self._asked(query, k, settings),
             pointer(positions, np.int32),
             pointer(scores, np.float32),
         )
-        return list(zip(positions[:found].tolist(), scores[:found].tolist(), strict=True))
+        return list(zip(positions[:count].tolist(), scores[:count].tolist(), strict=True))
 
-    def search_part(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
-        """Return the passages that the second pass takes, if these are a part of an index; see `spread.best_of`.
+    def candidates(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
+        """Return the passages that the second pass takes, if these are a part of an index; see `spread.documents_of`.
 
         The parameters and errors are those of `search`.
         """
         most = min(settings.passes(k)[0], len(self))
         positions = np.empty(most, np.int32)
-        scores = [np.empty(most, np.float32) for _ in range(3)]
-        found = self._run(
-            kernel().polyqa_search_part,
+        met, near = np.empty(most, np.float32), np.empty(most, np.float32)
+        count = self._run(
+            kernel().polyqa_candidates,
             self._asked(query, k, settings),
             pointer(positions, np.int32),
-            *(pointer(one, np.float32) for one in scores),
+            pointer(met, np.float32),
+            pointer(near, np.float32),
         )
-        return Candidates(positions[:found].astype(np.int64), *(one[:found] for one in scores))
+        return Candidates(positions[:count].astype(np.int64), met[:count], near[:count])
 
     def score(self, query: NDArray[np.float32], positions: NDArray[Any]) -> NDArray[np.float32]:
         """Return the exact score of each passage, as `search` does.
@@ -150,14 +149,14 @@ class CompressedVectors:
         IndexError
             If there is no such passage.
         """
-        wanted = np.ascontiguousarray(positions, dtype=np.int32)
-        require_within(wanted, len(self), "passages")
-        scores = np.empty(len(wanted), np.float32)
+        numbers = np.ascontiguousarray(positions, dtype=np.int32)
+        require_within(numbers, len(self), "passages")
+        scores = np.empty(len(numbers), np.float32)
         self._run(
             kernel().polyqa_score,
             self._asked(query, 1, SearchSettings()),
-            pointer(wanted, np.int32),
-            len(wanted),
+            pointer(numbers, np.int32),
+            len(numbers),
             pointer(scores, np.float32),
         )
         return scores
@@ -172,10 +171,10 @@ class CompressedVectors:
         return asked
 
     def _run(self, function: Any, asked: Asked, *arrays: int) -> int:
-        found: int = function(ctypes.byref(self._arrays()), ctypes.byref(asked), *arrays)
-        if found < 0:
+        count: int = function(ctypes.byref(self._arrays()), ctypes.byref(asked), *arrays)
+        if count < 0:
             raise MemoryError(f"no memory for the scores of {len(self.centroids):,} centroids")
-        return found
+        return count
 
     def _arrays(self) -> IndexArrays:
         return IndexArrays(
@@ -208,12 +207,64 @@ def merged_cells(parts: Sequence[Cells]) -> Cells:
     # Where each part's own stretch of each centroid begins.
     begin = _offsets(total)[:-1] + np.cumsum(sizes, axis=0) - sizes
     passages = np.empty(int(total.sum()), np.int32)
-    for part, own, starts in zip(parts, sizes, begin, strict=True):
-        filled = int(own.sum())  # colbert-ai pads the list of passages
-        passages[np.repeat(starts - _offsets(own)[:-1], own) + np.arange(filled)] = part.passages[:filled]
+    for part, counts, starts in zip(parts, sizes, begin, strict=True):
+        filled = int(counts.sum())  # colbert-ai pads the list of passages
+        passages[np.repeat(starts - _offsets(counts)[:-1], counts) + np.arange(filled)] = part.passages[:filled]
     return Cells(passages, total)
 
 
 def _offsets(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     """Return where each part begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.asarray(lengths, dtype=np.int64))])
+
+
+def require_within(numbers: NDArray[Any], count: int, what: str) -> None:
+    """Raise `IndexError` unless some numbers, those of ``what``, lie in [0, count)."""
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
+        raise IndexError(f"{what} lie in [0, {count}), asked for {numbers.min()} to {numbers.max()}")
+
+
+class Rows:
+    """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
+
+    Parameters
+    ----------
+    arrays
+        At least one, each of shape (rows, columns), with the same columns and type.
+    """
+
+    def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
+        self._arrays = tuple(arrays)
+        self._starts = np.cumsum([0, *map(len, self._arrays)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self._starts[-1]), int(self._arrays[0].shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: ArrayLike) -> NDArray[Any]:
+        """Return one row, shape (columns,), or several, shape (len(rows), columns), in the order asked for.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        """
+        numbers = np.asarray(rows, dtype=np.int64)
+        require_within(numbers, len(self), "rows")
+        flat = numbers.ravel()
+        values = np.empty((len(flat), self.shape[1]), dtype=self._arrays[0].dtype)
+        holders = np.searchsorted(self._starts, flat, side="right") - 1
+        for holder in np.unique(holders):
+            here = holders == holder
+            values[here] = self._arrays[holder][flat[here] - self._starts[holder]]
+        return values.reshape(*numbers.shape, self.shape[1])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all rows as one array, a copy if there are several arrays."""
+        if len(self._arrays) == 1:
+            return np.array(self._arrays[0], dtype=dtype, copy=copy)
+        return np.concatenate(self._arrays, dtype=dtype)

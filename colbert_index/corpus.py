@@ -78,11 +78,11 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise PolyqaError(f"{path} is not a file; give a corpus in {_NAMED} format, or a folder of such files.")
-    files = (one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _FORMATS)
-    found = sorted(one for one in files if not any(name.startswith(".") for name in one.relative_to(path).parts))
-    if not found:
+    files = (file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in _FORMATS)
+    visible = sorted(file for file in files if not any(name.startswith(".") for name in file.relative_to(path).parts))
+    if not visible:
         raise PolyqaError(f"{path} holds no file in {_NAMED} format.")
-    return found
+    return visible
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -133,8 +133,8 @@ def _parquet(path: Path) -> Iterator[tuple[str, Any]]:
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            own = [name for name in file.schema_arrow.names if name in _HEADER]
-            for batch in file.iter_batches(columns=own):
+            columns = [name for name in file.schema_arrow.names if name in _HEADER]
+            for batch in file.iter_batches(columns=columns):
                 for record in batch.to_pylist():
                     number += 1
                     yield f"{path}:{number}", record

@@ -46,8 +46,8 @@ def deletable(index: str | Path) -> Path:
         raise PolyqaError(f"{target} is not a polyqa index; it is left alone.")
     if target.parent.name == VERSIONS and is_index(target.parent.parent):
         raise PolyqaError(f"{target} is a version of an index; delete the index, {target.parent.parent}.")
-    own = {CURRENT, VERSIONS, QUESTIONS, BM25, *(path.name for path in own_files(target))}
-    if strange := sorted(path.name for path in target.iterdir() if path.name not in own and path.name[0] != "."):
+    known = {CURRENT, VERSIONS, QUESTIONS, BM25, *(path.name for path in own_files(target))}
+    if strange := sorted(path.name for path in target.iterdir() if path.name not in known and path.name[0] != "."):
         raise PolyqaError(f"{target} holds {strange[0]}, which is no part of an index; move it away first.")
     if is_held(target):
         raise PolyqaError(f"{target} is open, here or in another process; end what searches it first.")

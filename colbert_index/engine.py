@@ -4,7 +4,7 @@
   (https://github.com/stanford-futuredata/ColBERT/pull/412).
 - Its mixed precision asks for CUDA; here it is bfloat16 where the CPU has it.
 - It prints; here its output is kept and only shown with an error.
-- Its model compiles an extension when it is made; here only its own `Searcher` has them compiled (see `extensions`).
+- Its model compiles an extension when it is made, which only its own scoring uses; here none is (see `kernel`).
 """
 
 import contextlib
@@ -16,12 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyqa.models.batching import by_padded_length
-from polyqa.models.forks import own_threads
-from polyqa.models.heap import keep_freed_memory
 from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.running import by_padded_length, keep_freed_memory, own_threads
 
-from .extensions import keep_from_compiling
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -46,6 +43,7 @@ def prepare_colbert() -> None:
     """Import colbert-ai and mend it. Safe to call again."""
     with quiet():
         from colbert.modeling import base_colbert, hf_colbert
+        from colbert.modeling.colbert import ColBERT
 
     original = hf_colbert.class_factory
 
@@ -60,7 +58,7 @@ def prepare_colbert() -> None:
         return HF_ColBERT
 
     base_colbert.class_factory = class_factory
-    keep_from_compiling()
+    ColBERT.loaded_extensions = True
 
 
 class _Autocast:
@@ -141,7 +139,7 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
 
     settings = model.colbert_config
     rows = _tokens(model, texts)
-    lengths = [len(own) for own in rows]
+    lengths = [len(row) for row in rows]
     parts: list[Any] = [None] * len(texts)
     batches = by_padded_length(lengths, settings.index_bsize, step=_LENGTH_STEP, longest=settings.doc_maxlen)
     with torch.inference_mode():
@@ -151,9 +149,9 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
                 ids[row, : lengths[index]] = rows[index]
             own_lengths = torch.tensor([lengths[index] for index in batch])
             attended = (torch.arange(length) < own_lengths.unsqueeze(1)).long()
-            vectors, kept = model.doc(ids, attended, keep_dims="return_mask", to_cpu=True)
-            for index, own, mask in zip(batch, vectors.half(), kept.cpu().squeeze(-1), strict=True):
-                parts[index] = own[mask]
+            vectors, masks = model.doc(ids, attended, keep_dims="return_mask", to_cpu=True)
+            for index, tokens, mask in zip(batch, vectors.half(), masks.cpu().squeeze(-1), strict=True):
+                parts[index] = tokens[mask]
             if advance is not None:
                 advance(len(batch))
     return torch.cat(parts), [len(part) for part in parts]
@@ -165,5 +163,5 @@ def _tokens(model: Any, texts: Sequence[str]) -> list["torch.Tensor"]:
     for begin in range(0, len(texts), _TOKENIZED):
         ids, attended = model.doc_tokenizer.tensorize(list(texts[begin : begin + _TOKENIZED]))
         lengths = attended.sum(dim=1).tolist()
-        rows += [own[:length].int() for own, length in zip(ids, lengths, strict=True)]
+        rows += [row[:length].int() for row, length in zip(ids, lengths, strict=True)]
     return rows

@@ -1,8 +1,16 @@
-"""The files of an index: their names, reading them, writing those that are not colbert-ai's."""
+"""The files of an index: their names, reading them, writing those that are not colbert-ai's, and checking them.
 
+Two things are checked before a file is loaded, as two things happen to files. A damaged one has another hash than the
+manifest says. One from a stranger has the right hash, but may promise what it does not hold: numbers that point nowhere
+end the process in compiled code, and a count in a JSON file may ask for more memory than there is.
+"""
+
+import hashlib
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -69,13 +77,7 @@ def reading(path: Path | str) -> Iterator[None]:
 
 
 def read_part(path: Path) -> Any:
-    """Return what a JSON file or a tensor of an index holds.
-
-    Raises
-    ------
-    IndexFaultError
-        If it cannot be read.
-    """
+    """Return what a JSON file or a tensor of an index holds; `IndexFaultError` if it cannot be read."""
     with reading(path):
         if path.suffix == ".json":
             return json.loads(path.read_text(encoding="utf-8"))
@@ -93,6 +95,14 @@ def folders_of(folder: Path) -> list[Path]:
     """Return the folders in which files of an index lie, its own first."""
     parts = [folder, *sorted((folder / SHARDS).glob("*/"))]
     return [*parts, *(part / BM25 for part in parts if (part / BM25).is_dir())]
+
+
+def link_or_copy(old: Path, new: Path) -> None:
+    """Take over a file that is never written to."""
+    try:
+        os.link(old, new)
+    except OSError:  # a file system without links
+        shutil.copyfile(old, new)
 
 
 def write_texts(part: Path, passages: Sequence[Passage | None]) -> None:
@@ -141,13 +151,7 @@ def own_files(folder: Path) -> list[Path]:
 
 
 def colbert_files(folder: Path) -> list[str]:
-    """Return the names of the files that colbert-ai reads.
-
-    Raises
-    ------
-    IndexFaultError
-        If the folder promises more chunks than it has files.
-    """
+    """Return the names of colbert-ai's files; `IndexFaultError` if the folder promises more chunks than it has."""
     with reading(folder / _METADATA):
         chunks = int(read_part(folder / _METADATA)["num_chunks"])
         held = len(list(folder.glob("*.codes.pt")))
@@ -173,13 +177,7 @@ def passage_line(passage: Passage | None) -> str:
 
 
 def read_passages(path: Path) -> list[Passage | None]:
-    """Read what `write_passages` wrote.
-
-    Raises
-    ------
-    IndexFaultError
-        With the number of the first line that is broken.
-    """
+    """Read what `write_passages` wrote; an `IndexFaultError` gives the number of the first line that is broken."""
     passages: list[Passage | None] = []
     with reading(path), path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -194,6 +192,120 @@ def scrub_metadata(folder: Path) -> None:
     for name in ("metadata.json", "plan.json"):
         path = folder / name
         data = json.loads(path.read_text(encoding="utf-8"))
-        kept = {"dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity"}
-        data["config"] = {key: value for key, value in data["config"].items() if key in kept}
+        public = {"dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity"}
+        data["config"] = {key: value for key, value in data["config"].items() if key in public}
         path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Return the hash of every file of an index but the list of hashes, by name; what others keep beside has none."""
+    paths = [path for part in folders_of(folder) for path in part.iterdir() if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
+    return {name: _hash(folder / name) for name in names if name != CHECKSUMS}
+
+
+def write_checksums(folder: Path) -> None:
+    """Write down the hashes of all files of an index, when they are all written."""
+    (folder / CHECKSUMS).write_text(json.dumps(checksums(folder), indent=1) + "\n", encoding="utf-8")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
+def require_written(folder: Path, names: Iterable[str]) -> None:
+    """Raise `IndexFaultError` unless files are those that were written with the index.
+
+    An index that was made before there were hashes has none; its files are only checked for fitting together.
+    """
+    path = folder / CHECKSUMS
+    if not path.is_file():
+        return
+    known: Mapping[str, Any] = read_part(path)
+    with reading(folder):
+        changed = [name for name in names if known[name] != _hash(folder / name)]
+    if changed:
+        raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
+
+
+def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int | None) -> None:
+    """Raise `IndexFaultError` unless the files of token vectors agree with each other, the manifest and the passages.
+
+    Parameters
+    ----------
+    folder
+        Of the index.
+    parts
+        The folders that hold its token vectors, which must have the same centroids.
+    positions
+        How many passages each part holds.
+    tokens
+        How many token vectors they hold together; ``None`` if that is not known.
+    """
+    held = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
+    if tokens not in (None, sum(held)):
+        raise IndexFaultError(
+            f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
+        )
+    for name in ("centroids.pt", "buckets.pt"):
+        if len({_hash(part / name) for part in parts}) > 1:
+            raise IndexFaultError(
+                f"The shards of the index at {folder} are of different builds: {name}. Build it again."
+            )
+
+
+def _require_part(folder: Path, positions: int) -> int:
+    """Check one part; return how many token vectors it holds."""
+    import torch
+
+    where = f"The index at {folder} is corrupt:"
+    lengths: list[int] = []
+    with reading(folder):
+        metadata, *_ = (read_part(folder / name) for name in ("metadata.json", "plan.json", "avg_residual.pt"))
+        centroids, (cutoffs, weights) = read_part(folder / "centroids.pt"), read_part(folder / "buckets.pt")
+        passages, cells = read_part(folder / "ivf.pid.pt")
+        nbits, dim = metadata["config"]["nbits"], centroids.shape[1]
+        if (len(cutoffs), len(weights)) != (2**nbits - 1, 2**nbits) or dim * nbits % 8:
+            raise IndexFaultError(f"{where} its codec does not fit its settings. Build it again.")
+        for chunk in range(metadata["num_chunks"]):
+            names = (f"doclens.{chunk}.json", f"{chunk}.metadata.json", f"{chunk}.codes.pt", f"{chunk}.residuals.pt")
+            doclens, described, codes, residuals = (read_part(folder / name) for name in names)
+            sizes = {len(codes), len(residuals), sum(doclens), described["num_embeddings"]}
+            within = not len(codes) or 0 <= int(codes.min()) <= int(codes.max()) < len(centroids)
+            kinds = (codes.dtype, residuals.dtype, residuals.shape[1]) == (torch.int32, torch.uint8, dim * nbits // 8)
+            if len(sizes) > 1 or not within or not kinds or min(doclens, default=0) < 0:
+                raise IndexFaultError(f"{where} the files of chunk {chunk} do not match. Build it again.")
+            lengths += doclens
+        # colbert-ai pads the list of passages.
+        if len(cells) != len(centroids) or int(cells.min()) < 0 or int(cells.sum()) > len(passages):
+            raise IndexFaultError(f"{where} its inverted file does not match its centroids. Build it again.")
+        if len(passages) and not 0 <= int(passages.min()) <= int(passages.max()) < positions:
+            raise IndexFaultError(f"{where} its inverted file names passages that it does not hold. Build it again.")
+        total = metadata["num_embeddings"]
+    if len(lengths) != positions or sum(lengths) != total:
+        raise IndexFaultError(f"{where} its vectors do not match its passages. Build it again.")
+    return int(total)
+
+
+def require_terms(folder: Path, scores: Mapping[str, Any], terms: Iterable[int], passages: int) -> None:
+    """Raise `IndexFaultError` if a number in BM25's matrix of terms and passages points nowhere.
+
+    Parameters
+    ----------
+    scores
+        Of a `bm25s.BM25`: ``data``, ``indices``, ``indptr`` and ``num_docs``.
+    terms
+        Numbers of its terms.
+    """
+    with reading(folder / BM25):
+        values, rows, starts = scores["data"], scores["indices"], scores["indptr"]
+        whole = (
+            len(values) == len(rows) == int(starts[-1])
+            and int(starts[0]) == 0
+            and bool((starts[1:] >= starts[:-1]).all())
+        )
+        inside = not len(rows) or 0 <= int(rows.min()) <= int(rows.max()) < passages
+        known = all(0 <= term < len(starts) - 1 for term in terms)
+        if not (whole and inside and known and scores["num_docs"] == passages):
+            raise IndexFaultError(f"{folder / BM25} does not match its passages. Build the index again.")

@@ -1,7 +1,6 @@
 """The handle of an index: open, search, look inside."""
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,15 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.html import html_block, html_facts, markdown_facts, tag
 from polyqa.base.values import Passage
-from polyqa.models.forks import own_threads
 from polyqa.models.loading import LOADING
-from polyqa.models.memory import Memory, Shared
+from polyqa.models.memory import Memory, Shared, locked_property
+from polyqa.models.running import own_threads
 
 from .bm25 import BM25Retriever
-from .compressed import CompressedVectors
+from .compressed import CompressedVectors, Rows
 from .files import (
     BM25,
     BM25_FILES,
@@ -35,11 +33,12 @@ from .files import (
     read_manifest,
     read_passages,
     reading,
+    require_terms,
+    require_vectors,
+    require_written,
 )
-from .intact import require_terms, require_vectors, require_written
 from .query_encoder import Encode, load_query_encoder
-from .retriever import MergedRetriever, Ranking, Retriever, require_positive, scored
-from .rows import Rows
+from .retriever import MergedRetriever, Ranking, Ranks, Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
@@ -66,7 +65,7 @@ def each_query(function: Callable[[NDArray[np.float32]], T], queries: Sequence[N
         return list(pool.map(search, queries))
 
 
-class ColBERTIndex(Shared, Retriever):
+class ColBERTIndex(Shared, Ranks):
     """An index on disk, opened for searching.
 
     Opening reads the manifest; the model and the vectors are loaded by the first search. The handle keeps what it
@@ -82,6 +81,8 @@ class ColBERTIndex(Shared, Retriever):
         How thoroughly to search.
     fingerprint
         If given, the index must have it.
+    shards
+        Open only the shards of these numbers, as one of the workers of `spread.SpreadIndex`.
 
     Raises
     ------
@@ -95,17 +96,17 @@ class ColBERTIndex(Shared, Retriever):
         *,
         search_settings: SearchSettings | None = None,
         fingerprint: str | None = None,
+        shards: Sequence[int] | None = None,
     ) -> None:
         self.path = index_path(index).absolute()
+        self._shards = shards
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
         self.manifest: Manifest = read_manifest(self.folder)
         if self.version is not None and not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := missing_files(self.folder, self.manifest.shards):
-            raise IndexFaultError(
-                f"The index at {self.path} is incomplete: {', '.join(missing)} missing. Build it again."
-            )
+        if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
+            raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
         if fingerprint is not None and fingerprint != self.manifest.fingerprint:
             raise IndexFaultError(
                 f"The index at {self.path} has changed: its fingerprint is {self.manifest.fingerprint}, "
@@ -128,7 +129,8 @@ class ColBERTIndex(Shared, Retriever):
     @property
     def parts(self) -> list[Path]:
         """The folders that hold passages and vectors: `folder`, or those of the shards."""
-        return parts_of(self.folder, self.manifest.shards)
+        parts = parts_of(self.folder, self.manifest.shards)
+        return parts if self._shards is None else [parts[number] for number in self._shards]
 
     @property
     def version(self) -> str | None:
@@ -146,18 +148,10 @@ class ColBERTIndex(Shared, Retriever):
         return self.manifest.settings
 
     def require_unchanged(self) -> None:
-        """Check that the version that this handle holds is still the one in force.
-
-        Raises
-        ------
-        IndexFaultError
-            If passages were added or removed, or the index was replaced: open it again.
-        """
-        if version_in_force(self.path) != self.version or (self.version is None and not self._is_as_opened()):
+        """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
+        same = version_in_force(self.path) == self.version
+        if not same or (self.version is None and read_manifest(self.folder).fingerprint != self.fingerprint):
             raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
-
-    def _is_as_opened(self) -> bool:
-        return read_manifest(self.folder).fingerprint == self.fingerprint
 
     def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
         """Check files of each part, named by a function of its folder, before they are loaded."""
@@ -168,8 +162,8 @@ class ColBERTIndex(Shared, Retriever):
 
     @property
     def _counts(self) -> tuple[int | None, int | None]:
-        """How many passages and token vectors `parts` must hold; ``None`` if that is not known."""
-        return self.manifest.passages, self.manifest.tokens
+        """How many passages and token vectors `parts` must hold; ``None`` if only the sum of all shards is known."""
+        return (self.manifest.passages, self.manifest.tokens) if self._shards is None else (None, None)
 
     def __len__(self) -> int:
         return self.manifest.passages
@@ -177,12 +171,11 @@ class ColBERTIndex(Shared, Retriever):
     def __repr__(self) -> str:
         return f"ColBERTIndex({str(self.path)!r}, passages={len(self)}, fingerprint={self.fingerprint!r})"
 
-    @cached_property
+    @locked_property
     def positions_of_parts(self) -> list[list[Passage | None]]:
         """The passages of each part, in the order of their positions; ``None`` where one was removed."""
-        with self._lock:
-            self._require_files(lambda _: [PASSAGES])
-            parts = [read_passages(part / PASSAGES) for part in self.parts]
+        self._require_files(lambda _: [PASSAGES])
+        parts = [read_passages(part / PASSAGES) for part in self.parts]
         expected, _ = self._counts
         if expected not in (None, sum(passage is not None for part in parts for passage in part)):
             where = self.folder if len(parts) > 1 else self.folder / PASSAGES
@@ -235,8 +228,8 @@ class ColBERTIndex(Shared, Retriever):
         position = self._position_of.get(passage.pid)
         if position is None:
             return None
-        own = self.positions[position]
-        return position if own is not None and (own.title, own.text) == (passage.title, passage.text) else None
+        held = self.positions[position]
+        return position if held is not None and (held.title, held.text) == (passage.title, passage.text) else None
 
     @cached_property
     def bm25(self) -> Retriever:
@@ -244,61 +237,28 @@ class ColBERTIndex(Shared, Retriever):
         self._require_files(lambda _: BM25_FILES)
         loaded: list[BM25Retriever] = []
         for part, positions in zip(self.parts, self.positions_of_parts, strict=True):
-            held = [passage for passage in positions if passage is not None]
+            passages = [passage for passage in positions if passage is not None]
             with reading(part / BM25):
-                loaded.append(BM25Retriever.load(part / BM25, held))
-            require_terms(part, *loaded[-1].terms, len(held))
+                loaded.append(BM25Retriever.load(part / BM25, passages))
+            require_terms(part, *loaded[-1].terms, len(passages))
         return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
 
-    @cached_property
-    def checkpoint(self) -> Any:
-        """The ColBERT checkpoint that the index was built with, as colbert-ai's ``Checkpoint``."""
-        with self._lock:
-            if "checkpoint" in self.__dict__:
-                return self.__dict__["checkpoint"]
-            with LOADING:
-                from .engine import load_checkpoint
-
-                return load_checkpoint(trusted_checkpoint(self.manifest, self.path), self.settings)
-
-    @cached_property
+    @locked_property
     def query_encoder(self) -> Encode:
         """What encodes queries, see `query_encoder.load_query_encoder`."""
-        with self._lock:
-            if "query_encoder" in self.__dict__:
-                return self.__dict__["query_encoder"]
-            with LOADING:
-                return load_query_encoder(trusted_checkpoint(self.manifest, self.path), self.settings)
+        with LOADING:
+            return load_query_encoder(trusted_checkpoint(self.manifest, self.path), self.settings)
 
-    @cached_property
+    @locked_property
     def token_vectors(self) -> CompressedVectors:
         """The compressed token vectors, read into memory."""
-        with self._lock:
-            if "token_vectors" in self.__dict__:
-                return self.__dict__["token_vectors"]
-            self._require_vectors()
-            with reading(self.folder):
-                return CompressedVectors(self.parts)
-
-    def _require_vectors(self) -> None:
         self._require_files(colbert_files)
         _, tokens = self._counts
-        require_vectors(self.folder, self.parts, [len(own) for own in self.positions_of_parts], tokens)
+        require_vectors(self.folder, self.parts, [len(positions) for positions in self.positions_of_parts], tokens)
+        with reading(self.folder):
+            return CompressedVectors(self.parts)
 
-    @cached_property
-    def searcher(self) -> Any:
-        """colbert-ai's own ``Searcher``, for what this class does not offer; its extensions are compiled if need be.
-
-        It knows no shards: `PolyqaError` if there are several.
-        """
-        if self.manifest.shards > 1:
-            raise PolyqaError(f"The index {self.name} has {self.manifest.shards} shards, colbert-ai's Searcher one.")
-        with self._lock:
-            if "searcher" in self.__dict__:
-                return self.__dict__["searcher"]
-            return _colbert_searcher(self)
-
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Search for several queries; they are encoded in one batch.
 
         Parameters
@@ -310,14 +270,10 @@ class ColBERTIndex(Shared, Retriever):
 
         Returns
         -------
-        list of list of Passage
+        list of Ranking
             Per query at most ``k`` passages, best first. The score is the sum over query tokens of
             the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
-        return scored(self.rank_many(queries, k))
-
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `retriever.Ranks`."""
         require_positive(k)
         asked = [index for index, query in enumerate(queries) if query.strip()]
         results: list[Ranking] = [[] for _ in queries]
@@ -325,22 +281,17 @@ class ColBERTIndex(Shared, Retriever):
             return results
         own_threads()
         texts = [queries[index] for index in asked]
-        encoded = self._queries.get(
-            [text.encode(errors="surrogatepass") for text in texts], texts, self._encode_queries
-        )
-        for index, found in zip(asked, self._nearest(encoded, k), strict=True):
-            results[index] = found
+        keys = [text.encode(errors="surrogatepass") for text in texts]
+        encoded = self._queries.get(keys, texts, lambda missing: self.query_encoder(missing))
+        for index, ranking in zip(asked, self._nearest(encoded, k), strict=True):
+            results[index] = ranking
         return results
 
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         """Return the best passages of each query, which is given by its token vectors."""
-        found = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
-        every = ([(self.positions[position], score) for position, score in one] for one in found)
-        return [[(passage, score) for passage, score in one if passage is not None] for one in every]
-
-    def _encode_queries(self, queries: list[str]) -> list[NDArray[np.float32]]:
-        """Return the token vectors of each query, each of shape (query_maxlen, dimensions)."""
-        return self.query_encoder(queries)
+        rows = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
+        rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
+        return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""
@@ -352,8 +303,8 @@ class ColBERTIndex(Shared, Retriever):
     def info(self) -> dict[str, Any]:
         """Return what the manifest says, with the path, the version and its size on disk in bytes."""
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-        kept = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
-        return {"name": self.name, "path": str(self.path), **kept, "bytes": size, **self.manifest.model_dump()}
+        numbered = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
+        return {"name": self.name, "path": str(self.path), **numbered, "bytes": size, **self.manifest.model_dump()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `info` returns, as JSON data."""
@@ -368,14 +319,14 @@ class ColBERTIndex(Shared, Retriever):
         return html_block(tag("p", tag("b", self.name)), html_facts(self._facts()))
 
     def _facts(self) -> dict[str, str]:
-        told, made = self.info(), self.settings
+        info, settings = self.info(), self.settings
         return {
             "passages": f"{len(self):,}",
-            "token vectors": f"{self.manifest.tokens:,}, {made.nbits} bits per dimension",
+            "token vectors": f"{self.manifest.tokens:,}, {settings.nbits} bits per dimension",
             "checkpoint": self.manifest.checkpoint,
-            "passages, questions cut at": f"{made.doc_maxlen}, {made.query_maxlen} tokens",
+            "passages, questions cut at": f"{settings.doc_maxlen}, {settings.query_maxlen} tokens",
             "sentence encoder": self.manifest.encoder or "none",
-            "size": f"{told['bytes'] / 1e6:,.1f} MB",
+            "size": f"{info['bytes'] / 1e6:,.1f} MB",
             **({"shards": str(self.manifest.shards)} if self.manifest.shards > 1 else {}),
             "fingerprint": self.fingerprint,
             "path": str(self.path),
@@ -383,36 +334,11 @@ class ColBERTIndex(Shared, Retriever):
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "path": str(self.path),
+            "index": str(self.path),
             "fingerprint": self.fingerprint,
             "search_settings": self.search_settings,
+            "shards": self._shards,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(  # type: ignore[misc]
-            Path(state["path"]),
-            fingerprint=state["fingerprint"],
-            search_settings=state["search_settings"],
-        )
-
-
-def _colbert_searcher(index: ColBERTIndex) -> Any:
-    from .engine import colbert_config, quiet
-    from .extensions import install_extensions
-
-    model = index.checkpoint
-    location = trusted_checkpoint(index.manifest, index.path)
-    index._require_vectors()
-    install_extensions(lambda line: print(line, file=sys.stderr))
-    with reading(index.folder), quiet():
-        from colbert.search.index_storage import IndexScorer
-        from colbert.searcher import Searcher
-
-        # Searcher's own constructor would load the checkpoint again and look for a collection file.
-        searcher = object.__new__(Searcher)
-        searcher.verbose = 0
-        searcher.index = str(index.folder)
-        searcher.config = colbert_config(location, index.settings)
-        searcher.checkpoint = model
-        searcher.ranker = IndexScorer(str(index.folder), use_gpu=False)
-    return searcher
+        self.__init__(**{**state, "index": Path(state["index"])})  # type: ignore[misc]

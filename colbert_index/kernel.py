@@ -2,7 +2,9 @@
 
 import ctypes
 import hashlib
+import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
+from filelock import FileLock
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 
-from .libraries import compile_missing, compiler, library_folder, missing_in
-
 _SOURCE = Path(__file__).with_name("maxsim.cpp")
 _FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared")
-_LIBRARY = "maxsim.so"
 
 
 class IndexArrays(ctypes.Structure):
@@ -49,15 +50,22 @@ def pointer(array: NDArray[Any], kind: type[np.generic]) -> int:
     return array.ctypes.data
 
 
-def _folder() -> Path:
-    """Return the folder of the library that fits this source and this kind of processor."""
+def environment_home() -> Path:
+    """Return the folder of compiled code inside this Python environment, where an image's builder may have put it."""
+    return Path(sys.prefix) / "share" / "polyqa" / "extensions"
+
+
+def user_home() -> Path:
+    """Return the folder of compiled code of a user who may not write into the environment."""
+    return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
+
+
+def library_path() -> Path:
+    """Return where the library is, or is to be compiled, that fits this source and this kind of processor."""
     made_of = _SOURCE.read_bytes() + " ".join((*_FLAGS, sys.platform, platform.machine())).encode()
-    return library_folder(f"maxsim-{hashlib.sha256(made_of).hexdigest()[:16]}", [_LIBRARY])
-
-
-def kernel_ready() -> bool:
-    """Return whether the search is compiled for this environment."""
-    return not missing_in(_folder(), [_LIBRARY])
+    name = Path(f"maxsim-{hashlib.sha256(made_of).hexdigest()[:16]}", "maxsim.so")
+    shared = environment_home() / name
+    return shared if shared.is_file() or os.access(sys.prefix, os.W_OK) else user_home() / name
 
 
 def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
@@ -73,41 +81,54 @@ def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
     PolyqaError
         If there is no C++ compiler, or it fails.
     """
+    library = library_path()
+    if library.is_file():
+        return
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(library.parent / "polyqa.lock"):
+        if not library.is_file():
+            report("compiling ColBERT's search (once, a few seconds) …")
+            _compile(library)
 
-    def make(_: list[str], folder: Path) -> None:
-        report("compiling ColBERT's search (once, a few seconds) …")
-        _compile(folder)
 
-    compile_missing(_folder(), [_LIBRARY], make)
+def compiler() -> str:
+    """Return the C++ compiler: ``$CXX``, or the system's. `PolyqaError` if there is none."""
+    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
+        if path := shutil.which(name):
+            return path
+    raise PolyqaError(
+        "No C++ compiler found: ColBERT's search is compiled once. Install one "
+        "(Debian, Ubuntu: apt-get install g++; macOS: xcode-select --install), then run again."
+    )
 
 
-def _compile(folder: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as work:
-        made = Path(work) / _LIBRARY
-        command = [compiler(), *_FLAGS, str(_SOURCE), "-o", str(made)]
+def _compile(library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix="build-") as work:
+        draft = Path(work) / library.name
+        command = [compiler(), *_FLAGS, str(_SOURCE), "-o", str(draft)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:
             raise PolyqaError(f"{command[0]} cannot be run ({error}). Set CXX to a C++ compiler.") from error
-        if done.returncode or not made.is_file():
+        if done.returncode or not draft.is_file():
             lines = done.stderr.splitlines()
-            said = next((line for line in lines if "error" in line.lower()), done.stderr[:200] or "it said nothing")
+            reason = next((line for line in lines if "error" in line.lower()), done.stderr[:200] or "it said nothing")
             raise PolyqaError(
-                f"Compiling ColBERT's search failed: {said.strip()} Check that {command[0]} is a C++17 compiler, or "
+                f"Compiling ColBERT's search failed: {reason.strip()} Check that {command[0]} is a C++17 compiler, or "
                 "set CXX to one (Debian, Ubuntu: apt-get install g++)."
             )
-        made.replace(folder / _LIBRARY)
+        draft.replace(library)
 
 
 @cache
 def kernel() -> Any:
     """Return the compiled library, loaded; its functions leave Python's lock to other threads."""
     compile_kernel()
-    library = ctypes.CDLL(str(_folder() / _LIBRARY))
+    library = ctypes.CDLL(str(library_path()))
     arrays, asked, output = ctypes.POINTER(IndexArrays), ctypes.POINTER(Asked), ctypes.c_void_p
     for function, others in (
         (library.polyqa_search, [output] * 2),
-        (library.polyqa_search_part, [output] * 4),
+        (library.polyqa_candidates, [output] * 3),
         (library.polyqa_score, [ctypes.c_void_p, ctypes.c_int64, output]),
     ):
         function.restype = ctypes.c_int64

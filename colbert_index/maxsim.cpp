@@ -307,9 +307,8 @@ extern "C" int64_t polyqa_search(const Index* index, const Asked* asked, int32_t
 }
 
 // Search a part of an index: write each passage that the second pass may take, with its score in the first and in the
-// second pass, and its exact one if it is among the best `documents` of this part, else NaN. Return as `polyqa_search`.
-extern "C" int64_t polyqa_search_part(const Index* index, const Asked* asked, int32_t* position, float* met, float* near,
-                                      float* exact) {
+// second pass. Return as `polyqa_search`.
+extern "C" int64_t polyqa_candidates(const Index* index, const Asked* asked, int32_t* position, float* met, float* near) {
     try {
         const Query query = prepare(*index, *asked);
         std::vector<Scored> found;
@@ -319,15 +318,10 @@ extern "C" int64_t polyqa_search_part(const Index* index, const Asked* asked, in
         for (size_t i = 0; i < found.size(); i++) {
             position[i] = found[i].position;
             met[i] = found[i].score;
-            exact[i] = std::numeric_limits<float>::quiet_NaN();
         }
-        const int64_t count = found.size();
         score_by_centroids(*index, query, found);
-        for (int64_t i = 0; i < count; i++) near[i] = found[i].score;
-        keep_best(found, query.documents);
-        score_exactly(*index, query, found);
-        for (const Scored& one : found) exact[std::lower_bound(position, position + count, one.position) - position] = one.score;
-        return count;
+        for (size_t i = 0; i < found.size(); i++) near[i] = found[i].score;
+        return found.size();
     } catch (const std::bad_alloc&) {
         return -1;
     }

@@ -5,23 +5,19 @@ colbert-ai brings its training code along whatever is imported of it, which take
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.models.heap import keep_freed_memory
 from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.running import keep_freed_memory
 
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from torch import Tensor
-
-    from polyqa.models.bert import Bert
 
 Encode = Callable[[Sequence[str]], list[NDArray[np.float32]]]
 """Returns the token vectors of each query, shape (query_maxlen, dimensions), of unit length, or 0 for padding."""
@@ -48,6 +44,7 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
+    from torch.nn import functional
 
     from polyqa.models.bert import Bert, is_bert, read_config
 
@@ -55,63 +52,46 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     config = read_config(folder)
     if torch.cuda.is_available() or not is_bert(config) or not all(map(Path.is_file, files)):
         return None
-    own, made, named = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
+    colbert, tokens, named = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
     weights = load_file(files[3])
-    lowers = (made.get("normalizer") or {}).get("lowercase")
+    lowers = (tokens.get("normalizer") or {}).get("lowercase")
     if "linear.weight" not in weights or lowers is not named.get("do_lower_case", lowers):
         return None
     tokenizer = Tokenizer.from_file(str(files[1]))
-    told = (own.get("query_token_id", "[unused0]"), named.get("pad_token", "[PAD]"), named.get("mask_token", "[MASK]"))
-    marker, padding, mask = (tokenizer.token_to_id(_token(one)) for one in told)
+    marks = (
+        colbert.get("query_token_id", "[unused0]"),
+        named.get("pad_token", "[PAD]"),
+        named.get("mask_token", "[MASK]"),
+    )
+    marker, padding, mask = (
+        tokenizer.token_to_id(token["content"] if isinstance(token, dict) else token) for token in marks
+    )
     if marker is None or padding is None or mask is None:
         return None
-    marks = _Marks(marker, padding, mask, own.get("attend_to_mask_tokens", False))
+    attends_to_padding = colbert.get("attend_to_mask_tokens", False)
     tokenizer.enable_truncation(settings.query_maxlen - 1)  # the marker is one more
-    tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=marks.padding)
+    tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=padding)
     dtype = getattr(torch, resolve_precision(precision))
     bert = Bert(config, weights, prefix="bert.", dtype=dtype)
-    return _Queries(tokenizer, marks, bert, weights["linear.weight"].to(dtype)).encode
+    projection = weights["linear.weight"].to(dtype)
 
+    def forward(queries: Sequence[str]) -> "Tensor":
+        encoded = tokenizer.encode_batch(list(queries))
+        ids = torch.tensor([[one.ids[0], marker, *one.ids[1:]] for one in encoded])
+        attended = torch.tensor([[1, 1, *one.attention_mask[1:]] for one in encoded])
+        ids[ids == padding] = mask
+        if attends_to_padding:
+            attended[ids == mask] = 1
+        states = functional.linear(bert(ids, attended).last_hidden_state, projection)
+        counts = (ids != padding).unsqueeze(2).float()
+        return functional.normalize(states * counts, p=2, dim=2)
 
-def _token(told: Any) -> str:
-    return told["content"] if isinstance(told, dict) else told
-
-
-@dataclass(frozen=True)
-class _Marks:
-    """Numbers of the tokens that mark a query and stand behind it, and whether its padding is attended to."""
-
-    marker: int
-    padding: int
-    mask: int
-    attended: bool
-
-
-class _Queries:
-    def __init__(self, tokenizer: "Tokenizer", marks: _Marks, bert: "Bert", projection: "Tensor") -> None:
-        self._tokenizer, self._marks, self._bert, self._projection = tokenizer, marks, bert, projection
-
-    def encode(self, queries: Sequence[str]) -> list[NDArray[np.float32]]:
-        import torch
-
+    def encode(queries: Sequence[str]) -> list[NDArray[np.float32]]:
         with torch.inference_mode():
-            parts = [self._forward(queries[begin : begin + _BATCH]) for begin in range(0, len(queries), _BATCH)]
+            parts = [forward(queries[begin : begin + _BATCH]) for begin in range(0, len(queries), _BATCH)]
             return list(torch.cat(parts).numpy()) if parts else []
 
-    def _forward(self, queries: Sequence[str]) -> "Tensor":
-        import torch
-        from torch.nn import functional
-
-        marks = self._marks
-        encoded = self._tokenizer.encode_batch(list(queries))
-        ids = torch.tensor([[one.ids[0], marks.marker, *one.ids[1:]] for one in encoded])
-        attended = torch.tensor([[1, 1, *one.attention_mask[1:]] for one in encoded])
-        ids[ids == marks.padding] = marks.mask
-        if marks.attended:
-            attended[ids == marks.mask] = 1
-        states = functional.linear(self._bert(ids, attended).last_hidden_state, self._projection)
-        told = (ids != marks.padding).unsqueeze(2).float()
-        return functional.normalize(states * told, p=2, dim=2)
+    return encode
 
 
 def _of_colbert_ai(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
 from polyqa.models import Encoder, SpanReader
-from polyqa.models.forks import own_threads
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Shared
+from polyqa.models.running import own_threads
 
 from .index import ColBERTIndex
+
+_READ = 25  # passages per query
 
 
 class BiEncoderReranker:
@@ -60,7 +62,7 @@ class SpanReaderReranker:
 
         score(q, p) = cos(q, p) + weight · span(q, p)
 
-    with the score of the reader's best span, a sum of two logits. Only the passages nearest to a query are read;
+    with the score of the reader's best span, a sum of two logits. Only the 25 passages nearest to a query are read;
     the others get the least span score of those that were, so that none of them overtakes all of these.
 
     Parameters
@@ -71,33 +73,26 @@ class SpanReaderReranker:
         Reads about 60 passages per second on two CPU cores.
     weight
         The default was chosen on ASQA's training questions.
-    depth
-        How many passages are read per query.
     """
 
-    def __init__(
-        self, similar: BiEncoderReranker, reader: SpanReader, *, weight: float = 0.02, depth: int = 25
-    ) -> None:
-        if depth < 1:
-            raise ValueError(f"depth must be at least 1, got {depth}")
+    def __init__(self, similar: BiEncoderReranker, reader: SpanReader, *, weight: float = 0.02) -> None:
         self.similar = similar
         self.reader = reader
         self.weight = weight
-        self.depth = depth
 
     def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return the scores, shape (len(queries), len(passages)); about [-1, 1.5]."""
         scores = self.similar.score(queries, passages)
         if not scores.size:
             return scores
-        nearest = np.argsort(-scores, axis=1, kind="stable")[:, : self.depth]
+        nearest = np.argsort(-scores, axis=1, kind="stable")[:, :_READ]
         texts = [" ".join(passage.text.split()) for passage in passages]
-        pairs = [(query, texts[at]) for query, own in zip(queries, nearest, strict=True) for at in own]
+        pairs = [(query, texts[at]) for query, places in zip(queries, nearest, strict=True) for at in places]
         readings = self.reader.read(pairs)
         spans = [reading.spans[0].score if reading.spans else reading.null_score for reading in readings]
-        found = np.array(spans, dtype=np.float32).reshape(nearest.shape)
-        bonus = np.repeat(found.min(axis=1, keepdims=True), len(passages), axis=1)
-        np.put_along_axis(bonus, nearest, found, axis=1)
+        read = np.array(spans, dtype=np.float32).reshape(nearest.shape)
+        bonus = np.repeat(read.min(axis=1, keepdims=True), len(passages), axis=1)
+        np.put_along_axis(bonus, nearest, read, axis=1)
         return (scores + self.weight * bonus).astype(np.float32)
 
 

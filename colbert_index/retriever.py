@@ -1,12 +1,15 @@
 """What programs know of retrieval: two narrow protocols, and what combines their implementations."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
+
+_FUSION = 60.0  # the constant of reciprocal rank fusion
 
 
 @runtime_checkable
@@ -35,18 +38,6 @@ Ranking = list[tuple[Passage, float]]
 """Passages as their retriever keeps them, best first, each with the score that it has for a query."""
 
 
-@runtime_checkable
-class Ranks(Protocol):
-    """A retriever that also tells its rankings: a copy of each passage for its score is left to who needs it.
-
-    Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
-    """
-
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Return what `Retriever.search_many` finds for each query."""
-        ...
-
-
 def scored(rankings: Sequence[Ranking]) -> list[list[Passage]]:
     """Return the passages of each ranking, each with its score."""
     return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
@@ -56,17 +47,11 @@ def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking
     """Return what a retriever finds for each query, without copies if it `Ranks`."""
     if isinstance(retriever, Ranks):
         return retriever.rank_many(queries, k)
-    return [[(passage, passage.score) for passage in found] for found in retriever.search_many(queries, k)]
+    return [[(passage, passage.score) for passage in passages] for passages in retriever.search_many(queries, k)]
 
 
 def require_positive(k: int) -> None:
-    """Check how many passages are asked for.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Raise `ValueError` if no passage is asked for."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
 
@@ -84,7 +69,22 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     return [passages[index].with_score(scores[index]) for index in order]
 
 
-class MergedRetriever(Retriever):
+class Ranks(Retriever):
+    """A retriever whose rankings hold the passages themselves; `search_many` copies each for its score.
+
+    Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
+    """
+
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+        """Return what `search_many` finds for each query."""
+        raise NotImplementedError
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        """Return per query at most ``k`` passages, best first, each with its score."""
+        return scored(self.rank_many(queries, k))
+
+
+class MergedRetriever(Ranks):
     """Several retrievers over parts of one corpus, whose scores can be compared: the best of all, by score.
 
     Passages of equal score keep the order of the retrievers.
@@ -93,47 +93,37 @@ class MergedRetriever(Retriever):
     def __init__(self, retrievers: Sequence[Retriever]) -> None:
         self.retrievers = tuple(retrievers)
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Return per query at most ``k`` passages, best first."""
-        return scored(self.rank_many(queries, k))
-
     def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Search as `search_many` does; see `Ranks`."""
-        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
-        every = [[one for own in found for one in own[number]] for number in range(len(queries))]
-        return [sorted(one, key=lambda of: -of[1])[:k] for one in every]
+        """Return per query at most ``k`` passages, best first."""
+        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
+        return [sorted(chain.from_iterable(parts), key=lambda hit: -hit[1])[:k] for parts in rankings]
 
 
-class FusedRetriever(Retriever):
+class FusedRetriever(Ranks):
     """Several retrievers as one, by reciprocal rank fusion.
 
     Every retriever is asked for ``k`` passages; the pooled passages are ordered by
 
-        score(p) = Σ_r 1 / (c + rank_r(p))
+        score(p) = Σ_r 1 / (60 + rank_r(p))
 
-    with ranks from 1 and c = 60 (Cormack, Clarke and Büttcher, 2009). A passage that a retriever
+    with ranks from 1 (Cormack, Clarke and Büttcher, 2009). A passage that a retriever
     does not return adds nothing; equal scores keep the order of the first retriever.
 
     Parameters
     ----------
     retrievers
         At least one, over corpora whose passage ids agree.
-    constant
-        The c of the formula, above 0: the larger, the less the first ranks stand out.
     """
 
-    def __init__(self, retrievers: Sequence[Retriever], *, constant: float = 60.0) -> None:
+    def __init__(self, retrievers: Sequence[Retriever]) -> None:
         if not retrievers:
             raise ValueError("fusion needs at least one retriever")
-        if constant <= 0:
-            raise ValueError(f"constant must be above 0, got {constant}")
         self.retrievers = tuple(retrievers)
-        self.constant = constant
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
-        found = [ranked(retriever, queries, k) for retriever in self.retrievers]
-        return scored([self._fuse([own[number] for own in found], k) for number in range(len(queries))])
+        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
+        return [self._fuse(of_query, k) for of_query in rankings]
 
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         scores: dict[str, float] = {}
@@ -141,6 +131,6 @@ class FusedRetriever(Retriever):
         for ranking in rankings:
             for rank, (passage, _) in enumerate(ranking, 1):
                 passages.setdefault(passage.pid, passage)
-                scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (self.constant + rank)
+                scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (_FUSION + rank)
         best = sorted(scores, key=lambda pid: -scores[pid])[:k]
         return [(passages[pid], scores[pid]) for pid in best]

@@ -1,28 +1,94 @@
-"""Builds an index in shards: the corpus is dealt out, centroids are trained once, each shard is compressed by itself.
+"""Writes the parts of an index: all of it at once, or shard by shard with centroids that are trained once.
 
-Shards that are finished lie in a folder of their own beside the index (``.NAME.shards``) until all are there. A build
-that was stopped goes on with them, if the passages, the checkpoint and the settings are the same.
+A corpus that is built in shards is dealt out to files while it is read, and never in memory as a whole. Shards that are
+finished lie in a folder of their own beside the index (``.NAME.shards``) until all are there. A build that was stopped
+goes on with them, if the passages, the checkpoint and the settings are the same.
 """
 
+import hashlib
+import json
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
+from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
-from .compressing import sampled, train_codec
-from .corpus import CorpusSource
-from .files import parts_of, read_part, read_passages
-from .parts import Built, Part, Run, write_part
-from .settings import fingerprint
-from .spool import Spool, identity, spool
+from .compressing import sampled, train_codec, write_vectors
+from .corpus import CorpusSource, iter_corpus
+from .files import VECTORS, parts_of, passage_line, read_part, read_passages, write_texts
+from .settings import IndexSettings, fingerprint
 from .stages import Stages
 
+_AT_ONCE = 512  # passages between two moves of a bar
+_READ_AT_ONCE = 1_000  # the same while the corpus is read
 _STATE = "state.json"
 _TEXTS, _CODEC = "texts", "codec"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is to be written, and how.
+
+    Attributes
+    ----------
+    folder
+        Where to, an empty folder.
+    location
+        The folder of the ColBERT checkpoint.
+    settings
+        Of the index.
+    encoder
+        Name of the sentence encoder whose vectors are stored, if any.
+    codec
+        The folder of the trained centroids; if ``None``, the part trains its own.
+    """
+
+    folder: Path
+    location: str
+    settings: IndexSettings
+    encoder: str | None = None
+    codec: Path | None = None
+
+
+@dataclass(frozen=True)
+class Built:
+    """How many passages and token vectors a part has."""
+
+    passages: int
+    tokens: int
+
+
+Run = Callable[[Sequence[Part]], Iterable[Built]]
+"""Has every part built somewhere by `build_shard`; yields what that returns as it comes, in any order."""
+
+
+def write_part(part: Part, passages: Sequence[Passage], bars: Stages, *, encoder: Encoder | None = None) -> Built:
+    """Write vectors, passages and terms of a part; ``encoder`` is the part's, if it is loaded already."""
+    texts = [passage.indexed_text for passage in passages]
+    tokens = write_vectors(texts, part.folder, part.location, part.settings, bars, codec=part.codec)
+    if part.encoder is not None:
+        np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder), bars))
+    with bars.stage("writing passages and terms"):
+        write_texts(part.folder, passages)
+    return Built(len(passages), tokens)
+
+
+def _sentence_vectors(texts: Sequence[str], encoder: Encoder, bars: Stages) -> NDArray[np.float16]:
+    rows = []
+    with bars.stage("encoding for reranking", len(texts), "passage") as advance:
+        for begin in range(0, len(texts), _AT_ONCE):
+            rows.append(encoder.encode(texts[begin : begin + _AT_ONCE]).astype(np.float16))
+            advance(len(rows[-1]))
+    return np.concatenate(rows)
 
 
 def shards_home(index: Path) -> Path:
@@ -41,7 +107,7 @@ def build_shards(
     part: Part,
     shards: int,
     checkpoint_hash: str,
-    shown: Stages,
+    bars: Stages,
     run: Run | None,
     encoder: Encoder | None,
 ) -> tuple[int, int, str]:
@@ -57,73 +123,137 @@ def build_shards(
     home = shards_home(index.resolve())
     shutil.rmtree(home / _TEXTS, ignore_errors=True)
     try:
-        dealt = spool(corpus, home / _TEXTS, shards, shown)
+        dealt = spool(corpus, home / _TEXTS, shards, bars)
     except BaseException:  # what was finished earlier stays; a corpus that is refused leaves nothing
         shutil.rmtree(home / _TEXTS, ignore_errors=True)
         with suppress(OSError):
             home.rmdir()
         raise
     named = fingerprint(dealt.passages(), checkpoint_hash, part.settings, shards)
-    _keep_only(home, identity(named, part.encoder))
+    _keep_only(home, json.dumps({"fingerprint": named, "encoder": part.encoder}))
     codec = home / _CODEC
     if not codec.is_dir():
         draft = home / f".{_CODEC}"
         shutil.rmtree(draft, ignore_errors=True)
         texts = dealt.texts(sampled(dealt.count, dealt.characters, part.settings))
-        train_codec(texts, dealt.count, draft, part.location, part.settings, shown)
+        train_codec(texts, dealt.count, draft, part.location, part.settings, bars)
         draft.rename(codec)
-    each = [replace(part, folder=home / file.stem, codec=codec) for file in dealt.files]
-    left = [one for one in each if not one.folder.is_dir()]
+    parts = [replace(part, folder=home / file.stem, codec=codec) for file in dealt.files]
+    left = [shard for shard in parts if not shard.folder.is_dir()]
     if run is None:
-        _build_here(left, shards, shown, encoder)
+        for shard in left:
+            with bars.within(f"shard {int(shard.folder.name) + 1} of {shards}: "):
+                build_shard(shard, bars, encoder)
     else:
-        _build_elsewhere(left, dealt, shown, run)
-    tokens = sum(read_part(one.folder / "metadata.json")["num_embeddings"] for one in each)
-    for one, place in zip(each, parts_of(part.folder, shards), strict=True):
+        with bars.stage("building shards", dealt.count, "passage") as advance:
+            advance(dealt.count * (1 - len(left) / shards))
+            for built in run(left):
+                advance(built.passages)
+    tokens = sum(read_part(shard.folder / "metadata.json")["num_embeddings"] for shard in parts)
+    for shard, place in zip(parts, parts_of(part.folder, shards), strict=True):
         place.parent.mkdir(exist_ok=True)
-        one.folder.rename(place)
+        shard.folder.rename(place)
     shutil.rmtree(home)
     return dealt.count, tokens, named
 
 
-def _keep_only(home: Path, wanted: str) -> None:
-    """Remove what was finished of another build."""
+def _keep_only(home: Path, build: str) -> None:
+    """Remove the finished shards of any other build."""
     state = home / _STATE
     with suppress(FileNotFoundError):
-        if state.read_text(encoding="utf-8") == wanted:
+        if state.read_text(encoding="utf-8") == build:
             return
     for path in home.iterdir():
         if path.is_dir() and path.name != _TEXTS:
             shutil.rmtree(path)
-    write_atomically(state, wanted.encode())
+    write_atomically(state, build.encode())
 
 
-def _build_here(left: Sequence[Part], shards: int, shown: Stages, encoder: Encoder | None) -> None:
-    for part in left:
-        with shown.within(f"shard {int(part.folder.name) + 1} of {shards}: "):
-            _build(part, shown, encoder)
-
-
-def _build_elsewhere(left: Sequence[Part], dealt: Spool, shown: Stages, run: Run) -> None:
-    with shown.stage("building shards", dealt.count, "passage") as advance:
-        share = dealt.count / len(dealt.files)
-        advance(dealt.count - len(left) * share)
-        for built in run(build_shard, left):
-            advance(built.passages)
-
-
-def build_shard(part: Part) -> Built:
+def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = None) -> Built:
     """Build one shard, from its file of passages; it lies in its place when it is whole."""
-    return _build(part, Stages(), None)
-
-
-def _build(part: Part, shown: Stages, encoder: Encoder | None) -> Built:
-    passages = [
-        one for one in read_passages(part.folder.parent / _TEXTS / f"{part.folder.name}.jsonl") if one is not None
-    ]
+    passages = _read(part.folder.parent / _TEXTS / f"{part.folder.name}.jsonl")
     draft = part.folder.with_name(f".{part.folder.name}")
     shutil.rmtree(draft, ignore_errors=True)  # of a worker that was lost
     draft.mkdir()
-    built = write_part(replace(part, folder=draft), passages, shown, encoder=encoder)
+    built = write_part(replace(part, folder=draft), passages, bars, encoder=encoder)
     draft.rename(part.folder)
     return built
+
+
+def shard_builder() -> Callable[[Part], Built]:
+    """Return `build_shard`; called in every worker of a cluster."""
+    return build_shard
+
+
+@dataclass(frozen=True)
+class Spool:
+    """The files of the shards, to which the passages of the corpus are dealt in turn.
+
+    Attributes
+    ----------
+    count, characters
+        How many the corpus has; the latter of all indexed texts together.
+    """
+
+    files: tuple[Path, ...]
+    count: int
+    characters: int
+
+    def passages(self) -> Iterator[Passage]:
+        """Yield all passages, one shard after the other; one shard is in memory at a time."""
+        return (passage for file in self.files for passage in _read(file))
+
+    def texts(self, numbers: Sequence[int]) -> list[str]:
+        """Return the indexed texts of some passages, by their numbers in the corpus; in the order of the shards."""
+        texts: list[str] = []
+        for shard, file in enumerate(self.files):
+            lines = {number // len(self.files) for number in numbers if number % len(self.files) == shard}
+            passages = _read(file) if lines else []
+            texts += [passage.indexed_text for line, passage in enumerate(passages) if line in lines]
+        return texts
+
+
+def _read(file: Path) -> list[Passage]:
+    return [passage for passage in read_passages(file) if passage is not None]
+
+
+def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spool:
+    """Read a corpus, check it, and deal it out.
+
+    Raises
+    ------
+    PolyqaError
+        If the corpus is faulty (see `read_corpus`), or has fewer passages than there are shards.
+    """
+    folder.mkdir(parents=True)
+    files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
+    hashes, count, characters = array("Q"), 0, 0
+    with ExitStack() as opened, bars.stage("reading the corpus") as advance:
+        streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
+        for _, passage in iter_corpus(corpus):
+            streams[count % shards].write(passage_line(passage))
+            hashes.append(_hash(passage.pid))
+            count += 1
+            characters += len(passage.indexed_text)
+            if count % _READ_AT_ONCE == 0:
+                advance(_READ_AT_ONCE)
+    if count < shards:
+        raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")
+    dealt = Spool(files, count, characters)
+    _require_unique(dealt, np.sort(np.frombuffer(hashes, dtype=np.uint64)))
+    return dealt
+
+
+def _hash(pid: str) -> int:
+    return int.from_bytes(hashlib.blake2b(pid.encode(), digest_size=8).digest())
+
+
+def _require_unique(dealt: Spool, ordered: NDArray[np.uint64]) -> None:
+    """Read the ids again only if two have the same hash."""
+    twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    seen: set[str] = set()
+    for pid in (passage.pid for passage in dealt.passages()) if twice else ():
+        if _hash(pid) in twice:
+            if pid in seen:
+                raise PolyqaError(f"The id {pid!r} stands twice in the corpus; ids must be unique.")
+            seen.add(pid)

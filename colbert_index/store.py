@@ -1,8 +1,7 @@
-"""Where things that are built on this machine live: indexes, checkpoints, compiled extensions."""
+"""Where things that are built on this machine live: indexes and checkpoints."""
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import platformdirs
@@ -33,21 +32,6 @@ def index_home() -> Path:
 def checkpoint_home() -> Path:
     """Return the folder of the checkpoints that set-up makes."""
     return _home("polyqa/models/checkpoints", "checkpoints")
-
-
-def shared_extension_home() -> Path:
-    """Return the folder of colbert-ai's compiled extensions inside this Python environment.
-
-    Environments that share a folder would rebuild each other's extensions again and again.
-    """
-    return Path(sys.prefix) / "share" / "polyqa" / "extensions"
-
-
-def extension_home() -> Path:
-    """Return the folder into which the extensions are compiled: in this Python environment, if one may write there."""
-    if os.access(sys.prefix, os.W_OK):
-        return shared_extension_home()
-    return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
 
 
 def index_path(name_or_path: str | Path) -> Path:

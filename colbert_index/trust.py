@@ -65,8 +65,8 @@ def trusted_encoder(manifest: Manifest, index: Path) -> str:
 def _strange(manifest: Manifest) -> dict[str, str]:
     """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
     named = {manifest.checkpoint: manifest.checkpoint_hash, manifest.encoder: ""}
-    own = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
-    return {name: hashed for name, hashed in named.items() if name is not None and name not in own}
+    shipped = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
+    return {name: hashed for name, hashed in named.items() if name is not None and name not in shipped}
 
 
 def _require(manifest: Manifest, name: str, index: Path) -> None:
@@ -80,11 +80,11 @@ def _require(manifest: Manifest, name: str, index: Path) -> None:
 
 def _location(manifest: Manifest) -> str:
     location = resolve_checkpoint(manifest.checkpoint)
-    own = checkpoint_hash(location)
-    if own != manifest.checkpoint_hash:
+    hashed = checkpoint_hash(location)
+    if hashed != manifest.checkpoint_hash:
         raise PolyqaError(
             f"The index was made with other weights of {manifest.checkpoint!r:.200} ({manifest.checkpoint_hash:.40}, "
-            f"now {own}). Build it again."
+            f"now {hashed}). Build it again."
         )
     return location
 

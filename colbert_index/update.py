@@ -8,7 +8,6 @@ are taken over as they are.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
-from .compressing import make_indexer
+from .compressing import make_indexer, quick_codes
 from .corpus import CorpusSource, read_corpus
 from .engine import encode_documents, load_checkpoint, quiet
 from .files import (
@@ -32,16 +31,16 @@ from .files import (
     MANIFEST,
     PASSAGES,
     VECTORS,
+    link_or_copy,
     own_files,
     parts_of,
     read_part,
     scrub_metadata,
+    write_checksums,
     write_manifest,
     write_texts,
 )
 from .index import ColBERTIndex
-from .intact import write_checksums
-from .nearest_centroids import quick_codes
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version
@@ -85,7 +84,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     parts = index.positions_of_parts
-    number = min(range(len(parts)), key=lambda one: len(parts[one]))
+    number = min(range(len(parts)), key=lambda at: len(parts[at]))
     before, old = parts[number], index.parts[number]
     positions = [*before, *new]
 
@@ -97,9 +96,11 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
                 indexer.saver.save_chunk(chunks, len(before), vectors, lengths)
             indexer.finalize()
         if index.manifest.encoder is not None:
-            own = Encoder(trusted_encoder(index.manifest, index.path)).encode([passage.indexed_text for passage in new])
+            rows = Encoder(trusted_encoder(index.manifest, index.path)).encode(
+                [passage.indexed_text for passage in new]
+            )
             (work / VECTORS).unlink()  # it may be the old version's, too
-            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), own.astype(np.float16)]))
+            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), rows.astype(np.float16)]))
 
     return _rewrite(index, {number: _Change(positions, change)})
 
@@ -147,9 +148,9 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     tokens = keep.repeat_interleave(torch.tensor(lengths))
     for name in ("codes", "residuals"):
         path = work / f"{chunk}.{name}.pt"
-        kept = read_part(path)[tokens]
+        left = read_part(path)[tokens]
         path.unlink()  # it may be the old version's, too
-        torch.save(kept, path)
+        torch.save(left, path)
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)
@@ -171,28 +172,18 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
     for path in own_files(old):
         if path.name in (MANIFEST, CHECKSUMS) or (path.name == PASSAGES and not whole):
             continue
-        linked = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
-        _take(path, new / path.name, linked=linked)
+        shared = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
+        (link_or_copy if shared else shutil.copyfile)(path, new / path.name)
     if whole:
         (new / BM25).mkdir()
         for path in (old / BM25).iterdir():
-            _take(path, new / BM25 / path.name, linked=True)
-
-
-def _take(old: Path, new: Path, *, linked: bool) -> None:
-    if linked:
-        try:
-            os.link(old, new)
-            return
-        except OSError:  # a file system without links
-            pass
-    shutil.copyfile(old, new)
+            link_or_copy(path, new / BM25 / path.name)
 
 
 def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTIndex:
     changed = {number: change.positions for number, change in changes.items()}
-    every = {number: changed.get(number, own) for number, own in enumerate(index.positions_of_parts)}
-    left = {number: own for number, own in every.items() if any(passage is not None for passage in own)}
+    parts_after = {number: changed.get(number, passages) for number, passages in enumerate(index.positions_of_parts)}
+    left = {number: passages for number, passages in parts_after.items() if any(passages)}
     with new_version(index.path) as work:
         index.require_unchanged()
         parts = parts_of(work, len(left))

@@ -134,7 +134,7 @@ def _wanted(index: Path, fingerprint: str | None) -> str | None:
     name = version_in_force(index)
     if name is None or fingerprint is None or name.endswith(f"-{fingerprint}"):
         return name
-    older = [one for one in versions(index) if one.endswith(f"-{fingerprint}")]
+    older = [name for name in versions(index) if name.endswith(f"-{fingerprint}")]
     return older[-1] if older else name
 
 
@@ -197,7 +197,7 @@ def new_version(index: Path) -> Iterator[Path]:
         yield work
         (work / _READERS).touch()
         name = f"{_next_number(index):06}-{read_manifest(work).fingerprint}"
-        for path in (path for own in folders_of(work) for path in own.iterdir()):
+        for path in (path for part in folders_of(work) for path in part.iterdir()):
             if path.is_file():
                 _to_disk(path)
         (index / VERSIONS).mkdir(parents=True, exist_ok=True)

@@ -56,15 +56,17 @@ from contextlib import nullcontext
 given = json.load(open(sys.argv[1], encoding='utf-8'))
 if __name__ == "__main__":
     import faiss
-    from polyqa.cluster import Ray, tasks
+    from polyqa.cluster import Ray, on_ray, spread_index
     from polyqa.colbert_index import build_index
     from polyqa.colbert_index.engine import prepare_colbert
-    from polyqa.spreading import spread_index
-    from polyqa.embedded_models import Encoder
+    from polyqa.models import Encoder
     encoder = Encoder() if given["encoder"] else None
     prepare_colbert()  # loads torch, transformers and colbert-ai
     began = time.perf_counter()
-    with tasks(Ray(given["workers"])) if given["workers"] else nullcontext() as run:
+    from polyqa.colbert_index.shards import shard_builder
+    workers = on_ray(shard_builder, Ray(given["workers"]), at_once=1) if given["workers"] else nullcontext()
+    with workers as pool:
+        run = None if pool is None else pool.map
         built = build_index(given["corpus"], given["place"], encoder=encoder, shards=given["shards"], run=run)
     seconds = time.perf_counter() - began
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

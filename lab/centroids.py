@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import IndexSettings, read_corpus
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
+from polyqa.colbert_index.compressing import centroid_index
 from polyqa.colbert_index.engine import encode_documents, load_checkpoint
-from polyqa.colbert_index.nearest_centroids import centroid_finder, nearest_centroids
 from polyqa.evaluation.tables import markdown_table
 
 from .results import Part, keep, today
@@ -122,10 +122,12 @@ def main(
     found: list[Found] = []
     for count in sizes:
         centroids = np.ascontiguousarray(rest[:count])
-        finder = centroid_finder(centroids)
+        finder = centroid_index(*centroids.shape)
+        finder.train(centroids)
+        finder.add(centroids)
         ways: dict[str, Any] = {
             "colbert-ai": lambda some, centroids=centroids: _multiplied(centroids, some),
-            "polyqa": lambda some, finder=finder: nearest_centroids(finder, some),
+            "polyqa": lambda some, finder=finder: finder.search(some, 1)[1][:, 0],
         }
         exact: NDArray[np.int64] | None = None
         for how, function in ways.items():

@@ -219,16 +219,25 @@ def _same(found: Sequence[Sequence[tuple[int, float]]], exact: Sequence[Sequence
     return round(float(np.mean(shares)), 4)
 
 
-def _with_colbert_ai(index: ColBERTIndex, query: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
-    """Search as colbert-ai does, with the settings that polyqa had for it."""
-    import torch
+def _colbert_ai(index: ColBERTIndex) -> Any:
+    """Return colbert-ai's own searcher of an index; it compiles its extensions."""
+    from colbert import Searcher
     from colbert.infra import ColBERTConfig
 
-    config = ColBERTConfig.from_existing(
-        index.searcher.config, ColBERTConfig(ncells=8, centroid_score_threshold=0.3, ndocs=4096)
+    return Searcher(
+        str(index.folder),
+        checkpoint=index.manifest.checkpoint,
+        collection=[passage.indexed_text for passage in index.passages],
+        config=ColBERTConfig(ncells=8, centroid_score_threshold=0.3, ndocs=4096),
+        verbose=0,
     )
-    positions, scores = index.searcher.ranker.rank(config, torch.from_numpy(query[None]))
-    return list(zip(positions[:k], scores[:k], strict=True))
+
+
+def _with_colbert_ai(searcher: Any, query: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
+    import torch
+
+    positions, _, scores = searcher.dense_search(torch.from_numpy(query[None]), k)
+    return list(zip(positions, scores, strict=True))
 
 
 @app.command()
@@ -243,7 +252,7 @@ def search(
     opened, asked = ColBERTIndex(index), load_questions(questions)
     opened.warm_up()
     began = time.perf_counter()
-    queries = [opened._encode_queries([one.question])[0] for one in asked]
+    queries = [opened.query_encoder([one.question])[0] for one in asked]
     encoding = 1_000 * (time.perf_counter() - began) / len(asked)
     rows = []
 
@@ -268,8 +277,9 @@ def search(
     with console.status("searching"):
         own = opened.token_vectors
         exact = [own.search(query, max(_KS), _THOROUGH) for query in queries]
+        searcher = _colbert_ai(opened)
         for k in _KS:
-            add(own, "colbert-ai", k, lambda query, k=k: _with_colbert_ai(opened, query, k), exact)
+            add(own, "colbert-ai", k, lambda query, k=k: _with_colbert_ai(searcher, query, k), exact)
         for times in map(int, copies.split(",")):
             vectors = own if times == 1 else generated(own, times)
             for k in _KS:

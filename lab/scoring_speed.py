@@ -19,7 +19,9 @@ from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics.gold import Question
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.models import EMBEDDED_READER, Reader
-from polyqa.models.compact import load_model, reader_path
+from polyqa.models.compact import reader_path
+
+from .training.weights import load_model
 
 _MAX_LENGTH, _STRIDE, _N_BEST, _LONGEST = 384, 128, 20, 30
 

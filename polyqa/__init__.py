@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polyqa.batch import Batch as Batch
     from polyqa.batch import answer_many as answer_many
     from polyqa.cluster import Ray as Ray
+    from polyqa.cluster import spread_index as spread_index
     from polyqa.colbert_index import ColBERTIndex as ColBERTIndex
     from polyqa.colbert_index import build_index as build_index
     from polyqa.compiling import Budget as Budget
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from polyqa.question_building import build_questions as build_questions
     from polyqa.question_sets import Questions as Questions
     from polyqa.question_sets import Sets as Sets
-    from polyqa.spreading import spread_index as spread_index
     from polyqa.tracing import traced as traced
 
 __version__ = "0.1.0"
@@ -54,7 +54,7 @@ _HOMES = {
         "polyqa.adapting": "adapt",
         "polyqa.asking": "Result aask ask",
         "polyqa.batch": "Answered Batch answer_many",
-        "polyqa.cluster": "Ray",
+        "polyqa.cluster": "Ray spread_index",
         "polyqa.colbert_index": "ColBERTIndex build_index",
         "polyqa.compiling": "Budget compile",
         "polyqa.costing": "Cost cost",
@@ -65,7 +65,6 @@ _HOMES = {
         "polyqa.language_models": "LMSettings Models language_model",
         "polyqa.question_building": "build_questions",
         "polyqa.question_sets": "Questions Sets",
-        "polyqa.spreading": "spread_index",
         "polyqa.tracing": "traced",
         "polyqa.base.values": "Coverage Interpretation Passage",
         "polyqa.base.errors": "PolyqaError",

@@ -1,45 +1,78 @@
-"""Workers on a Ray cluster: each loads once what it works with, and does one thing after the other, or several at once.
+"""Workers on a Ray cluster: each loads once what it works with, then works on items.
 
+Batch answering, evaluation, question building, index building and the search over spread shards all use `on_ray`.
 Ray is an extra: ``pip install 'polyqa[ray]'``, on every machine of the cluster.
 """
 
 import asyncio
 import inspect
+import logging
+import os
+import signal
+import socket
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from polyqa.base.errors import PolyqaError
-from polyqa.questions.distributed import cluster
+import dspy
+import numpy as np
 
-_CALLS = 8  # at once of an object's methods
-_TRIES = 4  # of an item whose worker was lost
-_PAUSE = 1.0  # seconds, doubled each time: a lost worker is started again meanwhile
+from polyqa.base.errors import PolyqaError
+from polyqa.colbert_index import ColBERTIndex, SearchSettings
+from polyqa.colbert_index.spread import Share, SpreadIndex
+
+from .language_models import Models
+
+_RETRIES = 4  # of an item whose worker was lost
+_SEARCHES_AT_ONCE = 8  # in a worker that holds shards
+_KNOCK_TIMEOUT = 10.0  # seconds
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Ray:
-    """A cluster: so many workers, one CPU each, at an address; one is started here if none is given."""
+    """A Ray cluster.
+
+    Attributes
+    ----------
+    workers
+        How many work at the same time, one CPU each.
+    address
+        Of a running cluster (``auto``, ``ray://…``); without one, a cluster is started on this machine, and stopped.
+    index_workers
+        Over how many further workers the shards of the index are spread (see `spread_index`); with 0, each worker
+        that answers holds the whole index.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no worker.
+    """
 
     workers: int = 2
     address: str | None = None
+    index_workers: int = 0
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.index_workers < 0:
+            raise PolyqaError(f"A cluster has at least 1 worker, not {min(self.workers, self.index_workers)}.")
 
 
 class _Worker:
-    """Lives in a Ray actor; ``make`` is called once and returns what is called with every item."""
+    """Lives in a Ray actor; ``make`` is called once and returns what is called, or awaited, with every item."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]], at_once: int) -> None:
         self._work = make()
-        self._pool = ThreadPoolExecutor(at_once)
+        self._threads = ThreadPoolExecutor(at_once)
 
     async def ready(self) -> None:
         """Return when everything is loaded."""
@@ -47,51 +80,113 @@ class _Worker:
     async def call(self, item: Any) -> Any:
         loop = asyncio.get_running_loop()
         if inspect.iscoroutinefunction(getattr(self._work, "__call__", None)):  # noqa: B004  whether it is to be awaited
-            loop.set_default_executor(self._pool)  # for its searches
+            loop.set_default_executor(self._threads)  # for its searches
             return await self._work(item)
-        return await loop.run_in_executor(self._pool, copy_context().run, self._work, item)
+        return await loop.run_in_executor(self._threads, copy_context().run, self._work, item)
 
 
 class Workers(Generic[Item, Result]):
-    """The workers of `on_ray`, asked one item at a time by whoever is least busy."""
+    """The workers of `on_ray`. Pickled, it reaches the same workers from anywhere on the cluster.
 
-    def __init__(self, ray: Any, actors: list[Any]) -> None:
-        self._ray = ray
-        self._actors = actors
+    Ray starts a lost worker again, elsewhere if need be, and asks it again what it had been asked.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
         self._busy: Counter[int] = Counter()
         self._lock = threading.Lock()
 
-    def wait(self, item: Item) -> Result:
-        """Have an item worked on, and wait for it in this thread; see `call`."""
-        return asyncio.run(self.call(item))
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self._names,)
+
+    @cached_property
+    def actors(self) -> list[Any]:
+        """The workers, by their names: a handle in the arguments of another worker keeps that from being restarted."""
+        import ray
+
+        return [ray.get_actor(name) for name in self._names]
 
     async def call(self, item: Item) -> Result:
-        """Have an item worked on; by another worker if the first one is lost.
+        """Have the least busy worker work on an item.
 
         Raises
         ------
         PolyqaError
             If worker after worker is lost over it.
         """
-        for attempt in range(_TRIES):
+        import ray
+
+        with self._lock:
+            number = min(range(len(self)), key=lambda at: self._busy[at])
+            self._busy[number] += 1
+        try:
+            result: Result = await self.actors[number].call.remote(item)
+            return result
+        except ray.exceptions.RayActorError as error:
+            raise PolyqaError(f"Workers of the cluster are lost one after the other: {_last_line(error)}") from error
+        finally:
             with self._lock:
-                chosen = min(range(len(self._actors)), key=lambda number: self._busy[number])
-                self._busy[chosen] += 1
+                self._busy[number] -= 1
+
+    def wait(self, item: Item) -> Result:
+        """Do as `call`, and wait for the result in this thread."""
+        return asyncio.run(self.call(item))
+
+    def ask(self, requests: Mapping[int, Item]) -> dict[int, Result]:
+        """Have certain workers, by number, each work on an item of its own; all at the same time.
+
+        Raises
+        ------
+        PolyqaError
+            If one fails, or is lost again and again.
+        """
+        import ray
+
+        sent = [self.actors[number].call.remote(item) for number, item in requests.items()]
+        try:
+            return dict(zip(requests, ray.get(sent), strict=True))
+        except ray.exceptions.RayError as error:
+            raise PolyqaError(f"A worker of the cluster failed: {_last_line(error)}") from error
+
+    def map(self, items: Iterable[Item]) -> Iterator[Result]:
+        """Work on items, one at a time in each worker; yield the results as they come, in any order.
+
+        Raises
+        ------
+        PolyqaError
+            If an item fails, when the items that others work on are finished.
+        """
+        import ray
+
+        waiting, idle = [*items][::-1], [*self.actors]
+        running: dict[Any, Any] = {}  # result to come → its worker
+        failure: Exception | None = None
+        while running or (waiting and failure is None):
+            while waiting and idle and failure is None:
+                actor = idle.pop()
+                running[actor.call.remote(waiting.pop())] = actor
+            (done,), _ = ray.wait([*running])
+            idle.append(running.pop(done))
             try:
-                result: Result = await self._actors[chosen].call.remote(item)
-                return result
-            except self._ray.exceptions.RayActorError as error:
-                lost = error
-            finally:
-                with self._lock:
-                    self._busy[chosen] -= 1
-            await asyncio.sleep(_PAUSE * 2**attempt)
-        raise PolyqaError(f"Workers of the cluster are lost one after the other: {_line(lost)}")
+                yield ray.get(done)
+            except ray.exceptions.RayError as error:
+                failure = failure or error
+        if failure is not None:
+            raise PolyqaError(
+                f"A worker of the cluster failed: {_last_line(failure)} What others finished is kept; mend the cause "
+                "and run the same command again."
+            ) from failure
 
 
 @contextmanager
 def on_ray(
-    make: Callable[[], Callable[[Item], Any]], ray_settings: Ray, *, at_once: int
+    make: Callable[[], Callable[[Item], Any]] | Sequence[Callable[[], Callable[[Item], Any]]],
+    ray_settings: Ray,
+    *,
+    at_once: int,
 ) -> Iterator[Workers[Item, Any]]:
     """Give workers on a cluster while the block runs.
 
@@ -99,7 +194,7 @@ def on_ray(
     ----------
     make
         Called once in every worker; returns what is called, or awaited, with every item. It must be importable there,
-        such as a `functools.partial` of a module's function.
+        such as a `functools.partial` of a module's function. A sequence has one for each worker.
     ray_settings
         The cluster.
     at_once
@@ -110,160 +205,183 @@ def on_ray(
     PolyqaError
         If there is no Ray, no cluster, or a worker cannot load what it works with.
     """
-    if ray_settings.workers < 1:
-        raise PolyqaError(f"A cluster has at least 1 worker, not {ray_settings.workers}.")
-    with cluster(ray_settings.workers, ray_settings.address) as ray:
-        actor = ray.remote(num_cpus=1, max_restarts=-1, max_concurrency=at_once)(_Worker)
-        actors = [actor.remote(make, at_once) for _ in range(ray_settings.workers)]
+    makes = [make] * ray_settings.workers if callable(make) else make
+    with cluster(ray_settings) as ray:
+        cpus = ray.cluster_resources().get("CPU", 0)
+        if cpus < len(makes):  # Ray would wait for more for ever
+            raise PolyqaError(f"The cluster has {cpus:g} CPUs, too few for {len(makes)} workers, which take one each.")
+        worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_RETRIES, max_concurrency=at_once)(_Worker)
+        names = [f"polyqa-{uuid.uuid4().hex}" for _ in makes]
+        actors = [worker.options(name=name).remote(own, at_once) for name, own in zip(names, makes, strict=True)]
         try:
-            _wait_for(ray, actors)
-            yield Workers(ray, actors)
+            try:
+                ray.get([actor.ready.remote() for actor in actors])
+            except ray.exceptions.RayError as error:
+                raise PolyqaError(
+                    f"A worker of the cluster cannot start: {_last_line(error)} Every machine of the cluster needs the "
+                    "same polyqa, and the index under the same path."
+                ) from error
+            yield Workers(names)
         finally:
-            for one in actors:
-                ray.kill(one)
-
-
-class Placed:
-    """Objects that live on a cluster, one in each worker; their methods are called by the object's number.
-
-    It may be pickled: other workers of the cluster can ask them, too.
-    """
-
-    def __init__(self, names: Sequence[str], what: str) -> None:
-        self._names = tuple(names)
-        self._what = what
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @cached_property
-    def actors(self) -> list[Any]:
-        """The workers, by their names: a handle in the arguments of another worker keeps that from being restarted."""
-        import ray
-
-        return [ray.get_actor(name) for name in self._names]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_names": self._names, "_what": self._what}
-
-    def ask(self, requests: Mapping[int, tuple[str, tuple[Any, ...]]]) -> dict[int, Any]:
-        """Call a method of each of some objects, all at once; return what each returns.
-
-        A worker that is lost is started again elsewhere, and what it was asked is asked again.
-
-        Raises
-        ------
-        PolyqaError
-            If one fails, or its worker is lost again and again.
-        """
-        import ray
-
-        sent = [self.actors[number].call.remote(name, arguments) for number, (name, arguments) in requests.items()]
-        try:
-            return dict(zip(requests, ray.get(sent), strict=True))
-        except ray.exceptions.RayError as error:
-            raise PolyqaError(f"A worker that {self._what} failed: {_line(error)}") from error
-
-
-class _Holder:
-    """Lives in a Ray actor; ``make`` returns the object whose methods are called."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._held = make()
-
-    def ready(self) -> None:
-        """Return when everything is loaded."""
-
-    def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        return getattr(self._held, method)(*arguments)
+            for actor in actors:
+                ray.kill(actor)
 
 
 @contextmanager
-def placed(
-    makes: Sequence[Callable[[], Any]], what: str, address: str | None = None, *, beside: int = 0
-) -> Iterator[Placed]:
-    """Make objects on a cluster, each in a worker of its own with one CPU, and give what asks them.
+def cluster(ray_settings: Ray) -> Iterator[Any]:
+    """Give `ray` while it runs; a cluster that was running before is left running.
+
+    Raises
+    ------
+    PolyqaError
+        If Ray is not installed, or there is no cluster at the address.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise PolyqaError("Work on a cluster needs Ray: pip install 'polyqa[ray]'.") from error
+    if ray.is_initialized():
+        yield ray
+        return
+    earlier = signal.getsignal(signal.SIGTERM)  # Ray sets its own, and leaves it when it is shut down
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers over the network
+    address = ray_settings.address
+    cpus = ray_settings.workers + ray_settings.index_workers
+    where = {"num_cpus": cpus, "include_dashboard": False} if address is None else {"address": address}
+    try:
+        _knock(address)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+    except (OSError, RuntimeError, ValueError) as error:
+        at = f" at {address}" if address else ""
+        raise PolyqaError(
+            f"There is no Ray cluster{at} ({' '.join(str(error).split())[:200]}). Start one with `ray start "
+            "--head`, or leave out --address to work on this machine."
+        ) from error
+    if earlier not in (signal.SIG_DFL, None):
+        _hear_of_the_end(earlier)  # whoever wants to hear of it is told, not Ray alone
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+        if earlier is not None:
+            _hear_of_the_end(earlier)
+
+
+def _hear_of_the_end(handler: Any) -> None:
+    """Set what SIGTERM calls, where signals can be set."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
+
+
+def _knock(address: str | None) -> None:
+    """Raise an `OSError` if nobody listens at an address: Ray would try for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_KNOCK_TIMEOUT).close()
+
+
+def _last_line(error: Exception) -> str:
+    """Return the last line of Ray's message, which is the error itself."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:300].rstrip(".") + "."
+
+
+@contextmanager
+def spread_index(
+    index: str | Path, ray: Ray, *, search_settings: SearchSettings = SearchSettings()
+) -> Iterator[SpreadIndex]:
+    """Open an index on a cluster: each worker holds an equal share of its shards, this process none of them.
+
+    For an index that is larger than one machine's memory, or of which each worker that answers questions would hold a
+    copy. Give it to `polyqa.load`, `polyqa.ask` or `polyqa.answer_many` as ``index``; it finds what `ColBERTIndex`
+    finds.
 
     Parameters
     ----------
-    makes
-        What makes each, importable there.
-    what
-        What the workers do, for messages: ``holds a part of the index wiki``.
-    address
-        Of the cluster; one is started here if not given.
-    beside
-        For how many other workers a cluster that is started here has CPUs.
+    index
+        Name or path of an index that was built in shards. Every worker opens it under the same path.
+    ray
+        The cluster, of which ``index_workers`` hold the shards, or ``workers`` if that is 0; at most as many as there
+        are shards. A cluster that is started here has CPUs for both.
+    search_settings
+        How thoroughly to search.
 
     Raises
     ------
     PolyqaError
-        If there is no Ray, no cluster, or an object cannot be made.
+        If the index has one part only, there is no cluster, or a worker cannot open its share.
     """
-    with cluster(len(makes) + beside, address) as ray:
-        holder = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_TRIES, max_concurrency=_CALLS)(_Holder)
-        names = [f"polyqa-{uuid.uuid4().hex}" for _ in makes]
-        actors = [holder.options(name=name).remote(make) for name, make in zip(names, makes, strict=True)]
-        try:
-            _wait_for(ray, actors)
-            yield Placed(names, what)
-        finally:
-            for one in actors:
-                ray.kill(one)
-
-
-def _wait_for(ray: Any, actors: Sequence[Any]) -> None:
-    """Wait until all workers have loaded what they work with."""
-    there = ray.cluster_resources().get("CPU", 0)
-    if there < len(actors):  # Ray would wait for more for ever
-        raise PolyqaError(f"The cluster has {there:g} CPUs, too few for {len(actors)} workers, which take one each.")
-    try:
-        ray.get([one.ready.remote() for one in actors])
-    except ray.exceptions.RayError as error:
+    opened = ColBERTIndex(index)
+    shards = opened.manifest.shards
+    if shards == 1:
         raise PolyqaError(
-            f"A worker of the cluster cannot start: {_line(error)} Every machine of the cluster needs the same polyqa, "
-            "and the index under the same path."
-        ) from error
+            f"The index {opened.name} is in one part, which cannot be spread over workers: build it in several with "
+            "polyqa index build --shards."
+        )
+    shares = np.array_split(np.arange(shards), min(ray.index_workers or ray.workers, shards))
+    makes = [partial(Share, str(opened.path), opened.fingerprint, share.tolist(), search_settings) for share in shares]
+    with on_ray(makes, ray, at_once=_SEARCHES_AT_ONCE) as workers:
+        yield SpreadIndex(opened.path, workers, fingerprint=opened.fingerprint, search_settings=search_settings)
 
 
 @contextmanager
-def tasks(ray_settings: Ray) -> Iterator[Callable[[Callable[[Item], Result], Sequence[Item]], Iterator[Result]]]:
-    """Give what calls a function with every item on a cluster, and yields what it returns as it comes, in any order.
+def programs_on_ray(
+    make: Callable[..., Callable[[Item], Any]],
+    program: str | Path | dspy.Module,
+    settings: Mapping[str, Any],
+    models: Models,
+    *more: Any,
+    ray: Ray,
+    at_once: int,
+) -> Iterator[Workers[Item, Any]]:
+    """Give workers that each load a program by its name, see `on_ray`; with ``index_workers`` its index is spread.
 
-    Each call has a process of its own; one whose worker is lost is made again elsewhere.
+    Parameters
+    ----------
+    make
+        Called in every worker with what `for_workers` returns, and ``more``.
+    """
+    named, travelling, chosen = for_workers(program, settings, models, ray.workers)
+    with ExitStack() as running:
+        index = travelling.get("index")
+        if ray.index_workers and not isinstance(index, SpreadIndex):
+            if index is None:
+                raise PolyqaError("index_workers spread an index that is named: give index.")
+            travelling["index"] = running.enter_context(spread_index(index, ray))
+        yield running.enter_context(on_ray(partial(make, named, travelling, chosen, *more), ray, at_once=at_once))
+
+
+def for_workers(
+    program: str | Path | dspy.Module, settings: Mapping[str, Any], models: Models, workers: int = 1
+) -> tuple[str, dict[str, Any], Models]:
+    """Return program, settings and models as names and values that travel.
+
+    Paths become absolute, as workers run in folders of their own. The language model that DSPy has set here is named.
+    Each worker gets its share of the requests that the provider allows.
 
     Raises
     ------
     PolyqaError
-        If there is no Ray or no cluster; and by what is given, if a call fails: the others that run are finished first.
+        If the program or a model is an object, which belongs to this process.
     """
-    if ray_settings.workers < 1:
-        raise PolyqaError(f"A cluster has at least 1 worker, not {ray_settings.workers}.")
-    with cluster(ray_settings.workers, ray_settings.address) as ray:
-
-        def run(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-            task = ray.remote(num_cpus=1, max_retries=_TRIES)(lambda item: function(item))  # Ray takes no `partial`
-            waiting = list(items)[::-1]
-            running: list[Any] = []
-            failed: Exception | None = None
-            while running or (waiting and failed is None):
-                while waiting and failed is None and len(running) < ray_settings.workers:
-                    running.append(task.remote(waiting.pop()))
-                (done,), running = ray.wait(running, num_returns=1)
-                try:
-                    yield ray.get(done)
-                except ray.exceptions.RayError as error:
-                    failed = failed or error
-            if failed is not None:
-                raise PolyqaError(
-                    f"A worker of the cluster failed: {_line(failed)} What others finished is kept; mend the cause and "
-                    "run the same command again."
-                ) from failed
-
-        yield run
+    if isinstance(program, dspy.Module):
+        raise PolyqaError("On a cluster each worker makes the program: hand over its name, or a compiled one's.")
+    shared = models.settings
+    if shared.requests_per_minute is not None:
+        shared = replace(shared, requests_per_minute=shared.requests_per_minute / workers)
+    named = replace(models, lm=models.chosen_lm, settings=shared)  # workers have DSPy settings of their own
+    parts = {"lm": named.lm, "helper_lm": named.helper_lm, "reader": named.reader, "judge": named.judge}
+    for name, model in parts.items():
+        if model is not None and not isinstance(model, str):
+            raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
+    return _absolute(program), {name: _travelling(value) for name, value in settings.items()}, named
 
 
-def _line(error: Exception) -> str:
-    """Return the last line of what Ray tells, which is the error itself."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (told[-1] if told else type(error).__name__)[:300].rstrip(".") + "."
+def _absolute(name: str | Path) -> str:
+    return str(Path(name).absolute()) if Path(name).exists() else str(name)
+
+
+def _travelling(value: Any) -> Any:
+    if isinstance(value, ColBERTIndex) and not isinstance(value, SpreadIndex):
+        return str(value.path)
+    return _absolute(value) if isinstance(value, Path) else value

@@ -25,7 +25,7 @@ from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.models import EMBEDDED_READER, SpanReader
 
-from .cluster import Ray, on_ray
+from .cluster import Ray, programs_on_ray
 from .helper_lm import give_helper
 from .language_models import (
     LMSettings,
@@ -37,7 +37,6 @@ from .language_models import (
     split_address,
 )
 from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
-from .on_workers import for_workers
 from .question_sets import Given, as_questions
 from .tracing import job
 
@@ -210,8 +209,7 @@ def _answering(
     if ray is None:
         yield None
         return
-    make = partial(make_answer, *for_workers(program, settings, models, ray.workers), alce)
-    with on_ray(make, ray, at_once=each) as workers:
+    with programs_on_ray(make_answer, program, settings, models, alce, ray=ray, at_once=each) as workers:
         yield workers.wait
 
 

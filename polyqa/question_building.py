@@ -1,21 +1,23 @@
 """Databases of generated questions by names: index, language model, reader."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import dspy
-
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.progress import display
 from polyqa.extractive import MODEL_NAME
-from polyqa.models import EMBEDDED_ENCODER, SpanReader
-from polyqa.questions import QuestionDatabase, QuestionSettings, locally, questions_path
+from polyqa.models import EMBEDDED_ENCODER
+from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, locally, questions_path
 from polyqa.questions import build_questions as build_database
 from polyqa.questions.build import chosen_passages, free_place
+from polyqa.questions.steps import read_passage
 
-from .cluster import Ray
+from .cluster import Ray, on_ray
 from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .loading import open_index
 
@@ -48,7 +50,7 @@ def build_questions(
     threads
         Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
     ray
-        The cluster, see `polyqa.questions.distributed.on_ray`; this process if not given.
+        The cluster on which passages are read; this process if not given.
 
     Raises
     ------
@@ -57,20 +59,20 @@ def build_questions(
     """
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
-    if ray is not None:
-        from polyqa.questions.distributed import on_ray
-
-        models = replace(models, lm=models.chosen_lm)  # workers have settings of their own
-        generate = on_ray(
-            partial(make_models, models),
-            settings=settings,
-            workers=ray.workers,
-            threads=threads or (1 if models.lm == MODEL_NAME else 8),
-            address=ray.address,
-        )
-    else:
-        lm = models.answering()
+    lm = models.answering()
+    if ray is None:
         generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm), settings)
+    else:
+        models = replace(models, lm=models.chosen_lm)  # workers have settings of their own
+        each = threads or (1 if models.lm == MODEL_NAME else 8)
+        generate = partial(
+            generate_questions,
+            lm=lm,
+            reader=shared_reader(models.reader),
+            settings=settings,
+            threads=ray.workers * each,
+            elsewhere=reading_on_ray(models, settings, ray, at_once=each),
+        )
     with display().passages(len(chosen_passages(opened, limit, seed, pids=pids))) as step:
         return build_database(
             opened,
@@ -85,9 +87,18 @@ def build_questions(
         )
 
 
-def make_models(models: Models) -> tuple[dspy.LM, SpanReader]:
-    """Return the language model and the reader; called in every worker of a cluster."""
-    return models.answering(), shared_reader(models.reader)
+@contextmanager
+def reading_on_ray(
+    models: Models, settings: QuestionSettings, ray: Ray, *, at_once: int
+) -> Iterator[Callable[[Passage], dict[str, Any]]]:
+    """Give what makes the questions of a passage on a cluster; see `polyqa.questions.steps.read_passage`."""
+    with on_ray(partial(make_reading, models, settings), ray, at_once=at_once) as workers:
+        yield workers.wait
+
+
+def make_reading(models: Models, settings: QuestionSettings) -> Callable[[Passage], dict[str, Any]]:
+    """Return what makes the questions of a passage; called in every worker of a cluster."""
+    return partial(read_passage, lm=models.answering(), reader=shared_reader(models.reader), settings=settings)
 
 
 def open_questions(

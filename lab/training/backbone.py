@@ -7,10 +7,11 @@ from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index.writing import replacing
-from polyqa.models.compact import COMPACT_FILE, load_model, reader_path, write_compact
+from polyqa.models.compact import COMPACT_FILE, minilm_path, reader_path
 from polyqa.models.encoder import EMBEDDED_ENCODER
-from polyqa.models.minilm import minilm_path
 from polyqa.models.reader import EMBEDDED_READER
+
+from .weights import load_model, write_compact
 
 _LONGEST_EAGER = 224  # tokens; above, the fused attention is faster on a CPU, below, the plain one
 

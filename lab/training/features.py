@@ -7,7 +7,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from polyqa.models.windows import Windows
+from polyqa.models.reader import Windows
 
 from .squad import Example
 

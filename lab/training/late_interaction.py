@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
-from polyqa.models.compact import compact, restore, write_compact
+from polyqa.models.compact import restore
 from polyqa.models.encoder import EMBEDDED_ENCODER
 
 from .backbone import backbone_path, load_for_training, whole_folder
+from .weights import compact, write_compact
 
 _LENGTH_STEP = 16  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
 

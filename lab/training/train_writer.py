@@ -20,7 +20,7 @@ from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.edit_f1 import question_edit_f1, question_tokens
 from polyqa.metrics.token_f1 import token_f1
-from polyqa.models.writer import Writer, load_writer, new_network, padded, padded_rows, save_writer, source_tokenizer
+from polyqa.models.writer import Writer, padded, padded_rows, source_tokenizer
 from polyqa.models.writing import Source, as_tokens, ends, read_tasks
 
 from . import commands
@@ -29,6 +29,7 @@ from .card import writer_card
 from .features import bucketed
 from .loop import Schedule, train
 from .squad import read_squad
+from .weights import load_network, new_network, save_writer
 from .writer_data import Lesson, alone, readings_of, titled_by_question, vocabulary_of
 
 
@@ -143,7 +144,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
         ids = vocabulary_of([one.target for one in known], setup.words, ends(tokenizer)[1:])
         network = new_network(torch.tensor(ids))
     else:
-        network = load_writer(setup.init, training=True)
+        network = load_network(setup.init)
     share_dropout(network.encoder, setup.dropout)
     for part in (network.encoder.embeddings, *network.encoder.encoder.layer[: setup.frozen_layers]):
         part.requires_grad_(False)

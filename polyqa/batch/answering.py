@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from polyqa.base.files import locked, write_atomically
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.work import Failure, work_through
-from polyqa.cluster import Ray, on_ray
+from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluating import checked_program
 from polyqa.evaluation.identity import RunIdentity
@@ -33,7 +32,6 @@ from polyqa.language_models import Models
 from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.loading import DEFAULT_PROGRAM, index_of, warm_up
-from polyqa.on_workers import for_workers
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
@@ -291,8 +289,7 @@ def _answering(
         warm_up(here.program, here.lm)
         yield here
         return
-    make = partial(make_answerer, *for_workers(program, given, models, ray.workers), here.label)
-    with on_ray(make, ray, at_once=each) as workers:
+    with programs_on_ray(make_answerer, program, given, models, here.label, ray=ray, at_once=each) as workers:
         yield workers.call
 
 

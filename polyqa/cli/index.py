@@ -45,8 +45,9 @@ def build_command(
 
     from polyqa.base.errors import PolyqaError
     from polyqa.base.text import counted
-    from polyqa.cluster import tasks
+    from polyqa.cluster import on_ray
     from polyqa.colbert_index import IndexSettings, build_index
+    from polyqa.colbert_index.shards import shard_builder
     from polyqa.models import Encoder
 
     if nbits not in (1, 2, 4):
@@ -55,7 +56,7 @@ def build_command(
     if cluster is not None and shards == 1:
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
-    with nullcontext() if cluster is None else tasks(cluster) as run:
+    with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as pool:
         index = build_index(
             corpus,
             name or corpus.stem,
@@ -63,7 +64,7 @@ def build_command(
             settings=settings,
             encoder=Encoder(),
             shards=shards,
-            run=run,
+            run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")

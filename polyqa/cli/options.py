@@ -371,12 +371,11 @@ def opened(
         yield index
         return
     from polyqa.base.errors import PolyqaError
-    from polyqa.cluster import Ray
-    from polyqa.spreading import spread_index
+    from polyqa.cluster import Ray, spread_index
 
     if index is None:
         raise PolyqaError("--index-workers spreads an index that is named: add --index.")
-    with spread_index(index, Ray(index_workers, address), beside=beside.workers if beside else 0) as spread:
+    with spread_index(index, Ray(beside.workers if beside else 1, address, index_workers)) as spread:
         yield spread
 
 

@@ -20,8 +20,8 @@ from dspy.lm15 import Timeouts
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMProviderError, LMTimeoutError
 
-from polyqa.base.counts import counted
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
+from polyqa.base.text import counted
 
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine

@@ -32,12 +32,12 @@ def read_config(folder: Path) -> SimpleNamespace:
 
 def is_bert(config: SimpleNamespace) -> bool:
     """Return whether `Bert` computes the layers of a model with this configuration."""
-    told = vars(config)
+    entries = vars(config)
     return (
-        told.get("model_type") == "bert"
-        and told.get("hidden_act") == "gelu"
-        and told.get("position_embedding_type", "absolute") == "absolute"
-        and not told.get("is_decoder")
+        entries.get("model_type") == "bert"
+        and entries.get("hidden_act") == "gelu"
+        and entries.get("position_embedding_type", "absolute") == "absolute"
+        and not entries.get("is_decoder")
     )
 
 
@@ -87,55 +87,45 @@ class Bert:
         return Hidden(states)
 
 
+# None of these are modules: PyTorch would draw their weights first, or load its compiler to leave them empty.
 class _Embeddings:
-    # Not modules with weights of their own: PyTorch would draw these first, or load its compiler to leave them empty.
     def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], dtype: torch.dtype) -> None:
         self.word_embeddings, self.position_embeddings, self.token_type_embeddings = (
             nn.Embedding.from_pretrained(weights[f"embeddings.{kind}_embeddings.weight"].to(dtype))
             for kind in ("word", "position", "token_type")
         )
-        self._norm = _Norm(config, weights, "embeddings.LayerNorm", dtype)
+        self._norm = _projection(weights, ["embeddings.LayerNorm"], dtype)
+        self._epsilon = config.layer_norm_eps
 
     def __call__(self, ids: Tensor, types: Tensor | None) -> Tensor:
         kinds = self.token_type_embeddings.weight[0] if types is None else self.token_type_embeddings(types)
-        return self._norm(self.word_embeddings(ids) + kinds + self.position_embeddings.weight[: ids.shape[1]])
+        states = self.word_embeddings(ids) + kinds + self.position_embeddings.weight[: ids.shape[1]]
+        return functional.layer_norm(states, states.shape[-1:], *self._norm, self._epsilon)
 
 
-class _Linear:
-    def __init__(self, weights: Mapping[str, Tensor], names: Sequence[str], dtype: torch.dtype) -> None:
-        """Several projections of the same states become one."""
-        self._weight, self._bias = (
-            torch.cat([weights[f"{name}.{kind}"] for name in names]).to(dtype) for kind in ("weight", "bias")
-        )
-
-    def __call__(self, states: Tensor) -> Tensor:
-        return functional.linear(states, self._weight, self._bias)
-
-
-class _Norm:
-    def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], name: str, dtype: torch.dtype) -> None:
-        self._weight, self._bias = (weights[f"{name}.{kind}"].to(dtype) for kind in ("weight", "bias"))
-        self._epsilon = config.layer_norm_eps
-
-    def __call__(self, states: Tensor) -> Tensor:
-        return functional.layer_norm(states, states.shape[-1:], self._weight, self._bias, self._epsilon)
+def _projection(weights: Mapping[str, Tensor], names: Sequence[str], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return weight and bias; several projections of the same states become one."""
+    weight, bias = (torch.cat([weights[f"{name}.{kind}"] for name in names]).to(dtype) for kind in ("weight", "bias"))
+    return weight, bias
 
 
 class _Layer:
     def __init__(self, config: SimpleNamespace, weights: Mapping[str, Tensor], number: int, dtype: torch.dtype) -> None:
-        prefix = f"encoder.layer.{number}."
-        own = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
-        self._heads = config.num_attention_heads
-        self._attend = _Linear(own, [f"attention.self.{part}" for part in ("query", "key", "value")], dtype)
-        self._out = _Linear(own, ["attention.output.dense"], dtype)
-        self._up, self._down = (_Linear(own, [f"{part}.dense"], dtype) for part in ("intermediate", "output"))
-        self._after_attention = _Norm(config, own, "attention.output.LayerNorm", dtype)
-        self._after_inner = _Norm(config, own, "output.LayerNorm", dtype)
+        def load(*names: str) -> tuple[Tensor, Tensor]:
+            return _projection(weights, [f"encoder.layer.{number}.{name}" for name in names], dtype)
+
+        self._heads, self._epsilon = config.num_attention_heads, config.layer_norm_eps
+        self._attend = load(*(f"attention.self.{part}" for part in ("query", "key", "value")))
+        self._out, self._after_attention = load("attention.output.dense"), load("attention.output.LayerNorm")
+        self._up, self._down = load("intermediate.dense"), load("output.dense")
+        self._after_inner = load("output.LayerNorm")
 
     def __call__(self, states: Tensor, mask: Tensor | None) -> Tensor:
         texts, tokens, size = states.shape
-        split = self._attend(states).view(texts, tokens, 3, self._heads, size // self._heads)
+        split = functional.linear(states, *self._attend).view(texts, tokens, 3, self._heads, size // self._heads)
         query, key, value = split.permute(2, 0, 3, 1, 4)
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        states = self._after_attention(states + self._out(found.transpose(1, 2).reshape(texts, tokens, size)))
-        return self._after_inner(states + self._down(functional.gelu(self._up(states))))
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        attended = functional.linear(attended.transpose(1, 2).reshape(texts, tokens, size), *self._out)
+        states = functional.layer_norm(states + attended, (size,), *self._after_attention, self._epsilon)
+        inner = functional.linear(functional.gelu(functional.linear(states, *self._up)), *self._down)
+        return functional.layer_norm(states + inner, (size,), *self._after_inner, self._epsilon)

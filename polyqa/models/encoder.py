@@ -6,18 +6,21 @@ It ranks passages, picks demos and compares readings. Texts are encoded in batch
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.text import well_formed
 
-from .forks import own_threads
+from .compact import minilm_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .minilm import MiniLM
+from .running import by_padded_length, keep_freed_memory, own_threads
 
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
+_MAX_TOKENS = 256
+_LENGTH_STEP = 16
 
 
 class Encoder(SharedModel):
@@ -50,10 +53,10 @@ class Encoder(SharedModel):
 
     @cached_property
     def _forward(self) -> Callable[[list[str]], NDArray[np.float32]]:
-        if self.name == EMBEDDED_ENCODER:
-            minilm = MiniLM(self.precision)
-            return lambda texts: minilm.encode(texts, self.batch_size)
         with LOADING:
+            if self.name == EMBEDDED_ENCODER:
+                minilm = _MiniLM(self.precision)
+                return lambda texts: minilm.encode(texts, self.batch_size)
             from sentence_transformers import SentenceTransformer
 
             with without_progress_bars():
@@ -83,8 +86,8 @@ class Encoder(SharedModel):
 
     def remember(self, texts: Sequence[str], vectors: NDArray[np.floating]) -> None:
         """Take vectors that were made before, one per text, so that these texts are not encoded again."""
-        kept = vectors.astype(np.float32)
-        self._memory.put({_key(text): vector for text, vector in zip(texts, kept, strict=True)})
+        known = vectors.astype(np.float32)
+        self._memory.put({_key(text): vector for text, vector in zip(texts, known, strict=True)})
 
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
         """Return the cosine similarities, shape (len(left), len(right)), each in [-1, 1]."""
@@ -96,3 +99,49 @@ class Encoder(SharedModel):
 
 def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+class _MiniLM:
+    """all-MiniLM-L6-v2 without sentence-transformers and transformers, whose imports cost every command seconds.
+
+    Its pipeline is short: a BERT of six layers, the mean of the token vectors, unit length. A test holds it against
+    sentence-transformers' own.
+    """
+
+    def __init__(self, precision: Precision) -> None:
+        import torch
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer
+
+        from .bert import Bert, read_config
+
+        keep_freed_memory()
+        folder = minilm_path()
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(_MAX_TOKENS)
+        self._tokenizer.no_padding()
+        dtype = getattr(torch, resolve_precision(precision))
+        self._model = Bert(read_config(folder), load_file(folder / "model.safetensors"), dtype=dtype)
+
+    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+        """Return unit vectors, shape (len(texts), 384); texts of like length share a batch."""
+        encoded = self._tokenizer.encode_batch([text.strip() for text in texts])
+        lengths = [len(encoding.ids) for encoding in encoded]
+        vectors = np.zeros((len(texts), self._model.config.hidden_size), dtype=np.float32)
+        for batch, length in by_padded_length(lengths, batch_size, step=_LENGTH_STEP, longest=_MAX_TOKENS):
+            vectors[batch] = self._forward([encoded[index].ids for index in batch], length)
+        return vectors
+
+    def _forward(self, rows: list[list[int]], length: int) -> NDArray[np.float32]:
+        import torch
+
+        padded, mask = torch.zeros((2, len(rows), length), dtype=torch.long)
+        for row, ids in enumerate(rows):
+            padded[row, : len(ids)] = torch.tensor(ids)
+            mask[row, : len(ids)] = 1
+        with torch.inference_mode():
+            states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
+            weights = mask.unsqueeze(-1).float()
+            mean = (states * weights).sum(dim=1) / weights.sum(dim=1)
+            unit: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
+        return unit

@@ -5,6 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
@@ -55,24 +56,24 @@ class Memory(Generic[Result]):
             Items of one kind may be made together, whoever wants them: ``make`` does the same for all of them.
         """
         with self._lock:
-            found = {key: self._kept[key] for key in keys if key in self._kept}
-            own = {key: item for key, item in zip(keys, items, strict=True) if key not in found}
-            awaited = {key: self._wanted.setdefault(key, _Wanted(item, kind)) for key, item in own.items()}
+            results = {key: self._kept[key] for key in keys if key in self._kept}
+            lacking = {key: item for key, item in zip(keys, items, strict=True) if key not in results}
+            awaited = {key: self._wanted.setdefault(key, _Wanted(item, kind)) for key, item in lacking.items()}
         if awaited:
             with self._making:
                 self._make(awaited, make, kind)
-            found |= {key: one.result for key, one in awaited.items()}
-        return [found[key] for key in keys]
+            results |= {key: wanted.result for key, wanted in awaited.items()}
+        return [results[key] for key in keys]
 
     def _make(
         self, awaited: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]], kind: Hashable
     ) -> None:
         """Make what is wanted of some items and is not made yet, and what others of their kind wait for."""
-        own = {key: one for key, one in awaited.items() if not one.done}
+        own = {key: wanted for key, wanted in awaited.items() if not wanted.done}
         if not own:
             return
         with self._lock:
-            more = (key for key, one in self._wanted.items() if one.kind == kind and not one.taken and key not in own)
+            more = (key for key, its in self._wanted.items() if its.kind == kind and not its.taken and key not in own)
             others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
         try:
             self._made({**own, **others}, make)
@@ -84,22 +85,22 @@ class Memory(Generic[Result]):
             self._forget(own)
 
     def _made(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
-        for one in wanted.values():
-            one.taken = True
+        for entry in wanted.values():
+            entry.taken = True
         try:
-            results = make([one.item for one in wanted.values()])
+            results = make([entry.item for entry in wanted.values()])
             self.put(dict(zip(wanted, results, strict=True)))
-            for one, result in zip(wanted.values(), results, strict=True):
-                one.result, one.done = result, True
+            for entry, result in zip(wanted.values(), results, strict=True):
+                entry.result, entry.done = result, True
             self._forget(wanted)
         finally:
-            for one in wanted.values():
-                one.taken = False
+            for entry in wanted.values():
+                entry.taken = False
 
     def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
         with self._lock:
-            for key, one in wanted.items():
-                if self._wanted.get(key) is one:
+            for key, entry in wanted.items():
+                if self._wanted.get(key) is entry:
                     del self._wanted[key]
 
     def put(self, results: Mapping[bytes, Result]) -> None:
@@ -119,6 +120,16 @@ class _Wanted:
     taken: bool = False
     done: bool = False
     result: Any = None
+
+
+class locked_property(cached_property[Result]):
+    """A `cached_property` that one thread makes while the others wait, by the ``_lock`` of its object."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Result:  # type: ignore[override]
+        if instance is None:
+            return self  # type: ignore[return-value]
+        with instance._lock:
+            return super().__get__(instance, owner)
 
 
 class Shared:

@@ -2,27 +2,38 @@
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.text import well_formed
 
-from .batching import by_padded_length
-from .compact import reader_path
-from .excerpts import excerpts
-from .forks import own_threads
-from .heap import keep_freed_memory
-from .loading import LOADING, Precision, resolve_precision
+from .compact import COMPACT_FILE, encoder_weights, read_compact, reader_path
+from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
+from .running import by_padded_length, keep_freed_memory, own_threads
 from .spans import Reading, Window, read_windows
 
 if TYPE_CHECKING:
-    from .span_network import SpanNetwork
-    from .windows import Windows
+    import torch
+    from tokenizers import Encoding, Tokenizer
+    from torch import Tensor
 
 EMBEDDED_READER = "polyqa-minilm-reader"
+EXCERPT_SIZE = 1_200
+"""Characters of an excerpt; of English prose that is one window of the reader."""
+EXCERPT_OVERLAP = 300
+"""Characters that neighbouring excerpts share at least, so that an answer stands in one of them whole."""
+MOST_EXCERPTS = 32
+"""Excerpts that are read of one text."""
 _LENGTH_STEP = 32
+_WORD = re.compile(r"\w+")
 
 
 def reader_name(name: str) -> str:
@@ -87,11 +98,9 @@ class Reader(SharedModel):
 
     @cached_property
     def network(self) -> "SpanNetwork":
-        """What reads, see `span_network`."""
+        """What reads."""
         with LOADING:
             import torch
-
-            from .span_network import load_span_network
 
             keep_freed_memory()
             location = str(reader_path()) if self.name == EMBEDDED_READER else self.name
@@ -99,8 +108,6 @@ class Reader(SharedModel):
 
     @cached_property
     def _windowed(self) -> "Windows":
-        from .windows import Windows
-
         return Windows(self.network.tokenizer, max_length=self.max_length, stride=self.stride)
 
     @property
@@ -115,7 +122,7 @@ class Reader(SharedModel):
         ----------
         pairs
             Questions with the context each is asked of; contexts longer than a window are read in
-            overlapping windows, and of very long ones only what `excerpts.excerpts` returns.
+            overlapping windows, and of very long ones only what `excerpts` returns.
         keep
             How many non-overlapping spans to return per pair.
 
@@ -142,17 +149,17 @@ class Reader(SharedModel):
         parts = [(index, *part) for index in readable for part in excerpts(*pairs[index])]
         read = self._windows([(pairs[index][0], text) for index, _, text in parts])
         windows: dict[int, list[Window]] = {index: [] for index in readable}
-        for (index, start, _), own in zip(parts, read, strict=True):
-            windows[index] += [window.moved(start) for window in own]
-        for index, own in windows.items():
-            results[index] = read_windows(pairs[index][1], own, keep=keep)
+        for (index, start, _), of_part in zip(parts, read, strict=True):
+            windows[index] += [window.moved(start) for window in of_part]
+        for index, of_pair in windows.items():
+            results[index] = read_windows(pairs[index][1], of_pair, keep=keep)
         return results
 
     def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
         import torch
 
         cut = self._windowed.encode(pairs)
-        every = [window for own in cut for window in own]
+        every = [window for windows in cut for window in windows]
         lengths = [len(window.ids) for window in every]
         read: dict[int, Window] = {}
         for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=self.max_length):
@@ -172,9 +179,166 @@ class Reader(SharedModel):
                 real = slice(lengths[index])
                 read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
         order = itertools.count()
-        return [[read[next(order)] for _ in own] for own in cut]
+        return [[read[next(order)] for _ in windows] for windows in cut]
 
 
 def _key(question: str, context: str, keep: int) -> bytes:
     parts = f"{keep} {len(question)} {question}{context}"
     return hashlib.blake2b(parts.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+def excerpts(question: str, text: str) -> list[tuple[int, str]]:
+    """Return the parts of a text that are read for a question, in order, each with where it begins.
+
+    A text of up to 28,800 characters is read as a whole. Of a longer one the 32 parts of 1,200 characters are read that
+    share most words with the question. A word counts as the logarithm of how rare it is among the parts; of parts
+    that share as much the first are taken.
+
+    >>> excerpts("Who won?", "France won.")
+    [(0, 'France won.')]
+    >>> parts = excerpts("Who won?", "It rained. " * 5000 + "France won. " + "It rained. " * 5000)
+    >>> len(parts), any("France won" in part for _, part in parts)
+    (32, True)
+    """
+    if len(text) <= MOST_EXCERPTS * (EXCERPT_SIZE - EXCERPT_OVERLAP):
+        return [(0, text)]
+    parts = [(start, text[start:end]) for start, end in excerpt_spans(text)]
+    asked = set(_WORD.findall(question.lower()))
+    shared = [asked.intersection(_WORD.findall(part.lower())) for _, part in parts]
+    frequency = Counter(word for words in shared for word in words)
+    worth = {word: math.log(len(parts) / times) for word, times in frequency.items()}
+    scores = [sum(worth[word] for word in sorted(words)) for words in shared]
+    best = sorted(range(len(parts)), key=lambda index: -scores[index])[:MOST_EXCERPTS]
+    return [parts[index] for index in sorted(best)]
+
+
+def excerpt_spans(text: str) -> list[tuple[int, int]]:
+    """Return where excerpts begin and end: between words, where there are spaces."""
+    spans: list[tuple[int, int]] = []
+    start, half = 0, EXCERPT_OVERLAP // 2
+    while True:
+        end = start + EXCERPT_SIZE
+        if end >= len(text):
+            return [*spans, (start, len(text))]
+        end = max(text.rfind(" ", end - EXCERPT_OVERLAP, end), end - half)
+        spans.append((start, end))
+        latest = end - EXCERPT_OVERLAP
+        start = max(text.rfind(" ", latest - half, latest) + 1, latest - half)
+
+
+class Windows:
+    """Cuts pairs of a question and a context into overlapping windows, as the official SQuAD scripts do.
+
+    Parameters
+    ----------
+    tokenizer
+        A model's own, which adds its special tokens; it stays as it is.
+    max_length, stride
+        Tokens per window, and tokens that neighbouring windows share.
+    """
+
+    def __init__(self, tokenizer: "Tokenizer", *, max_length: int, stride: int) -> None:
+        self._whole, self._cut = (type(tokenizer).from_str(tokenizer.to_str()) for _ in range(2))
+        for copied in (self._whole, self._cut):
+            copied.no_padding()
+        self._whole.no_truncation()
+        self._cut.enable_truncation(max_length, stride=stride, strategy="only_second")
+        # A longer question leaves no room for the context; the tokenizer panics on it.
+        self._longest_question = max(16, max_length - 2 * stride)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[list["Encoding"]]:
+        """Return the windows of each pair, in order, at least one."""
+        cut = [(self._question(question.strip()), context) for question, context in pairs]
+        return [[first, *first.overflowing] for first in self._cut.encode_batch(cut)]
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text, special tokens not counted."""
+        return len(self._whole.encode(text, add_special_tokens=False).ids)
+
+    def _question(self, question: str) -> str:
+        if len(question) <= self._longest_question:  # a token has at least one character
+            return question
+        offsets = self._whole.encode(question, add_special_tokens=False).offsets
+        return question[: offsets[self._longest_question - 1][1]] if len(offsets) > self._longest_question else question
+
+
+@dataclass(frozen=True)
+class SpanNetwork:
+    """What reads, and how its texts become numbers.
+
+    Attributes
+    ----------
+    tokenizer
+        That of the model; pairs of texts get its special tokens.
+    padding
+        What stands behind the tokens of a text that is shorter than others.
+    null_threshold
+        See `SpanReader`.
+    logits
+        Returns the start and the end logits, each of shape (texts, tokens), float32, for ids, mask and token types of
+        the same shape.
+    """
+
+    tokenizer: "Tokenizer"
+    padding: int
+    null_threshold: float
+    logits: "Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]"
+
+
+def load_span_network(location: str, dtype: "torch.dtype") -> SpanNetwork:
+    """Load a reader from a folder, compact or not (see `compact`), or by its hub name.
+
+    A compact BERT is computed by `bert.Bert`, every other model by `transformers`.
+    """
+    from tokenizers import Tokenizer
+
+    from .bert import Bert, is_bert, read_config
+
+    folder = Path(location)
+    if not (folder / COMPACT_FILE).is_file():
+        return _from_transformers(location, dtype)
+    config = read_config(folder)
+    if not is_bert(config):
+        raise PolyqaError(f"{folder} names a model that is no BERT, which compact weights are of.")
+    weights = encoder_weights() | read_compact(folder / COMPACT_FILE)
+    return SpanNetwork(
+        Tokenizer.from_file(str(folder / "tokenizer.json")),
+        config.pad_token_id,
+        float(getattr(config, "null_threshold", 0.0)),
+        _bert_logits(Bert(config, weights, prefix="bert.", dtype=dtype), weights, dtype),
+    )
+
+
+def _bert_logits(bert: Any, weights: dict[str, Any], dtype: "torch.dtype") -> Any:
+    from torch.nn import functional
+
+    head = [weights[f"qa_outputs.{kind}"].to(dtype) for kind in ("weight", "bias")]
+
+    def logits(ids: "Tensor", mask: "Tensor", types: "Tensor") -> tuple["Tensor", "Tensor"]:
+        states = bert(ids, mask, types).last_hidden_state
+        starts, ends = functional.linear(states, *head).float().unbind(dim=-1)
+        return starts, ends
+
+    return logits
+
+
+def _from_transformers(location: str, dtype: "torch.dtype") -> SpanNetwork:
+    from tokenizers import Tokenizer
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    with without_progress_bars():
+        tokenizer = AutoTokenizer.from_pretrained(location)
+        model = AutoModelForQuestionAnswering.from_pretrained(location, dtype=dtype).eval()
+    typed = "token_type_ids" in tokenizer.model_input_names
+
+    def logits(ids: "Tensor", mask: "Tensor", types: "Tensor") -> tuple["Tensor", "Tensor"]:
+        more = {"token_type_ids": types.to(model.device)} if typed else {}
+        output = model(input_ids=ids.to(model.device), attention_mask=mask.to(model.device), **more)
+        return output.start_logits.float().cpu(), output.end_logits.float().cpu()
+
+    return SpanNetwork(
+        Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()),
+        tokenizer.pad_token_id,
+        float(getattr(model.config, "null_threshold", 0.0)),
+        logits,
+    )

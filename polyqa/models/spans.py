@@ -94,7 +94,7 @@ def read_windows(
         How many spans to return; a span that overlaps a better one is left out, so the first is
         the official answer and the rest are other places.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     for window in windows:
         inside = np.array([offset is not None for offset in window.offsets])
         starts = np.argsort(-window.start_logits, kind="stable")[:n_best]
@@ -112,10 +112,10 @@ def read_windows(
             first, last = window.offsets[int(starts[row])], window.offsets[int(ends[column])]
             if first is not None and last is not None and context[first[0] : last[1]]:
                 span = Span(context[first[0] : last[1]], first[0], last[1], float(scores[row, column]))
-                found.append(span)
-    found.sort(key=lambda span: -span.score)
+                spans.append(span)
+    spans.sort(key=lambda span: -span.score)
     chosen: list[Span] = []
-    for span in found:
+    for span in spans:
         if len(chosen) == keep:
             break
         if all(span.end <= other.start or span.start >= other.end for other in chosen):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +10,9 @@ from typing import Any
 
 from polyqa.base.errors import PolyqaError
 
-from .batching import by_padded_length
-from .compact import COMPACT_FILE, encoder_weights, read_compact, write_compact, writer_path
-from .forks import own_threads
-from .loading import LOADING, without_progress_bars
+from .compact import COMPACT_FILE, encoder_weights, minilm_path, read_compact, writer_path
 from .memory import Memory, SharedModel
-from .minilm import minilm_path
+from .running import by_padded_length, own_threads
 from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
 
 EMBEDDED_WRITER = "polyqa-minilm-writer"
@@ -67,13 +64,7 @@ class Writer(SharedModel):
         return source_tokenizer()
 
     def write(self, tasks: Sequence[Task]) -> list[Written]:
-        """Write a question for each task.
-
-        Returns
-        -------
-        list of Written
-            In the order of ``tasks``.
-        """
+        """Write a question for each task, in their order."""
         own_threads()
         return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
 
@@ -89,18 +80,18 @@ class Writer(SharedModel):
 
         sources = read_tasks([task for task, _ in pairs], self.tokenizer)
         targets = as_tokens([question for _, question in pairs], self.tokenizer)
-        found = [0.0] * len(pairs)
+        likelihoods = [0.0] * len(pairs)
         for batch, length in self._batches(sources):
-            own = [targets[index] for index in batch]
+            tokens = [targets[index] for index in batch]
             # Several questions about one task are usual; it is read once.
             distinct = list(dict.fromkeys(sources[index] for index in batch))
             rows = torch.tensor([distinct.index(sources[index]) for index in batch])
             with torch.inference_mode():
                 read = self.network.read(*padded(distinct, length)).chosen(rows)
-                values = self.network.likelihood(padded_rows(own, max(map(len, own))), read)
+                values = self.network.likelihood(padded_rows(tokens, max(map(len, tokens))), read)
             for row, index in enumerate(batch):
-                found[index] = float(values[row, : len(own[row]) - 1].mean())
-        return found
+                likelihoods[index] = float(values[row, : len(tokens[row]) - 1].mean())
+        return likelihoods
 
     def _write_fresh(self, tasks: Sequence[Task]) -> list[Written]:
         import torch
@@ -109,14 +100,14 @@ class Writer(SharedModel):
 
         sources = read_tasks(tasks, self.tokenizer)
         start, end = ends(self.tokenizer)
-        found = [Written("", 0.0)] * len(tasks)
+        written = [Written("", 0.0)] * len(tasks)
         for batch, length in self._batches(sources):
             with torch.inference_mode():
                 read = self.network.read(*padded([sources[index] for index in batch], length))
-                written = beam_search(self.network, read, beams=self.beams, start=start, end=end)
-            for index, (tokens, score) in zip(batch, written, strict=True):
-                found[index] = Written(as_text(tokens, sources[index], self.tokenizer), score)
-        return found
+                best = beam_search(self.network, read, beams=self.beams, start=start, end=end)
+            for index, (tokens, score) in zip(batch, best, strict=True):
+                written[index] = Written(as_text(tokens, sources[index], self.tokenizer), score)
+        return written
 
     def _batches(self, sources: Sequence[Source]) -> Any:
         lengths = [len(source.ids) for source in sources]
@@ -149,73 +140,37 @@ def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
     return torch.tensor([[*row, *(0,) * (length - len(row))] for row in rows])
 
 
-def new_network(vocabulary: Any) -> Any:
-    """Return a network to be trained, which starts from the sentence encoder; its encoder is one of `transformers`."""
-    import torch
-
-    with LOADING:
-        from transformers import BertModel
-
-        from .writer_network import WriterNetwork
-
-        with without_progress_bars():
-            encoder = BertModel.from_pretrained(minilm_path(), dtype=torch.float32)
-    encoder.pooler = None
-    network = WriterNetwork(encoder, vocabulary)
-    network.start_from_encoder()
-    return network
-
-
-def load_writer(folder: Path, *, training: bool = False) -> Any:
-    """Load a network that `save_writer` wrote.
-
-    Parameters
-    ----------
-    training
-        Whether it is to be trained further, or saved; else it only reads and writes, which needs no `transformers`.
-
-    Raises
-    ------
-    PolyqaError
-        If the folder holds none.
-    """
+def load_writer(folder: Path) -> Any:
+    """Load a trained network, without `transformers`. `PolyqaError` if the folder holds none."""
     import torch
 
     from .bert import Bert, read_config
     from .writer_network import WriterNetwork
 
+    vocabulary = read_vocabulary(folder)
+    weights = read_compact(folder / COMPACT_FILE)  # what is not there is as the sentence encoder has it
+    config = read_config(minilm_path())
+    encoder = Bert(config, encoder_weights() | weights, prefix="bert.", dtype=torch.float32)
+    own = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
+    return load_parts(WriterNetwork(encoder, vocabulary), own, folder)
+
+
+def read_vocabulary(folder: Path) -> Any:
+    """Return the ids of the word pieces that a writer can write. `PolyqaError` if the folder holds no writer."""
+    import torch
+
     if not (folder / COMPACT_FILE).is_file() or not (folder / VOCABULARY_FILE).is_file():
         raise PolyqaError(f"{folder} holds no writer. Give a folder that lab.training.train_writer wrote (shipped/).")
-    weights = read_compact(folder / COMPACT_FILE)  # what is not there is as the sentence encoder has it
-    vocabulary = torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8")))
-    if training:
-        network = new_network(vocabulary)
-        own = {_renamed(name, "bert.", "encoder."): weight for name, weight in weights.items()}
-    else:
-        read = encoder_weights() | weights
-        encoder = Bert(read_config(minilm_path()), read, prefix="bert.", dtype=torch.float32)
-        network = WriterNetwork(encoder, vocabulary)
-        own = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
-    missing, unknown = network.load_state_dict(own, strict=False)
+    return torch.tensor(json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8")))
+
+
+def load_parts(network: Any, weights: Mapping[str, Any], folder: Path) -> Any:
+    """Load weights into all parts of a network but its encoder. `PolyqaError` if they do not fit."""
+    missing, unknown = network.load_state_dict(weights, strict=False)
     lost = [name for name in missing if not name.startswith("encoder.") and name != "vocabulary"]
     if lost or unknown:
         raise PolyqaError(f"{folder} holds another network than the writer's ({', '.join([*lost, *unknown][:3])}).")
     return network.eval()
-
-
-def save_writer(network: Any, folder: Path) -> None:
-    """Write a network's weights as int8 (see `compact`) and its vocabulary."""
-    weights = {
-        _renamed(name, "encoder.", "bert."): weight
-        for name, weight in network.state_dict().items()
-        if name != "vocabulary"
-    }
-    write_compact(weights, folder / COMPACT_FILE)
-    (folder / VOCABULARY_FILE).write_text(json.dumps(network.vocabulary.tolist()) + "\n", encoding="utf-8")
-
-
-def _renamed(name: str, old: str, new: str) -> str:
-    return new + name.removeprefix(old) if name.startswith(old) else name
 
 
 def _key(task: Task) -> bytes:

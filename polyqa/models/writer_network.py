@@ -5,7 +5,7 @@ Generation Tasks"); the gate between writing a word and copying it is that of Se
 equations 8 and 9).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -32,10 +32,10 @@ class Attention(nn.Module):
 
     def forward(self, states: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
         """Attend to keys and values that are split by head."""
-        found = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             self.split(self.query(states)), key, value, attn_mask=mask, is_causal=causal
         )
-        return self.out(found.transpose(1, 2).flatten(2))
+        return self.out(attended.transpose(1, 2).flatten(2))
 
 
 class DecoderLayer(nn.Module):
@@ -98,33 +98,10 @@ class WriterNetwork(nn.Module):
         """The word embeddings."""
         return self.encoder.embeddings.word_embeddings
 
-    def start_from_encoder(self) -> None:
-        """Give the decoder the weights of the encoder's layers, its cross-attention those of their attention."""
-        self.positions.weight.data.copy_(self.encoder.embeddings.position_embeddings.weight[:LONGEST_WRITTEN])
-        self.enter.load_state_dict(self.encoder.embeddings.LayerNorm.state_dict())
-        for layer, place in zip(self.layers, DECODER_LAYERS, strict=True):
-            source = self.encoder.encoder.layer[place]
-            attention, output = source.attention.self, source.attention.output
-            for own in (layer.own, layer.cross):
-                for name in ("query", "key", "value"):
-                    getattr(own, name).load_state_dict(getattr(attention, name).state_dict())
-                own.out.load_state_dict(output.dense.state_dict())
-            layer.up.load_state_dict(source.intermediate.dense.state_dict())
-            layer.down.load_state_dict(source.output.dense.state_dict())
-            layer.after_own.load_state_dict(output.LayerNorm.state_dict())
-            layer.after_cross.load_state_dict(output.LayerNorm.state_dict())
-            layer.after_inner.load_state_dict(source.output.LayerNorm.state_dict())
-
     def read(self, ids: Tensor, types: Tensor, mask: Tensor) -> "Read":
         """Encode sources; all shapes (batch, length)."""
         states = self.encoder(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
-        return Read(
-            ids,
-            mask.bool(),
-            states,
-            [layer.read(states) for layer in self.layers],
-            self.copy_key(states),
-        )
+        return Read(ids, mask.bool(), states, [layer.read(states) for layer in self.layers], self.copy_key(states))
 
     def decode(
         self, tokens: Tensor, read: "Read", past: list[tuple[Tensor, Tensor]] | None = None
@@ -136,8 +113,8 @@ class WriterNetwork(nn.Module):
         mask = read.mask[:, None, None, :]
         after = []
         for number, layer in enumerate(self.layers):
-            states, kept = layer(states, read.by_layer[number], mask, past[number] if past else None)
-            after.append(kept)
+            states, keys_and_values = layer(states, read.by_layer[number], mask, past[number] if past else None)
+            after.append(keys_and_values)
         scores = self.copy_query(states) @ read.copy_keys.transpose(1, 2) / states.shape[-1] ** 0.5
         copied = torch.softmax(scores.masked_fill(~read.mask[:, None, :], -1e4), dim=-1)
         gate = torch.sigmoid(self.gate(torch.cat([states, copied @ read.states], dim=-1)))
@@ -168,13 +145,14 @@ class WriterNetwork(nn.Module):
         return torch.log(written + copied + 1e-7)
 
 
-class Read:
+class Read(NamedTuple):
     """Sources as the decoder sees them."""
 
-    def __init__(
-        self, ids: Tensor, mask: Tensor, states: Tensor, by_layer: list[tuple[Tensor, Tensor]], copy_keys: Tensor
-    ) -> None:
-        self.ids, self.mask, self.states, self.by_layer, self.copy_keys = ids, mask, states, by_layer, copy_keys
+    ids: Tensor
+    mask: Tensor
+    states: Tensor
+    by_layer: list[tuple[Tensor, Tensor]]
+    copy_keys: Tensor
 
     def chosen(self, rows: Tensor) -> "Read":
         """Return the sources at some rows; a row may be there several times."""
@@ -182,11 +160,11 @@ class Read:
         return Read(self.ids[rows], self.mask[rows], self.states[rows], layers, self.copy_keys[rows])
 
 
-class Words:
+class Words(NamedTuple):
     """Probabilities of what comes next: of written words, and of copying each place of the source; they add up to 1."""
 
-    def __init__(self, written: Tensor, copied: Tensor) -> None:
-        self.written, self.copied = written, copied
+    written: Tensor
+    copied: Tensor
 
 
 class Slots:

@@ -81,13 +81,13 @@ def read_tasks(tasks: Sequence[Task], tokenizer: Any) -> list[Source]:
         A tokenizer of the package `tokenizers`, without truncation and padding.
     """
     questions, titles, contexts = (
-        map(
-            _Tokens.of,
-            tokenizer.encode_batch([getattr(task, name) for task in tasks], add_special_tokens=False),
-        )
-        for name in ("question", "title", "context")
+        [
+            _Tokens(encoding.ids, encoding.offsets)
+            for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)
+        ]
+        for texts in ([getattr(task, name) for task in tasks] for name in ("question", "title", "context"))
     )
-    return [_source(*own, tokenizer) for own in zip(tasks, questions, titles, contexts, strict=True)]
+    return [_source(*parts, tokenizer) for parts in zip(tasks, questions, titles, contexts, strict=True)]
 
 
 class _Tokens(NamedTuple):
@@ -96,30 +96,21 @@ class _Tokens(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
 
-    @classmethod
-    def of(cls, encoding: Any) -> "_Tokens":
-        return cls(encoding.ids, encoding.offsets)
-
 
 def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tokenizer: Any) -> Source:
-    ids, types, surface, glued, opens = [tokenizer.token_to_id("[CLS]")], [0], [""], [False], [False]
+    tokens: list[tuple[int, int, str, bool, bool]] = []  # as the fields of `Source`
+
+    def mark(token: str, kind: int) -> None:
+        tokens.append((tokenizer.token_to_id(token), kind, "", False, False))
 
     def add(encoding: _Tokens, text: str, begin: int, end: int, kind: int) -> None:
         for place in range(begin, end):
             first, last = encoding.offsets[place]
-            ids.append(encoding.ids[place])
-            types.append(kind)
-            surface.append(text[first:last])
-            glued.append(place > begin and encoding.offsets[place - 1][1] == first)
-            opens.append(text is task.context and (not place or text[encoding.offsets[place - 1][0]] in ".!?"))
+            glued = place > begin and encoding.offsets[place - 1][1] == first
+            opens = text is task.context and (not place or text[encoding.offsets[place - 1][0]] in ".!?")
+            tokens.append((encoding.ids[place], kind, text[first:last], glued, opens))
 
-    def mark(token: str, kind: int) -> None:
-        ids.append(tokenizer.token_to_id(token))
-        types.append(kind)
-        surface.append("")
-        glued.append(False)
-        opens.append(False)
-
+    mark("[CLS]", 0)
     add(question, task.question, 0, min(len(question.ids), _LONGEST_QUESTION), 0)
     mark("[SEP]", 0)
     add(title, task.title, 0, min(len(title.ids), 16), 1)
@@ -127,7 +118,7 @@ def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tok
     touched = [n for n, (first, last) in enumerate(context.offsets) if first < task.end and last > task.start]
     begin, end = (touched[0], touched[-1] + 1) if touched else (0, 0)
     end = min(end, begin + 32)
-    room = LONGEST_SOURCE - len(ids) - 3 - (end - begin)
+    room = LONGEST_SOURCE - len(tokens) - 3 - (end - begin)
     before = min(begin, max(room - min(len(context.ids) - end, room // 2), room // 2))
     after = min(len(context.ids) - end, room - before)
     add(context, task.context, begin - before, begin, 1)
@@ -136,14 +127,14 @@ def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tok
     mark(_END, 1)
     add(context, task.context, end, end + after, 1)
     mark("[SEP]", 1)
-    return Source(tuple(ids), tuple(types), tuple(surface), tuple(glued), tuple(opens))
+    return Source(*zip(*tokens, strict=True))
 
 
 def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]:
     """Turn questions into what the network writes, from the classification token to the end."""
     start, end = ends(tokenizer)
     encoded = tokenizer.encode_batch(list(questions), add_special_tokens=False)
-    return [(start, *one.ids[: LONGEST_WRITTEN - 2], end) for one in encoded]
+    return [(start, *encoding.ids[: LONGEST_WRITTEN - 2], end) for encoding in encoded]
 
 
 def ends(tokenizer: Any) -> tuple[int, int]:
@@ -166,11 +157,11 @@ def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
         first, length = _longest_run(tokens, at, source, places)
         piece = tokenizer.id_to_token(tokens[at]) or ""
         if length:
-            shown = _shown(source, first, length)
+            surface = _shown(source, first, length)
             tight = piece.startswith("##") and bool(text)
         else:
-            length, tight, shown = 1, piece.startswith("##"), piece.removeprefix("##")
-        text += shown if tight or not text else f" {shown}"
+            length, tight, surface = 1, piece.startswith("##"), piece.removeprefix("##")
+        text += surface if tight or not text else f" {surface}"
         at += length
     text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
     text = _QUOTED.sub(r'"\1"', text)
@@ -199,16 +190,16 @@ def _longest_run(tokens: Sequence[int], at: int, source: Source, places: dict[in
 
 def _capitals(source: Source, place: int, length: int) -> int:
     run = range(place, place + length)
-    return sum(source.surface[own][:1].isupper() and not source.opens[own] for own in run)
+    return sum(source.surface[at][:1].isupper() and not source.opens[at] for at in run)
 
 
 def _shown(source: Source, first: int, length: int) -> str:
     parts = []
     for place in range(first, first + length):
-        own = source.surface[place]
+        word = source.surface[place]
         # A word alone whose capital is a sentence's is most often no name.
         whole = place + 1 == len(source.glued) or not source.glued[place + 1]
-        if place == first and whole and (own.lower() in _LOWER or (length == 1 and source.opens[place])):
-            own = own.lower()
-        parts.append(own if source.glued[place] or place == first else f" {own}")
+        if place == first and whole and (word.lower() in _LOWER or (length == 1 and source.opens[place])):
+            word = word.lower()
+        parts.append(word if source.glued[place] or place == first else f" {word}")
     return "".join(parts)

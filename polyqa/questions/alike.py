@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from .quality.words import FUNCTION, WHEN, WORD
+from .quality import FUNCTION, WHEN, WORD
 
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = rf"(?:\d{{1,2}} )?(?:(?:{_MONTH}) )?(?:\d{{1,2}}, )?\d{{4}}s?(?:\s*[–-]\s*\d{{2,4}})?"
@@ -54,9 +54,9 @@ def without_time(question: str) -> Without | None:
     if WHEN.match(body):
         return None  # it asks for the time
     for pattern in (_TIME, _NUMBERED):
-        found = list(pattern.finditer(body))
-        if len(found) == 1 and found[0].start() and not _in_brackets(body, found[0].start()):
-            cut = found[0]
+        matches = list(pattern.finditer(body))
+        if len(matches) == 1 and matches[0].start() and not _in_brackets(body, matches[0].start()):
+            cut = matches[0]
             begin = body[: cut.start()]
             article = re.match(r"\s*the (?=\d)", cut[0])
             middle = " the" if article and body[cut.end() :].strip() else ""
@@ -75,10 +75,10 @@ def without_place(question: str) -> Without | None:
     'Where did Argentina play its first match?'
     """
     body = question.rstrip("? ")
-    found = _PLACE.search(body)
-    if found is None or not _NAME.search(body[: found.start()], 1):
+    match = _PLACE.search(body)
+    if match is None or not _NAME.search(body[: match.start()], 1):
         return None  # without a name nobody knows what it is about
-    return _whole(body[: found.start()], found[1], "location")
+    return _whole(body[: match.start()], match[1], "location")
 
 
 def _whole(text: str, cut: str, kind: Literal["time", "location"]) -> Without | None:

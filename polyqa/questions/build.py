@@ -63,7 +63,7 @@ def build_questions(
     index
         Whose passages are read.
     generate
-        How: `locally`, or `distributed.on_ray`.
+        How: `locally`, or `generate_questions` with its other arguments.
     encoder
         Encodes every question once, in batches.
     out

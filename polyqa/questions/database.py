@@ -3,9 +3,8 @@
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +14,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
 from polyqa.colbert_index.versions import QUESTIONS
 from polyqa.models import Encoder
-from polyqa.models.memory import Shared
+from polyqa.models.memory import Shared, locked_property
 
 from .types import FoundQuestion, GeneratedQuestion, Generation, Manifest
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Ranking = Literal["dense", "bm25"]
-FOLDER = QUESTIONS
 MANIFEST = "questions.json"
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
@@ -31,7 +29,7 @@ _COLUMNS = ["number", "question", "answers", "pids"]
 
 def questions_path(index: ColBERTIndex) -> Path:
     """Return where the database of an index lies unless another place is named: in the index's folder."""
-    return index.path / FOLDER
+    return index.path / QUESTIONS
 
 
 class QuestionDatabase(Shared):
@@ -84,27 +82,24 @@ class QuestionDatabase(Shared):
     def __repr__(self) -> str:
         return f"QuestionDatabase({str(self.path)!r}, questions={len(self)}, encoder={self.manifest.encoder!r})"
 
-    @cached_property
+    @locked_property
     def _table(self) -> Any:
-        with self._lock:
-            if "_table" in self.__dict__:
-                return self.__dict__["_table"]
-            with _reading(self.path):
-                import lancedb
+        with _reading(self.path):
+            import lancedb
 
-                table = lancedb.connect(str(self.path)).open_table(_TABLE)
-                rows, width = table.count_rows(), table.schema.field("vector").type.list_size
-            if rows != len(self) or width != self.manifest.dimensions:
-                raise PolyqaError(
-                    f"{_damaged(self.path)} its table has {rows} questions of {width} dimensions, its manifest says "
-                    f"{len(self)} of {self.manifest.dimensions}."
-                )
-            if self.manifest.table_version not in (None, table.version):
-                raise PolyqaError(
-                    f"{_damaged(self.path)} its table is in state {table.version}, not {self.manifest.table_version}: "
-                    "a file is missing."
-                )
-            return table
+            table = lancedb.connect(str(self.path)).open_table(_TABLE)
+            rows, width = table.count_rows(), table.schema.field("vector").type.list_size
+        if rows != len(self) or width != self.manifest.dimensions:
+            raise PolyqaError(
+                f"{_damaged(self.path)} its table has {rows} questions of {width} dimensions, its manifest says "
+                f"{len(self)} of {self.manifest.dimensions}."
+            )
+        if self.manifest.table_version not in (None, table.version):
+            raise PolyqaError(
+                f"{_damaged(self.path)} its table is in state {table.version}, not {self.manifest.table_version}: "
+                "a file is missing."
+            )
+        return table
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet."""
@@ -122,13 +117,7 @@ class QuestionDatabase(Shared):
             yield GeneratedQuestion.model_validate(row)
 
     def check(self) -> None:
-        """Read the whole table and compare it with the manifest.
-
-        Raises
-        ------
-        PolyqaError
-            If a file of the table is damaged, or a question is not what was written.
-        """
+        """Read the whole table; `PolyqaError` if a file is damaged, or a question is not what was written."""
         if digest(list(self.questions())) != self.manifest.digest:
             raise PolyqaError(f"{_damaged(self.path)} its questions are not those that were written.")
 
@@ -165,39 +154,42 @@ class QuestionDatabase(Shared):
         require_positive(k)
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
-        asked = [at for at, query in enumerate(queries) if query.strip()]
-        results: list[list[FoundQuestion]] = [[] for _ in queries]
+        asked = [query for query in queries if query.strip()]
         if not asked or not len(self):
-            return results
+            return [[] for _ in queries]
         if ranking == "bm25":
-            for at in asked:
-                results[at] = _best(self._by_words(queries[at]), k, len(self))
-            return results
-        if self.encoder is None:
+            ranked = iter([self._best(query, k) for query in asked])
+        elif self.encoder is None:
             raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
-        for at, vector in zip(asked, self.encoder.encode([queries[at] for at in asked]), strict=True):
-            results[at] = _best(self._by_vector(vector), k, len(self))
-        return results
+        else:
+            ranked = iter([self._best(vector, k) for vector in self.encoder.encode(asked)])
+        return [next(ranked) if query.strip() else [] for query in queries]
 
-    def _by_vector(self, vector: Any) -> "_Fetch":
-        def fetch(limit: int) -> list[FoundQuestion]:
-            with _reading(self.path):
-                query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
-                rows = query.select([*_COLUMNS, "_distance"]).limit(limit).to_list()
-            return [_found(row, 1.0 - row["_distance"]) for row in rows]
+    def _best(self, query: Any, k: int) -> list[FoundQuestion]:
+        """Return the first ``k`` for a text or a vector, ties in the order of the corpus.
 
-        return fetch
+        Which of several equal questions stand at the end of what LanceDB returns is its own choice: more are fetched
+        until the k-th is better than the last.
+        """
+        limit = min(k + 10, len(self))
+        found = self._fetch(query, limit)
+        while limit < len(self) and len(found) == limit and found[k - 1].score <= found[-1].score:
+            limit = min(4 * limit, len(self))
+            found = self._fetch(query, limit)
+        return sorted(found, key=lambda one: (-one.score, one.number))[:k]
 
-    def _by_words(self, text: str) -> "_Fetch":
-        def fetch(limit: int) -> list[FoundQuestion]:
-            from lancedb.query import MatchQuery
+    def _fetch(self, query: Any, limit: int) -> list[FoundQuestion]:
+        from lancedb.query import MatchQuery
 
-            with _reading(self.path):
-                query = self._table.search(MatchQuery(text, "question"), query_type="fts")
-                rows = query.select([*_COLUMNS, "_score"]).limit(limit).to_list()
-            return [_found(row, row["_score"]) for row in rows]
-
-        return fetch
+        with _reading(self.path):
+            if isinstance(query, str):
+                search, column = self._table.search(MatchQuery(query, "question"), query_type="fts"), "_score"
+            else:
+                search, column = self._table.search(query, vector_column_name="vector"), "_distance"
+                search = search.distance_type("cosine")
+            rows = search.select([*_COLUMNS, column]).limit(limit).to_list()
+        scores = (row["_score"] if column == "_score" else 1.0 - row["_distance"] for row in rows)
+        return [FoundQuestion.model_validate({**row, "score": score}) for row, score in zip(rows, scores, strict=True)]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}
@@ -206,27 +198,6 @@ class QuestionDatabase(Shared):
         self.__init__(state["path"], encoder=state["encoder"])  # type: ignore[misc]
         if self.manifest.digest != state["digest"]:
             raise PolyqaError(f"The questions at {self.path} have changed since they were opened; open them again.")
-
-
-_Fetch = Callable[[int], list[FoundQuestion]]
-
-
-def _best(fetch: _Fetch, k: int, most: int) -> list[FoundQuestion]:
-    """Return the first ``k``, ties in the order of the corpus.
-
-    Which of several equal questions stand at the end of what LanceDB returns is its own choice: more are fetched
-    until the k-th is better than the last.
-    """
-    limit = min(k + 10, most)
-    found = fetch(limit)
-    while limit < most and len(found) == limit and found[k - 1].score <= found[-1].score:
-        limit = min(4 * limit, most)
-        found = fetch(limit)
-    return sorted(found, key=lambda one: (-one.score, one.number))[:k]
-
-
-def _found(row: dict[str, Any], score: float) -> FoundQuestion:
-    return FoundQuestion.model_validate({**row, "score": score})
 
 
 def _damaged(path: Path) -> str:
@@ -260,8 +231,9 @@ def _reading(path: Path) -> Iterator[None]:
 def digest(questions: Sequence[GeneratedQuestion]) -> str:
     """Return 16 hex digits over questions with their answers and ids, in order."""
     hashed = hashlib.sha256()
-    for one in questions:
-        hashed.update(json.dumps([one.question, one.answers, one.pids], ensure_ascii=False).encode() + b"\n")
+    for question in questions:
+        line = [question.question, question.answers, question.pids]
+        hashed.update(json.dumps(line, ensure_ascii=False).encode() + b"\n")
     return hashed.hexdigest()[:16]
 
 
@@ -311,14 +283,14 @@ def _batches(
     import pyarrow as pa
 
     for begin in range(0, len(questions), size):
-        own = questions[begin : begin + size]
-        vectors = encoder.encode([one.question for one in own])
+        batch = questions[begin : begin + size]
+        vectors = encoder.encode([question.question for question in batch])
         yield pa.RecordBatch.from_arrays(
             [
-                pa.array(range(begin, begin + len(own)), pa.int64()),
-                pa.array([one.question for one in own], pa.string()),
-                pa.array([one.answers for one in own], pa.list_(pa.string())),
-                pa.array([one.pids for one in own], pa.list_(pa.string())),
+                pa.array(range(begin, begin + len(batch)), pa.int64()),
+                pa.array([question.question for question in batch], pa.string()),
+                pa.array([question.answers for question in batch], pa.list_(pa.string())),
+                pa.array([question.pids for question in batch], pa.list_(pa.string())),
                 pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1), pa.float32()), dimensions),
             ],
             schema=_schema(dimensions),

@@ -112,8 +112,8 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     if not name or name not in text:
         return None
     text = text.replace(name, base, 1)
-    shown = f" {normalize_answer(text)} "
-    left = [word for word in normalize_answer(qualifier).split() if f" {word} " in shown]
-    kept = set(normalize_answer(base).split())
+    words = f" {normalize_answer(text)} "
+    left = [word for word in normalize_answer(qualifier).split() if f" {word} " in words]
+    shared = set(normalize_answer(base).split())
     # A word of the qualifier that is still there tells the readings apart: nothing was made ambiguous.
-    return None if any(word not in kept and word.isdigit() for word in left) else " ".join(text.split())
+    return None if any(word not in shared and word.isdigit() for word in left) else " ".join(text.split())

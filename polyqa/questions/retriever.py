@@ -84,9 +84,9 @@ def _scores(found: Sequence[FoundQuestion], by: By) -> dict[str, tuple[float, fl
     """Return, for each passage of the questions, its score and what decides between equals."""
     best: dict[str, float] = {}
     count: Counter[str] = Counter()
-    for one in found:
-        for pid in dict.fromkeys(one.pids):
-            best[pid] = max(best.get(pid, one.score), one.score)
+    for question in found:
+        for pid in dict.fromkeys(question.pids):
+            best[pid] = max(best.get(pid, question.score), question.score)
             count[pid] += 1
     if by == "count":
         return {pid: (float(count[pid]), best[pid]) for pid in best}

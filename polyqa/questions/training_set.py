@@ -62,7 +62,7 @@ class TrainingSet:
     @property
     def reasons(self) -> Counter[str]:
         """Why questions were dropped, without the words that a question has of its own; most frequent first."""
-        counted = Counter(one.why.partition(":")[0] for one in self.dropped)
+        counted = Counter(question.why.partition(":")[0] for question in self.dropped)
         return Counter(dict(counted.most_common()))
 
 
@@ -121,30 +121,46 @@ class _Making:
         self._ambiguous: dict[str, Question] = {}
         self._dropped: list[Dropped] = []
 
+    def _drop(self, why: str, *readings: Reading) -> None:
+        self._dropped += [
+            Dropped(reading.question, reading.short_answers[0], reading.pid or "", why) for reading in readings
+        ]
+
+    def _passage(self, reading: Reading) -> Passage:
+        return self._corpus[reading.pid or ""]
+
+    def _question(self, text: str, readings: Sequence[Reading], ambiguity: str, reason: str) -> Question:
+        return Question(
+            id="made-" + blake2b(normalize_answer(text).encode(), digest_size=6).hexdigest(),
+            question=text,
+            readings=tuple(readings),
+            long_answers=(long_answer(readings, self._corpus),),
+            ambiguity=ambiguity,
+            reason=reason,
+        )
+
     def good(self, generated: Sequence[GeneratedQuestion]) -> list[Reading]:
         """Return the questions that nothing is wrong with."""
-        kept = []
-        for one in generated:
-            text = mended(one.question)
-            for answer, pid in zip(one.answers, one.pids, strict=True):
+        good = []
+        for question in generated:
+            text = mended(question.question)
+            for answer, pid in zip(question.answers, question.pids, strict=True):
                 reading = Reading(text, (answer,), pid)
                 if why := fault(text, answer, self._corpus[pid]):
-                    self._drop(reading, why)
+                    self._drop(why, reading)
                 else:
-                    kept.append(reading)
-        return kept
+                    good.append(reading)
+        return good
 
     def trusted(self, readings: Sequence[Reading], trust: Trust) -> list[Reading]:
         """Return the questions that are trusted, and so many of the others that there are some to train with."""
-        values = trust([(one.question, one.short_answers[0], self._corpus[one.pid or ""]) for one in readings])
+        values = trust([(reading.question, reading.short_answers[0], self._passage(reading)) for reading in readings])
         least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
-        told = list(zip(readings, values, strict=True))
-        for reading in (one for one, value in told if value < least):
-            self._drop(reading, "the model that asked it does not trust it")
-        return [one for one, value in told if value >= least]
-
-    def _drop(self, reading: Reading, why: str) -> None:
-        self._dropped.append(Dropped(reading.question, reading.short_answers[0], reading.pid or "", why))
+        judged = list(zip(readings, values, strict=True))
+        self._drop(
+            "the model that asked it does not trust it", *(reading for reading, value in judged if value < least)
+        )
+        return [reading for reading, value in judged if value >= least]
 
     def group_by_name(self, readings: Sequence[Reading], bases: Mapping[str, str]) -> list[Reading]:
         """Make ambiguous questions of passages that share a name; return the questions that are left."""
@@ -152,27 +168,27 @@ class _Making:
         families: dict[str, list[tuple[str, Reading]]] = {}
         left: list[Reading] = []
         for reading in readings:
-            passage = self._corpus[reading.pid or ""]
+            passage = self._passage(reading)
             base = bases[passage.pid]
             short = without_qualifier(reading.question, passage.title, base)
             if short is None:
                 left.append(reading)
             elif sharing[base] > 1 and split_title(passage.title, commas=True)[1] and short == reading.question:
-                self._drop(reading, "does not say which of those of one name it is about")
+                self._drop("does not say which of those of one name it is about", reading)
             else:
                 families.setdefault(base, []).append((short, reading))
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
-                own = [reading for _, reading in cluster]
+                grouped = [reading for _, reading in cluster]
                 text = min((short for short, _ in cluster), key=len)
-                if not self._told_apart(text, self._of_distinct_titles(own), "subject", base):
-                    left += own
+                if not self._told_apart(text, self._of_distinct_titles(grouped), "subject", base):
+                    left += grouped
         return left
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the first question about each thing, and of those that read the same the first."""
         by_text = {normalize_answer(reading.question): reading for reading in reversed(readings)}
-        by_title = {self._corpus[reading.pid or ""].title: reading for reading in by_text.values()}
+        by_title = {self._passage(reading).title: reading for reading in by_text.values()}
         return [reading for reading in readings if reading in by_title.values()]
 
     def group_by_time_and_place(self, readings: Sequence[Reading]) -> list[Reading]:
@@ -181,109 +197,81 @@ class _Making:
         for cut in (without_time, without_place):
             groups: dict[str, dict[str, tuple[Without, Reading]]] = {}
             for reading in left:
-                if (found := cut(reading.question)) is not None:
-                    own = groups.setdefault(normalize_answer(found.question), {})
-                    own.setdefault(normalize_answer(found.cut), (found, reading))
+                if (without := cut(reading.question)) is not None:
+                    group = groups.setdefault(normalize_answer(without.question), {})
+                    group.setdefault(normalize_answer(without.cut), (without, reading))
             for group in groups.values():
-                whole = next(iter(group.values()))[0]
+                first = next(iter(group.values()))[0]
                 alike = [reading for _, reading in group.values()]
-                if len(alike) > 1 and self._told_apart(whole.question, alike, whole.kind, ""):
+                if len(alike) > 1 and self._told_apart(first.question, alike, first.kind, ""):
                     left = [reading for reading in left if reading not in alike]
         return left
 
     def _told_apart(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
         """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
-        kept = _confirmed(readings, self._corpus, self._reader)
-        if len({normalize_answer(one.short_answers[0]) for one in kept}) < 2:
+        confirmed = _confirmed(readings, self._corpus, self._reader)
+        if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
-        for reading in readings:
-            if reading not in kept:
-                self._drop(reading, _UNCONFIRMED)
-        titles = ", ".join(dict.fromkeys(self._corpus[one.pid or ""].title for one in kept))
-        told = {
+        self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
+        titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
+        reasons = {
             "subject": f"“{base}” may stand for {titles}.",
             "time": "It does not say for which time.",
             "location": "It does not say for which place.",
         }
-        question = Question(
-            id=_id(text),
-            question=text,
-            readings=tuple(kept),
-            long_answers=(long_answer(kept, self._corpus),),
-            ambiguity=kind,
-            reason=told[kind],
-        )
-        self._ambiguous[normalize_answer(text)] = question
+        self._ambiguous[normalize_answer(text)] = self._question(text, confirmed, kind, reasons[kind])
         return True
 
     def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:
         """Return all questions; the plain ones are drawn if there are too many."""
         ambiguous = list(self._ambiguous.values())
-        taken = {
-            normalize_answer(text) for own in ambiguous for text in (own.question, *(r.question for r in own.readings))
-        }
-        singles = self._plain(plain, taken)
+        singles = self._plain(plain)
         most = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
         numbers = range(len(singles))
         drawn = set(random.Random(seed).sample(numbers, most)) if len(singles) > most else set(numbers)
-        for at in sorted(set(numbers) - drawn):
-            self._drop(singles[at].readings[0], "there are plain questions enough")
-        kept = [question for at, question in enumerate(singles) if at in drawn]
-        return TrainingSet((*ambiguous, *kept), tuple(self._dropped))
+        self._drop("there are plain questions enough", *(singles[at].readings[0] for at in numbers if at not in drawn))
+        return TrainingSet((*ambiguous, *(singles[at] for at in numbers if at in drawn)), tuple(self._dropped))
 
-    def _plain(self, readings: Sequence[Reading], taken: set[str]) -> list[Question]:
+    def _plain(self, readings: Sequence[Reading]) -> list[Question]:
+        ambiguous = self._ambiguous.values()
+        texts = (text for own in ambiguous for text in (own.question, *(reading.question for reading in own.readings)))
+        taken = set(map(normalize_answer, texts))
         by_text: dict[str, list[Reading]] = {}
-        for one in readings:
-            by_text.setdefault(normalize_answer(one.question), []).append(one)
-        found = []
-        for text, own in by_text.items():
-            answers = [reading.short_answers[0] for reading in own]
+        for reading in readings:
+            by_text.setdefault(normalize_answer(reading.question), []).append(reading)
+        plain = []
+        for text, group in by_text.items():
+            answers = [reading.short_answers[0] for reading in group]
+            whole = Reading(group[0].question, tuple(dict.fromkeys(answers)), group[0].pid)
             if text in taken:
-                for one in own:
-                    self._drop(one, "is asked already")
-                continue
-            if not all(agree(answer, answers[:1]) for answer in answers):
-                for one in own:
-                    self._drop(one, "has several answers, and nothing that tells them apart")
-                continue
-            whole = Reading(own[0].question, tuple(dict.fromkeys(answers)), own[0].pid)
-            if not _confirmed([whole], self._corpus, self._reader):
-                for one in own:
-                    self._drop(one, _UNCONFIRMED)
-                continue
-            found.append(
-                Question(
-                    id=_id(whole.question),
-                    question=whole.question,
-                    readings=(whole,),
-                    long_answers=(long_answer([whole], self._corpus),),
-                    ambiguity="none",
-                    reason="The question names what it is about.",
-                )
-            )
-        return found
+                self._drop("is asked already", *group)
+            elif not all(agree(answer, answers[:1]) for answer in answers):
+                self._drop("has several answers, and nothing that tells them apart", *group)
+            elif not _confirmed([whole], self._corpus, self._reader):
+                self._drop(_UNCONFIRMED, *group)
+            else:
+                reason = "The question names what it is about."
+                plain.append(self._question(whole.question, [whole], "none", reason))
+        return plain
 
 
 def _clusters(members: Sequence[tuple[str, Reading]], encoder: Encoder) -> list[list[tuple[str, Reading]]]:
     """Group the questions of a family; each is compared with the first of every group."""
     texts = [short for short, _ in members]
     near = encoder.similarity(texts, texts)
+
+    def alike(first: int, at: int) -> bool:
+        same = normalize_answer(texts[first]) == normalize_answer(texts[at])
+        return same or (near[at, first] >= ALIKE and _same_matter(texts[first], texts[at]))
+
     clusters: list[list[int]] = []
-    for at, text in enumerate(texts):
-        home = next(
-            (
-                own
-                for own in clusters
-                if normalize_answer(texts[own[0]]) == normalize_answer(text)
-                or (near[at, own[0]] >= ALIKE and _same_matter(texts[own[0]], text))
-            ),
-            None,
-        )
+    for at in range(len(texts)):
+        home = next((cluster for cluster in clusters if alike(cluster[0], at)), None)
         if home is None:
             clusters.append([at])
         else:
             home.append(at)
-    return [[members[at] for at in own] for own in clusters]
+    return [[members[at] for at in cluster] for cluster in clusters]
 
 
 def _same_matter(one: str, other: str) -> bool:
@@ -309,11 +297,11 @@ def _confirmed(readings: Sequence[Reading], corpus: Mapping[str, Passage], reade
 
     Not in the whole of it: there a small reader takes one reading for another, and good questions would go.
     """
-    found = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
+    readers = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
     return [
         reading
-        for reading, own in zip(readings, found, strict=True)
-        if (answer := own.answer()) and agree(answer, reading.short_answers)
+        for reading, read in zip(readings, readers, strict=True)
+        if (answer := read.answer()) and agree(answer, reading.short_answers)
     ]
 
 
@@ -323,8 +311,8 @@ def long_answer(readings: Sequence[Reading], corpus: Mapping[str, Passage]) -> s
     A pronoun at a sentence's beginning, and "the bridge" for *Tower Bridge*, become the passage's title; a
     sentence that shares no word with the title names it first.
     """
-    told = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
-    return " ".join(told)
+    sentences = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
+    return " ".join(sentences)
 
 
 def _sentence(reading: Reading, passage: Passage) -> str:
@@ -340,12 +328,8 @@ def _sentence(reading: Reading, passage: Passage) -> str:
     if opening and name:
         return passage.title + text[opening.end() :]
     known = set(normalize_answer(text).split())
-    said = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
-    return text if said or not name else f"{passage.title}: {text}"
-
-
-def _id(question: str) -> str:
-    return "made-" + blake2b(normalize_answer(question).encode(), digest_size=6).hexdigest()
+    named = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
+    return text if named or not name else f"{passage.title}: {text}"
 
 
 def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> list[Passage]:

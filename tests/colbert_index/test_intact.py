@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, remove_passages
-from polyqa.colbert_index.files import CHECKSUMS, VECTORS
-from polyqa.colbert_index.intact import checksums
+from polyqa.colbert_index.files import CHECKSUMS, VECTORS, checksums
 
 Copy = Callable[[], Path]
 

@@ -7,29 +7,27 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex, kernel
-from polyqa.colbert_index.kernel import compile_kernel, kernel_ready, pointer
-from polyqa.colbert_index.store import extension_home
+from polyqa.colbert_index.kernel import compile_kernel, environment_home, library_path, pointer
 
 
 @pytest.fixture
 def compiled(index: ColBERTIndex) -> Path:
     """The folder with the compiled search of this environment."""
     index.search("kite")
-    return kernel._folder()
+    return library_path().parent
 
 
 @pytest.fixture
 def empty_home(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where the search would be compiled, in a home where it is not."""
-    for name in ("extension_home", "shared_extension_home"):
-        monkeypatch.setattr(f"polyqa.colbert_index.libraries.{name}", lambda: tmp_path / "home")
+    monkeypatch.setattr(kernel, "environment_home", lambda: tmp_path / "home")
     return tmp_path / "home" / compiled.name
 
 
 def test_whoever_has_searched_has_the_library(compiled: Path) -> None:
-    assert compiled.parent == extension_home()
+    assert compiled.parent == environment_home()
     assert [path.name for path in compiled.iterdir() if path.suffix != ".lock"] == ["maxsim.so"]
-    assert kernel_ready()
+    assert library_path().is_file()
 
 
 def test_it_is_compiled_once(empty_home: Path) -> None:
@@ -37,7 +35,7 @@ def test_it_is_compiled_once(empty_home: Path) -> None:
     for _ in range(2):
         compile_kernel(reports.append)
     assert reports == ["compiling ColBERT's search (once, a few seconds) …"]
-    assert kernel_ready()
+    assert library_path().is_file()
     assert (empty_home / "maxsim.so").is_file()
 
 
@@ -55,7 +53,7 @@ def test_without_a_compiler_the_error_tells_what_to_install(
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(PolyqaError, match=r"No C\+\+ compiler found: .* apt-get install g\+\+"):
         compile_kernel()
-    assert not kernel_ready()
+    assert not library_path().is_file()
 
 
 @pytest.mark.parametrize(
@@ -73,18 +71,20 @@ def test_a_compiler_that_fails_is_told_in_a_line(
         compile_kernel()
     assert "\n" not in str(caught.value)
     assert not list(empty_home.glob("build-*"))
-    assert not kernel_ready()
+    assert not library_path().is_file()
 
 
 def test_a_library_of_the_environment_serves_those_who_may_not_write_there(
     compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = tmp_path / "shared"
-    monkeypatch.setattr("polyqa.colbert_index.libraries.shared_extension_home", lambda: shared)
-    monkeypatch.setattr("polyqa.colbert_index.libraries.extension_home", lambda: tmp_path / "own")
+    monkeypatch.setattr(kernel, "environment_home", lambda: shared)
+    monkeypatch.setattr(kernel, "user_home", lambda: tmp_path / "own")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert library_path().parent == tmp_path / "own" / compiled.name
     shutil.copytree(compiled, shared / compiled.name)
-    assert kernel_ready()
-    assert kernel._folder() == shared / compiled.name
+    assert library_path().is_file()
+    assert library_path().parent == shared / compiled.name
     assert not (tmp_path / "own").exists()
 
 

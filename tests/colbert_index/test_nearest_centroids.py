@@ -7,8 +7,8 @@ from colbert.indexing.codecs.residual import ResidualCodec
 from numpy.typing import NDArray
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.colbert_index import nearest_centroids as module
-from polyqa.colbert_index.nearest_centroids import centroid_finder, kmeans_index, nearest_centroids, quick_codes
+from polyqa.colbert_index import compressing as module
+from polyqa.colbert_index.compressing import centroid_index, quick_codes
 
 
 def directions(count: int, seed: int, dim: int = 128) -> NDArray[np.float32]:
@@ -32,12 +32,18 @@ def test_codes_are_those_of_colbert_ai(index: ColBERTIndex) -> None:
 
 def test_of_many_centroids_nearly_always_the_nearest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     centroids, vectors = directions(9_000, 2), directions(2_000, 3)
-    exact = nearest_centroids(centroid_finder(centroids), vectors)
+
+    def nearest(kind: str) -> NDArray[np.int64]:
+        finder = centroid_index(*centroids.shape)
+        assert type(finder).__name__ == kind
+        finder.train(centroids)
+        finder.add(centroids)
+        return finder.search(vectors, 1)[1][:, 0]
+
+    exact = nearest("IndexFlatIP")
     np.testing.assert_array_equal(exact, (vectors @ centroids.T).argmax(axis=1))
     monkeypatch.setattr(module, "_EXACT", 8_000)
-    finder = centroid_finder(centroids)
-    assert type(finder).__name__ == "IndexIVFFlat"
-    found = nearest_centroids(finder, vectors)
+    found = nearest("IndexIVFFlat")
     assert 0.8 < (found == exact).mean() < 1
     lost = ((centroids[exact] - centroids[found]) * vectors).sum(axis=1)
     assert 0 < lost.mean() < 0.01
@@ -45,7 +51,7 @@ def test_of_many_centroids_nearly_always_the_nearest_is_found(monkeypatch: pytes
 
 @pytest.mark.parametrize(("count", "kind"), [(4_096, "IndexFlatL2"), (4_097, "IndexIVFFlat")])
 def test_kmeans_looks_at_all_of_few_centroids(count: int, kind: str) -> None:
-    assert type(kmeans_index(count, 16)).__name__ == kind
+    assert type(centroid_index(count, 16, kmeans=True)).__name__ == kind
 
 
 def test_kmeans_in_groups_finds_centroids_as_good(monkeypatch: pytest.MonkeyPatch) -> None:

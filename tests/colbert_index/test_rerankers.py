@@ -16,10 +16,11 @@ from polyqa.colbert_index import (
     add_passages,
     build_index,
     rerank,
+    rerankers,
 )
-from polyqa.colbert_index.intact import write_checksums
+from polyqa.colbert_index.files import write_checksums
 from polyqa.models import Encoder, Reader
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import minilm_path
 
 QUERIES = ["why is old ice blue", "what keeps bread free of mould", "sound post of the violin"]
 
@@ -116,16 +117,17 @@ def test_the_reader_lifts_what_holds_an_answer(encoder: Encoder) -> None:
     assert scores.dtype == np.float32
 
 
-def test_what_is_not_read_stays_behind_what_is(encoder: Encoder, passages: list[Passage]) -> None:
+def test_what_is_not_read_stays_behind_what_is(
+    encoder: Encoder, passages: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerankers, "_READ", 4)
     similar = BiEncoderReranker(encoder)
     first = [p.pid for p in rerank(similar, QUERIES[0], passages, 4)]
-    found = [p.pid for p in rerank(SpanReaderReranker(similar, Reader(), depth=4), QUERIES[0], passages, 40)]
+    found = [p.pid for p in rerank(SpanReaderReranker(similar, Reader()), QUERIES[0], passages, 40)]
     assert set(found[:4]) >= set(first[:3])
     assert [pid for pid in found if pid not in first] == [
         p.pid for p in rerank(similar, QUERIES[0], passages, 40) if p.pid not in first
     ]
-    with pytest.raises(ValueError, match="depth must be at least 1"):
-        SpanReaderReranker(similar, Reader(), depth=0)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.colbert_index.rows import Rows
+from polyqa.colbert_index.compressed import Rows
 
 
 @given(lengths=st.lists(st.integers(0, 4), min_size=1, max_size=5), data=st.data())

@@ -26,9 +26,8 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.compressed import CompressedVectors
 from polyqa.colbert_index.compressing import make_indexer
 from polyqa.colbert_index.engine import quiet
-from polyqa.colbert_index.intact import write_checksums
-from polyqa.colbert_index.parts import Built, Part
-from polyqa.colbert_index.shards import shards_home
+from polyqa.colbert_index.files import write_checksums
+from polyqa.colbert_index.shards import Built, Part, build_shard, shards_home
 from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
@@ -78,7 +77,7 @@ def test_the_vectors_are_those_of_one_index_with_the_same_centroids(sharded: Col
         indexer.num_partitions = len(sharded.token_vectors.centroids)
         indexer.finalize()
     whole, parts = CompressedVectors([one]), CompressedVectors(sharded.parts)
-    for query in sharded._encode_queries(QUERIES):
+    for query in sharded.query_encoder(QUERIES):
         for settings in (SearchSettings(), SearchSettings(ncells=1, ndocs=5, candidates=7)):
             assert parts.search(query, 10, settings) == whole.search(query, 10, settings) != []
 
@@ -124,7 +123,6 @@ def test_a_shard_without_passages_goes_and_the_last_one_is_an_ordinary_index(cop
     assert (one.manifest.shards, len(one), one.parts) == (1, 13, [one.folder])
     held = one.passages[5]
     assert check_index(one.path).search(held.text)[0].pid == held.pid
-    assert one.searcher is not None
     assert add_passages(one, [NEW]).search("why does a marmot whistle")[0].pid == "marmot"
 
 
@@ -135,12 +133,12 @@ class Failing:
         self.good = good
         self.asked: list[str] = []
 
-    def __call__(self, build: Callable[[Part], Built], parts: Sequence[Part]) -> Iterator[Built]:
+    def __call__(self, parts: Sequence[Part]) -> Iterator[Built]:
         for part in parts:
             self.asked.append(part.folder.name)
             if len(self.asked) > self.good:
                 raise OSError(28, "No space left on device")
-            yield build(part)
+            yield build_shard(part)
 
 
 def test_a_build_that_was_stopped_goes_on_with_what_was_finished(passages: list[Passage], tmp_path: Path) -> None:
@@ -273,11 +271,6 @@ def test_a_damaged_shard_is_told_in_one_line(
     with pytest.raises(IndexFaultError, match=message) as told:
         ColBERTIndex(copied.path).search(QUERIES[0])
     assert "\n" not in str(told.value)
-
-
-def test_colbert_ais_searcher_takes_no_shards(sharded: ColBERTIndex) -> None:
-    with pytest.raises(PolyqaError, match="has 3 shards, colbert-ai's Searcher one"):
-        sharded.searcher  # noqa: B018
 
 
 def test_a_killed_build_leaves_nothing_that_is_opened(passages: list[Passage], tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Here:
 
     def ask(self, requests: Mapping[int, Request]) -> dict[int, Any]:
         self.asked += [name for name, _ in requests.values()]
-        return {at: getattr(self._shares[at], name)(*given) for at, (name, given) in requests.items()}
+        return {at: self._shares[at](request) for at, request in requests.items()}
 
 
 def spread(
@@ -67,19 +67,6 @@ def test_passages_and_scores_are_those_of_one_machine(
     assert many.bm25.search_many([]) == []
 
 
-def test_what_a_share_does_not_score_is_asked_for(sharded: ColBERTIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = ColBERTIndex(sharded.path).search_many(QUERIES, 5)
-    whole = Share.nearest
-
-    def lacking(self: Share, queries: Any, k: int) -> list[Candidates]:
-        return [one._replace(exact=np.full_like(one.exact, np.nan)) for one in whole(self, queries, k)]
-
-    monkeypatch.setattr(Share, "nearest", lacking)
-    many, shares = spread(sharded)
-    assert many.search_many(QUERIES, 5) == plain
-    assert shares.asked.count("exact") == 2
-
-
 def test_passages_vectors_and_positions_are_fetched_once(sharded: ColBERTIndex, encoder: Encoder) -> None:
     many, shares = spread(sharded)
     passages = [one for one in sharded.positions if one]
@@ -102,7 +89,7 @@ def test_passages_vectors_and_positions_are_fetched_once(sharded: ColBERTIndex, 
     np.testing.assert_array_equal(rows[5], sharded.vectors(encoder.name)[5])
     for beyond in (-1, 40):
         with pytest.raises(IndexError, match=r"lie in \[0, 40\)"):
-            many.at([beyond])
+            many.entries([beyond])
 
 
 def test_removed_passages_are_not_found(sharded: ColBERTIndex, tmp_path: Path) -> None:
@@ -122,7 +109,7 @@ def test_it_travels_with_who_is_asked_and_a_copy_is_the_same(sharded: ColBERTInd
     other = object.__new__(SpreadIndex)
     other.__setstate__(state)
     assert other.search_many(QUERIES, 3) == many.search_many(QUERIES, 3)
-    assert pickle.loads(pickle.dumps({**state, "shares": None}))["path"] == str(sharded.path)
+    assert pickle.loads(pickle.dumps({**state, "shares": None}))["index"] == str(sharded.path)
 
 
 def test_what_reads_all_passages_is_told_where_they_are(sharded: ColBERTIndex) -> None:
@@ -165,10 +152,11 @@ def test_parts_together_take_what_the_whole_takes(rows: list[tuple[float, float,
     second = data.draw(st.integers(1, 30))
     third = data.draw(st.integers(1, second))
     cut = data.draw(st.integers(0, len(rows)))
-    whole = Candidates(np.arange(len(rows)), *(np.array(column, np.float32) for column in zip(*rows, strict=True)))
+    met, near, exact = (np.array(column, np.float32) for column in zip(*rows, strict=True))
+    whole = Candidates(np.arange(len(rows)), met, near)
     parts = [Candidates(*(array[part] for array in whole)) for part in (slice(cut), slice(cut, None))]
     taken = documents_of(parts, (second, third))
-    by_first = sorted(range(len(rows)), key=lambda at: (-whole.met[at], at))[:second]
-    expected = sorted(by_first, key=lambda at: (-whole.near[at], at))[:third] if len(by_first) > third else by_first
-    assert sorted(taken.positions) == sorted(expected)
-    assert [at for at, _ in best_of(taken, 5)] == sorted(expected, key=lambda at: (-whole.exact[at], at))[:5]
+    by_first = sorted(range(len(rows)), key=lambda at: (-met[at], at))[:second]
+    expected = sorted(by_first, key=lambda at: (-near[at], at))[:third] if len(by_first) > third else by_first
+    assert sorted(taken) == sorted(expected)
+    assert [at for at, _ in best_of(taken, exact[taken], 5)] == sorted(expected, key=lambda at: (-exact[at], at))[:5]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyqa.base.values import Passage
-from polyqa.colbert_index import build, build_index, compressing, parts
+from polyqa.colbert_index import build, build_index, compressing, shards
 from polyqa.colbert_index.stages import Advance, Stages
 from polyqa.models import Encoder
 
@@ -58,7 +58,7 @@ def test_every_stage_has_a_name_and_moves_to_its_end(
 
     monkeypatch.setattr(build, "stages", recording)
     monkeypatch.setattr(compressing, "_CHUNK", chunk)
-    monkeypatch.setattr(parts, "_AT_ONCE", 16)
+    monkeypatch.setattr(shards, "_AT_ONCE", 16)
     built = build_index(passages, tmp_path / "x", encoder=encoder)
     assert list(recorder.totals) == names
     for name, total in recorder.totals.items():

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.models import Encoder, Reader
-from polyqa.models.batching import by_padded_length
+from polyqa.models.running import by_padded_length
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 7), st.integers(1, 20))

@@ -14,12 +14,11 @@ from transformers import (
     DistilBertForQuestionAnswering,
 )
 
+from lab.training.weights import load_model
 from polyqa.models import Reader
 from polyqa.models.bert import Bert, is_bert, read_config
-from polyqa.models.compact import load_model, reader_path
-from polyqa.models.minilm import minilm_path
-from polyqa.models.span_network import load_span_network
-from polyqa.models.windows import Windows
+from polyqa.models.compact import minilm_path, reader_path
+from polyqa.models.reader import Windows, load_span_network
 
 TEXTS = [
     ("When was it launched?", "The SS Marrow was launched on 4 May 1911 by Orla Venn. " * 30),

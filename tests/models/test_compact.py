@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForQuestionAnswering, BertConfig, BertForQuestionAnswering
 
-from polyqa.models.compact import COMPACT_FILE, compact, load_model, read_compact, restore, write_compact
-from polyqa.models.minilm import minilm_path
+from lab.training.weights import compact, load_model, write_compact
+from polyqa.models.compact import COMPACT_FILE, minilm_path, read_compact, restore
 
 ROWS = st.lists(st.lists(st.floats(-1000, 1000, width=32), min_size=3, max_size=3), min_size=1, max_size=6)
 

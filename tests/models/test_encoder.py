@@ -7,8 +7,8 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Encoder
+from polyqa.models.compact import minilm_path
 from polyqa.models.loading import cpu_has_bfloat16, resolve_precision
-from polyqa.models.minilm import minilm_path
 
 TEXTS = ["A kite climbs.", "Green tea is steamed.", "", "Old ice is blue.", "Grünes Eis 🧊"]
 

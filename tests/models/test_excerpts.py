@@ -8,21 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.models import Reader
-from polyqa.models.excerpts import MOST, OVERLAP, SIZE, _spans, excerpts
+from polyqa.models.reader import EXCERPT_OVERLAP, EXCERPT_SIZE, MOST_EXCERPTS, excerpt_spans, excerpts
 
 FILLER = "The river rose in spring, and the fields by the town lay under water. "
 FACT = "Solaris was first screened in Cannes on 13 May 1972. "
 QUESTION = "When was Solaris first screened?"
 
 
-@given(st.text(st.sampled_from("ab \n"), max_size=200), st.integers(SIZE - 1, 4 * SIZE))
+@given(st.text(st.sampled_from("ab \n"), max_size=200), st.integers(EXCERPT_SIZE - 1, 4 * EXCERPT_SIZE))
 def test_spans_cover_a_text_and_overlap(unit: str, length: int) -> None:
     text = ((unit or "x") * (length + 1))[:length]
-    spans = _spans(text)
+    spans = excerpt_spans(text)
     assert (spans[0][0], spans[-1][1]) == (0, length)
-    assert all(end - start <= SIZE for start, end in spans)
+    assert all(end - start <= EXCERPT_SIZE for start, end in spans)
     for (start, end), (following, _) in itertools.pairwise(spans):
-        assert start < following <= end - OVERLAP
+        assert start < following <= end - EXCERPT_OVERLAP
 
 
 @pytest.mark.parametrize("before", [0, 3_000, 14_000])
@@ -42,11 +42,11 @@ def test_parts_stand_in_the_order_of_the_text_and_are_few() -> None:
     parts = excerpts(QUESTION, (FILLER * 100 + FACT) * 60)
     starts = [start for start, _ in parts]
     assert starts == sorted(starts)
-    assert len(parts) == MOST
+    assert len(parts) == MOST_EXCERPTS
     assert all("Solaris" in part for _, part in parts)
 
 
 @pytest.mark.parametrize("text", ["x" * 100_000, " " * 100_000, "水" * 50_000], ids=["one word", "spaces", "Chinese"])
 def test_a_text_without_words_to_share_is_read_from_its_beginning(text: str) -> None:
     assert excerpts(QUESTION, text)[0][0] == 0
-    assert len(excerpts(QUESTION, text)) == MOST
+    assert len(excerpts(QUESTION, text)) == MOST_EXCERPTS

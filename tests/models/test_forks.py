@@ -11,12 +11,12 @@ import pytest
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.models import Encoder, Reader, Task, Writer, forks
+from polyqa.models import Encoder, Reader, Task, Writer, running
 
 FORKED = """
 import multiprocessing, os, sys
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 def search(path):
     try:
@@ -64,7 +64,7 @@ def test_processes_search_or_are_told(index: ColBERTIndex, tmp_path: Path, metho
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this process take itself for a fork of one that used models."""
-    monkeypatch.setattr(forks._User, "pid", -1)
+    monkeypatch.setattr(running._User, "pid", -1)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
 
 

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from polyqa.models import heap
+from polyqa.models.running import MALLOC_VARIABLES
 
 PROGRAM = """
 import ctypes, resource
 import torch
-from polyqa.embedded_models.heap import keep_freed_memory
+from polyqa.models.running import keep_freed_memory
 ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: a huge page would be one fault for 512 pages
 keep_freed_memory()
 def batch():
@@ -39,7 +39,7 @@ def test_a_batch_takes_the_memory_of_the_one_before(environment: dict[str, str],
     # What glibc does by itself is no row: it depends on what lies above an array on the heap.
     told = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        env={name: said for name, said in os.environ.items() if name not in heap.SAID} | environment,
+        env={name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES} | environment,
         capture_output=True,
         text=True,
         check=True,

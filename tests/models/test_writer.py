@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from lab.training.weights import load_network, new_network, save_writer
 from polyqa.base.errors import PolyqaError
-from polyqa.models.writer import Writer, load_writer, new_network, padded, save_writer, source_tokenizer
+from polyqa.models.writer import Writer, padded, source_tokenizer
 from polyqa.models.writer_network import Slots, beam_search
 from polyqa.models.writing import LONGEST_WRITTEN, Task, ends, read_tasks
 
@@ -90,9 +91,9 @@ def test_a_question_found_by_beams_is_as_likely_as_it_says(writer: Writer, beams
 
 
 def test_a_network_comes_back_as_it_was_but_for_rounding(folder: Path, tmp_path: Path) -> None:
-    first = load_writer(folder, training=True)
+    first = load_network(folder)
     save_writer(first, tmp_path)
-    again = load_writer(tmp_path, training=True).state_dict()
+    again = load_network(tmp_path).state_dict()
     for name, weight in first.state_dict().items():
         assert torch.allclose(weight.float(), again[name].float(), atol=2e-2), name
     assert (tmp_path / "weights.int8.safetensors").stat().st_size < 12e6

@@ -1,6 +1,6 @@
 """Generation on a real Ray cluster of two workers."""
 
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,11 +8,11 @@ from harness import ledger_rows
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
+from polyqa.cluster import Ray
 from polyqa.language_models import Models
 from polyqa.models import Reader
-from polyqa.question_building import make_models
+from polyqa.question_building import reading_on_ray
 from polyqa.questions import Generation, QuestionSettings, generate_questions
-from polyqa.questions.distributed import on_ray
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 
@@ -37,21 +37,27 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     before = list(ledger_rows(journal))
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
-    models = partial(make_models, Models(reader=reader.name))
+
+    def generate(step: Callable[[], None], settings: QuestionSettings = QuestionSettings()) -> Generation:
+        return generate_questions(
+            corpus,
+            lm=embedded_lm(),
+            reader=reader,
+            journal=journal,
+            settings=settings,
+            threads=2,
+            step=step,
+            elsewhere=reading_on_ray(Models(reader=reader.name), settings, Ray(2), at_once=1),
+        )
+
     with pytest.raises(PolyqaError, match="revisions was 2, is 1"):
-        on_ray(models, settings=QuestionSettings(revisions=1))(corpus, journal=journal, step=stop)
-    generate = on_ray(models, workers=2)
-    made = generate(corpus, journal=journal, step=lambda: steps.append(1))
+        generate(stop, QuestionSettings(revisions=1))
+    made = generate(lambda: steps.append(1))
     assert made == generation
     assert len(steps) == len(corpus)
     every = list(ledger_rows(journal))
     assert every[: len(before)] == before
     assert sorted(every) == sorted(one.pid for one in corpus)
-    again = generate(corpus, journal=journal, step=lambda: None)
+    again = generate(lambda: None)
     assert again == generation
     assert list(ledger_rows(journal)) == every
-
-
-def test_bad_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        on_ray(partial(make_models, Models(reader="r")), workers=0)

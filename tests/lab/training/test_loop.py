@@ -22,7 +22,7 @@ from lab.training.squad import Example, read_squad, write_squad
 from lab.training.train_reader import Data, Setup, epoch_examples, read_with, run, titled
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Reader
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import minilm_path
 from polyqa.models.spans import Reading, Span
 
 COLOURS = ("red", "green", "blue", "yellow", "black", "white")

@@ -8,8 +8,7 @@ from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering
 from lab.training.commands import run_command
 from lab.training.mix_readers import main, mixed
 from polyqa.base.errors import PolyqaError
-from polyqa.models.compact import COMPACT_FILE, read_compact
-from polyqa.models.minilm import minilm_path
+from polyqa.models.compact import COMPACT_FILE, minilm_path, read_compact
 
 
 def reader(seed: int) -> BertForQuestionAnswering:

@@ -1,26 +1,87 @@
-"""The rules, in the order in which they are tried: each finds one kind of fault."""
+"""Which generated questions are good enough to train with, and why the others are not.
+
+A small writer makes questions that its own reader can answer and that nobody would ask: with a name spelled wrongly,
+about a birth with the date of the death, with no verb. For finding passages they do no harm; in training they would
+teach what is wrong. The rules here look only at the question, its answer and its passage, and say in words what they
+found. They are heuristics of English, tried in order, each for one kind of fault: what a better writer asks passes
+them, and some of a small one's slips do, too.
+"""
 
 import re
 from collections.abc import Callable
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from polyqa.base.values import Passage
 
-from .asked import Asked
-from .words import (
-    CONTINENTS,
-    FUNCTION,
-    GENERAL,
-    IRREGULAR,
-    PARTICIPLE,
-    PERSON,
-    WHEN,
-    WORD,
-    past_forms,
-    stands_for,
-    stem,
+WORD = re.compile(r"[^\W\d_][\w'’.-]*")
+WHEN = re.compile(r"^(?:When|(?:In|On|At) (?:what|which) (?:year|date|day|month|century|decade)|What (?:year|date))\b")
+"""How a question begins that asks for a time."""
+FUNCTION = frozenset(
+    """
+    a an the of in on at to from by for with and or as is was are were be been did do does has have had it its that this
+    what which who whom whose when where why how many much long old far into about than there their his her he she they
+    not also only between during after before until since under over although while however following despite because
+    then though if
+    """.split()  # noqa: SIM905
 )
-
+GENERAL = frozenset(
+    """
+    name named called year date day month time city country state town place company person man woman people river team
+    kind type number first last main known located based
+    film song album novel book band series show game match
+    """.split()  # noqa: SIM905
+)
+OFTEN_CAPITAL = frozenset(
+    """
+    is was are were did does do has have had city country year company state date county river team person man woman
+    type kind language province region town village school university club band song film book island plateau
+    """.split()  # noqa: SIM905
+)
+IRREGULAR = frozenset(
+    """
+    begin win write sing become take hold leave give bring build buy find lead lose make meet rise run see sell send
+    speak spend stand teach tell wear break choose come cut draw drive fall feel fight fly forget get go grow have hit
+    keep know lay let mean pay put read ride set shoot show shut sink sit steal strike swim throw understand
+    """.split()  # noqa: SIM905
+)
+PARTICIPLE = re.compile(
+    r"\w+(?:ed|en|wn)|built|born|made|won|held|sold|bought|brought|taught|caught|fought|found|left|led|lost|sent|spent|"
+    r"set|put|cut|shot|hit|begun|sung|run|read|told|paid|laid|said|heard|meant|kept|active|common|available|independent"
+)
+PERSON = re.compile(
+    r"\w+(?:er|or|ist|ian|ant|ent|man|woman|ess|ief|eer|ar|king|queen|prince|duke|earl|count|pope|wife|husband|son|"
+    r"daughter|uncle|aunt|niece|nephew|cousin|child|captain|coach|host|judge|voice|lead|head|star|bride|groom|ally|"
+    r"people|men|women|twin|ace|founder|winner|author|cast)s?"
+)
+_SAME = (
+    ("found", "estab", "form", "creat", "start", "set"),
+    ("built", "build", "const", "compl", "erect"),
+    ("born", "birth"),
+    ("die", "died", "death"),
+    ("begin", "began", "start", "launc", "open"),
+    ("end", "close", "dissol", "ceas"),
+    ("write", "wrote", "writt", "autho"),
+    ("made", "make", "produ", "manuf", "creat"),
+    ("sing", "sang", "sung", "perfo", "recor"),
+    ("own", "owner", "owned"),
+    ("play", "starr", "portr"),
+    ("win", "won", "winne", "victo"),
+    ("buy", "bough", "acqui", "purch"),
+    ("head", "led", "lead", "chair"),
+    ("bring", "broug"),
+    ("give", "gave", "given"),
+    ("take", "took", "taken"),
+    ("hold", "held"),
+    ("leave", "left"),
+    ("become", "became"),
+    ("publi", "issue", "relea", "appea"),
+)
+CONTINENTS = frozenset({"Africa", "Antarctica", "Asia", "Europe", "North America", "Oceania", "South America"})
+"""None of them is a country, too."""
+_AFTER_ASKING = re.compile(r"^((?:[A-Z][a-z]+ )?(?:[Ww]hat|[Ww]hich)) ([A-Z][A-Za-z]+)\b")
+_CLAUSE = re.compile(r",? (?:which|who|where|that|but|before|after|then|while|although|when)\b")
+_VERB = re.compile(r"\b(?:is|was|were|are|had|has|[a-z]+ed)\b")
 _BE = r"(?:is|was|are|were)"
 _ASKING = re.compile(
     r"^(?:(?:In|On|At|To|From|By|For|With) (?:what|which|whom)|What|Which|Who|Whom|Whose|When|Where|Why|How)\b"
@@ -62,6 +123,53 @@ _BORN, _DIED = re.compile(r"\b(?:born|birth)\b"), re.compile(r"\b(?:die|died|dea
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*?)\s*[–—-]\s*([^()]*\d{3,4}[^()]*)\)")
 _OPENING = 300  # characters of a passage in which a life's dates stand
 _ANAPHOR = re.compile(r"(?:It|He|She|They|This|These|The|Its|His|Her|Their)\b|[A-Z][a-z]+(?:ed|ilt|orn)\b")
+
+
+def mended(question: str) -> str:
+    """Return a question with the slips of a small writer mended: "' S" for "'s", a capital after the question word.
+
+    >>> mended("In what City is Niva' S office?")
+    "In what city is Niva's office?"
+    """
+    text = re.sub(r"\s*['’]\s+[Ss]\b", "'s", question)
+    match = _AFTER_ASKING.match(text)
+    if match and match[2].lower() in OFTEN_CAPITAL:
+        text = f"{match[1]} {match[2].lower()}{text[match.end() :]}"
+    return text
+
+
+class Asked:
+    """A question, without its question mark in ``body``, with its answer, which is a span of its passage."""
+
+    def __init__(self, question: str, answer: str, passage: Passage) -> None:
+        self.body, self.answer, self.passage = question.rstrip("? "), answer, passage
+
+    @property
+    def text(self) -> str:
+        """Title and text of the passage."""
+        return f"{self.passage.title} {self.passage.text}"
+
+    @cached_property
+    def before(self) -> str:
+        """What stands in the passage before the answer."""
+        return self.passage.text[: max(0, self.passage.text.find(self.answer))]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences that hold the answer."""
+        from punkt import sent_tokenize
+
+        return [part for part in sent_tokenize(self.passage.text) if self.answer in part]
+
+    @cached_property
+    def near(self) -> str:
+        """The title and what tells the answer: its sentence, from the last clause with a verb before it."""
+        parts = [self.passage.title]
+        for sentence in self.sentences:
+            at = sentence.find(self.answer)
+            begin = max((clause.start() for clause in _CLAUSE.finditer(sentence[:at])), default=0)
+            parts.append(sentence[begin:] if _VERB.search(sentence[begin:at]) else sentence)
+        return " ".join(parts if len(parts) > 1 else [self.text])
 
 
 def fault(question: str, answer: str, passage: Passage) -> str:
@@ -127,12 +235,12 @@ def _grammar(asked: Asked) -> str:
 def _lacks_verb(asked: Asked) -> bool:
     """Whether a name or a noun is all that stands behind *was* or *did*."""
     body = asked.body
-    found = re.search(r"\b(is|was|are|were|did|does|do|has|have|had)\b(.*)$", body)
-    if found is None or not (WHEN.match(body) or _WHERE.match(body) or re.match(r"^(?:What|Which)\b", body)):
+    match = re.search(r"\b(is|was|are|were|did|does|do|has|have|had)\b(.*)$", body)
+    if match is None or not (WHEN.match(body) or _WHERE.match(body) or re.match(r"^(?:What|Which)\b", body)):
         return False
-    rest = [word for word in WORD.findall(found[2]) if word.lower() not in FUNCTION]
+    rest = [word for word in WORD.findall(match[2]) if word.lower() not in FUNCTION]
     small = [word for word in rest if word[:1].islower()]
-    if found[1] in ("did", "do", "does"):
+    if match[1] in ("did", "do", "does"):
         told = asked.near.lower()
         return not any(
             word in IRREGULAR or stem(word) in ("start", "die") or any(form in told for form in past_forms(word))
@@ -251,6 +359,26 @@ def _told(asked: Asked) -> str:
         if not names or any(name in sentence for name in names) or _ANAPHOR.match(sentence):
             return ""
     return "is about something that its answer's sentence does not name" if asked.sentences else ""
+
+
+def stem(word: str) -> str:
+    """Return the first letters of a word: rough, but it joins *directed* and *director*."""
+    return re.sub(r"['’]s$", "", word)[:5]
+
+
+@lru_cache(maxsize=4096)
+def stands_for(root: str) -> frozenset[str]:
+    """Return the stems that may stand for a stem: those of the same meaning, and of other forms of the word."""
+    stems = {root, *(other for group in _SAME if root[:4] in {same[:4] for same in group} for other in group)}
+    short = re.sub(r"(?:ed|es|s|ing|e|d)$", "", root)
+    if len(short) >= 3:
+        stems |= {f"{short}{ending}"[:5] for ending in ("", "e", "s", "ed", "es", "ing", "er")}
+    return frozenset(stems)
+
+
+def past_forms(verb: str) -> set[str]:
+    """Return how a regular verb's past may be written."""
+    return {f"{verb}ed", f"{verb}d", f"{verb}{verb[-1]}ed", f"{verb.removesuffix('y')}ied"}
 
 
 _RULES: tuple[Callable[[Asked], str], ...] = (
