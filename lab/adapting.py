@@ -26,52 +26,15 @@ from polyqa.base.values import Passage
 from polyqa.compiling import Budget
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.runs import write_atomically
-from polyqa.evaluation.tables import markdown_table
 
-from .results import Part, keep, today
+from .results import JsonFile, Measured, Table, command_line, report, today
 
 _LONGEST = 1_500  # characters of a section
 _ARTICLES = 10
 Texts = list[tuple[str, str]]
 
 
-class Row(Part):
-    """What came of a corpus: passages and questions, the minutes, DR and F1 with their differences."""
-
-    passages: int
-    made: int
-    plain: int
-    ambiguous: int
-    held_out: int
-    minutes: float
-    dr: str
-    f1: str
-    verdict: str
-
-
-class Adaptations(Part):
-    """A measurement: what repeats it, and a row per corpus."""
-
-    command: str
-    date: str
-    program: str
-    lm: str
-    rows: dict[str, Row]
-
-    def table(self) -> str:
-        """Return the rows as a table."""
-        heads = ["corpus", "passages", "made", "plain", "ambiguous", "held out", "min", "DR", "F1 ans"]
-        rows = (
-            [
-                name,
-                *(f"{number:,}" for number in (one.passages, one.made, one.plain, one.ambiguous, one.held_out)),
-                f"{one.minutes:.1f}",
-                one.dr,
-                one.f1,
-            ]
-            for name, one in self.rows.items()
-        )
-        return markdown_table(heads, rows)
+_HEADS = ["corpus", "passages", "made", "plain", "ambiguous", "held out", "min", "DR", "F1 ans"]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -129,24 +92,16 @@ def written(texts: Iterable[tuple[str, str]], path: Path) -> int:
     return len(passages)
 
 
-def row(done: Adapted, passages: int, minutes: float) -> Row:
-    """Return what came of a corpus."""
+def cells(label: str, done: Adapted, minutes: float) -> list[str]:
+    """Return the row of a corpus: passages, questions, minutes, DR and F1 before and after with the difference."""
     every = [*done.train, *done.dev, *done.held_out]
     ambiguous = sum(len(question.readings) > 1 for question in every)
+    made = done.counts.questions if done.counts else 0
     metrics = compare_runs(*done.test_runs, headline=done.measure).metrics
     found = (metrics.get("dr"), metrics["f1_answer"])  # DR needs long answers
-    dr, f1 = ("–" if one is None else f"{one.a:.1f} → {one.b:.1f}, {one}" for one in found)
-    return Row(
-        passages=passages,
-        made=done.counts.questions if done.counts else 0,
-        plain=len(every) - ambiguous,
-        ambiguous=ambiguous,
-        held_out=len(done.held_out),
-        minutes=round(minutes, 1),
-        dr=dr,
-        f1=f1,
-        verdict=done.verdict,
-    )
+    numbers = (len(done.index), made, len(every) - ambiguous, ambiguous, len(done.held_out))
+    changes = ("–" if one is None else f"{one.a:.1f} → {one.b:.1f}, {one}" for one in found)
+    return [label, *(f"{number:,}" for number in numbers), f"{minutes:.1f}", *changes]
 
 
 @dataclass(frozen=True)
@@ -181,34 +136,33 @@ def main(
     program: Annotated[str, typer.Option(help="As for polyqa adapt.")] = "rac",
     seed: Annotated[int, typer.Option(help="Of the slices and of everything drawn.")] = 0,
     work: Annotated[Path, typer.Option(help="Where corpora and artifacts are kept.")] = Path("runs/adapting"),
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Adapt a program to five corpora, or to one with questions of people."""
     if (data is None) == (corpus is None) or (corpus is not None and not questions):
         raise PolyqaError("Give --data, or --corpus with --questions.")
-    given = f"--data FOLDER --passages {passages}"
+    options: dict[str, object] = {"--data": "FOLDER", "--passages": passages}
     if corpus is not None:
-        named = " ".join(f"--questions {one.name}" for one in questions or ())
-        given = f"--corpus {corpus.name} --name {name} {named}"
-    rows: dict[str, Row] = {}
-    lm = ""
+        options = {"--corpus": corpus.name, "--name": name, "--questions": [one.name for one in questions or ()]}
+    rows, verdicts, lm = [], [], ""
     jobs = _slices(data, passages, seed, work) if data else _peoples(corpus or Path(), name, questions or (), work)
     for job in jobs:
         begun = time.monotonic()
         done = adapt(job.corpus, program, out=job.out, questions=job.questions, budget=Budget(seed=seed))
         assert done is not None
-        rows[job.label] = row(done, len(done.index), (time.monotonic() - begun) / 60)
+        rows.append(cells(job.label, done, (time.monotonic() - begun) / 60))
+        verdicts.append(f"- {job.label}: {done.verdict}")
         lm = done.made.card.lm
-        typer.echo(f"{job.label}: {rows[job.label].verdict}", err=True)
-    measured = Adaptations(
-        command=f"python -m lab.adapting {given} --program {program} --seed {seed}",
-        date=today(),
-        program=program,
-        lm=lm,
-        rows=rows,
+        typer.echo(verdicts[-1], err=True)
+    report(
+        Measured(
+            about=f"`{program}`, recipe knn, {lm}, embedded reader; {today()}.",
+            command=command_line("lab.adapting", {**options, "--program": program, "--seed": seed}),
+            tables={"": Table(heads=_HEADS, rows=rows)},
+            notes="\n".join(verdicts),
+        ),
+        json_file,
     )
-    typer.echo(measured.table())
-    keep(measured, json_file)
 
 
 if __name__ == "__main__":

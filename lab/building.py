@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -37,17 +36,14 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.files import write_passages
-from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.statistics import estimate
-from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import mrecall
 from polyqa.metrics.gold import Question
 from polyqa.models.loading import PRECISION
 
-from .results import Part, keep, rounded, today, without_folders
+from .results import JsonFile, Measured, Table, command_line, cores, report, today, without_folders
+from .retrieval import mean
 
-app = typer.Typer(no_args_is_help=True)
 _WORKERS = 2
 _QUERIES = 50
 _POLYQA = """
@@ -60,7 +56,7 @@ if __name__ == "__main__":
     from polyqa.colbert_index import build_index
     from polyqa.colbert_index.engine import prepare_colbert
     from polyqa.spreading import spread_index
-    from polyqa.embedded_models import Encoder
+    from polyqa.models import Encoder
     encoder = Encoder() if given["encoder"] else None
     prepare_colbert()  # loads torch, transformers and colbert-ai
     began = time.perf_counter()
@@ -107,67 +103,6 @@ print(json.dumps([seconds, most // 1_000, asked, found, [ask(query)[:5] for quer
 """
 
 
-class Built(Part):
-    """One way of building.
-
-    Attributes
-    ----------
-    how
-        What builds.
-    seconds
-        From the file to the finished index, without loading Python's packages.
-    megabytes, disk
-        The most memory that a process took, and the sizes of the index's files; those that shards share are counted
-        with each of them.
-    milliseconds
-        Of a search afterwards, with encoding the question, on average.
-    itself
-        Share of passages that are found first by their own beginning.
-    mrecall
-        MRecall@5 of the questions, if there are any.
-    """
-
-    how: str
-    seconds: float
-    megabytes: int
-    disk: float
-    milliseconds: float
-    itself: float
-    mrecall: Figure | None = None
-
-
-class Building(Part):
-    """A measurement of building, with the command that repeats it."""
-
-    command: str
-    date: str
-    corpus: str
-    passages: int
-    cores: int
-    processor: str
-    built: list[Built]
-    questions: str | None = None
-
-    def table(self) -> str:
-        """Return the rows as a table in Markdown."""
-        heads = ["build", "seconds", "passages/s", "memory MB", "disk MB", "search ms", "finds itself"]
-        heads += ["MRecall@5"] if self.questions else []
-        rows = [
-            [
-                one.how,
-                f"{one.seconds:.0f}",
-                f"{self.passages / one.seconds:.1f}",
-                f"{one.megabytes:,}",
-                f"{one.disk:.1f}",
-                f"{one.milliseconds:.1f}",
-                f"{100 * one.itself:.0f}%",
-                *([figure_text(one.mrecall)] if one.mrecall else []),
-            ]
-            for one in self.built
-        ]
-        return markdown_table(heads, rows)
-
-
 @dataclass(frozen=True)
 class Probes:
     """What an index is asked after it was built: beginnings of passages, and questions."""
@@ -193,13 +128,9 @@ class Probes:
 
     def mrecall(self, ranked: Sequence[Sequence[str]]) -> Figure | None:
         """Return MRecall@5; ``None`` without questions."""
-        if not self.questions:
-            return None
         pairs = zip(self.questions, ranked, strict=True)
         values = [mrecall(one.answers, [self.passages[pid] for pid in own], 5) for one, own in pairs]
-        estimated = estimate(MEAN, [np.asarray(values, dtype=np.float64)])
-        assert estimated is not None
-        return Figure.model_validate(rounded(estimated))
+        return mean(values) if values else None
 
 
 def grown(passages: Sequence[Passage], count: int) -> list[Passage]:
@@ -219,8 +150,9 @@ def _halved(text: str) -> tuple[str, str]:
     return " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
 
 
-def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: Probes) -> Built:
-    environment = {**os.environ, "OMP_NUM_THREADS": str(_cores()), PRECISION: str(given.get("precision", "auto"))}
+def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: Probes) -> list[str]:
+    """Build in a process of its own; return the row of the table."""
+    environment = {**os.environ, "OMP_NUM_THREADS": str(cores()), PRECISION: str(given.get("precision", "auto"))}
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         json.dump(given, file)
         file.flush()
@@ -231,78 +163,70 @@ def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: P
         raise PolyqaError(f"{how} failed: {done.stderr.strip().splitlines()[-1][:300]}")
     seconds, megabytes, milliseconds, found, ranked = json.loads(done.stdout.strip().splitlines()[-1])
     files = [path for path in Path(given["place"]).rglob("*") if path.is_file()]
-    return Built(
-        how=how,
-        seconds=round(seconds, 1),
-        megabytes=megabytes,
-        disk=round(sum(path.stat().st_size for path in files) / 1e6, 1),
-        milliseconds=round(milliseconds, 1),
-        itself=probes.itself(found),
-        mrecall=probes.mrecall(ranked),
-    )
+    recalled = probes.mrecall(ranked)
+    return [
+        how,
+        f"{seconds:.0f}",
+        f"{len(probes.passages) / seconds:.1f}",
+        f"{megabytes:,}",
+        f"{sum(path.stat().st_size for path in files) / 1e6:.1f}",
+        f"{milliseconds:.1f}",
+        f"{100 * probes.itself(found):.0f}%",
+        *([figure_text(recalled)] if recalled else []),
+    ]
 
 
-@app.command()
-def build(
+def main(
     corpus: Annotated[Path, typer.Argument(help="As for polyqa index build.")],
     limit: Annotated[int, typer.Option(min=100, help="Only the first passages, or more than there are.")] = 3_000,
     shards: Annotated[int, typer.Option(min=2, help="How many shards.")] = 4,
     pylate: Annotated[Path | None, typer.Option(help="Python of an environment with PyLate.")] = None,
-    questions: Annotated[
-        str | None, typer.Option(help="Whose passages are looked for, as for polyqa evaluate.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(help="Words with commas between: ways that have one in their names.")
-    ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    questions: Annotated[str | None, typer.Option(help="Questions to search for, as for polyqa evaluate.")] = None,
+    only: Annotated[str, typer.Option(help="Words with commas between: ways whose names have one.")] = "",
+    json_file: JsonFile = None,
 ) -> None:
     """Time builds of one corpus."""
     passages = grown(read_corpus(corpus), limit)
     probes = Probes.of(passages, load_questions(questions) if questions else [])
-    ways: list[tuple[str, dict[str, Any]]] = [
-        ("polyqa, one part", {"encoder": True, "shards": 1, "workers": 0}),
-        ("polyqa, one part, without vectors for reranking", {"encoder": False, "shards": 1, "workers": 0}),
-        ("polyqa, one part, bfloat16", {"encoder": True, "shards": 1, "workers": 0, "precision": "bfloat16"}),
-        (f"polyqa, {shards} shards", {"encoder": True, "shards": shards, "workers": 0}),
-        (f"polyqa, {shards} shards, Ray, {_WORKERS} workers", {"encoder": True, "shards": shards, "workers": _WORKERS}),
-    ]
-    ways = [(how, more) for how, more in ways if only is None or any(word in how for word in only.split(","))]
+    ways: dict[str, dict[str, Any]] = {
+        "polyqa, one part": {},
+        "polyqa, one part, without vectors for reranking": {"encoder": False},
+        "polyqa, one part, bfloat16": {"precision": "bfloat16"},
+        f"polyqa, {shards} shards": {"shards": shards},
+        f"polyqa, {shards} shards, Ray, {_WORKERS} workers": {"shards": shards, "workers": _WORKERS},
+    }
     rows = []
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("building") as status:
         given = {"corpus": f"{folder}/corpus.jsonl", **probes.asked(), "checkpoint": str(embedded_checkpoint())}
-        write_passages(Path(given["corpus"]), passages)  # type: ignore[arg-type]
-        for number, (how, more) in enumerate(ways):
-            status.update(how)
-            place = {"place": f"{folder}/{number}/index"}
-            rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, probes))
+        given |= {"encoder": True, "shards": 1, "workers": 0}
+        write_passages(Path(folder) / "corpus.jsonl", passages)
+        for number, (how, more) in enumerate(ways.items()):
+            if any(word in how for word in only.split(",")):
+                status.update(how)
+                place = {"place": f"{folder}/{number}/index"}
+                rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, probes))
         if pylate is not None:
             status.update("PyLate")
             rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, probes))
-    source = corpus.name
-    measured = Building(
-        command=" ".join(
-            [
-                f"python -m lab.building {source} --limit {limit} --shards {shards}",
-                *(["--pylate pylate/bin/python"] if pylate else []),
-                *([f"--questions {without_folders(questions)}"] if questions else []),
-                *([f'--only "{only}"'] if only else []),
-            ]
-        ),
-        date=today(),
-        corpus=source,
-        passages=len(passages),
-        cores=_cores(),
-        processor=platform.processor() or platform.machine(),
-        built=rows,
-        questions=f"{without_folders(questions)}, {len(probes.questions)} questions" if questions else None,
+    asked = f", {without_folders(questions)}, {len(probes.questions)} questions" if questions else ""
+    about = (
+        f"{len(passages):,} passages of {corpus.name}{asked}; embedded checkpoint and encoder; {cores()} cores "
+        f"({platform.processor() or platform.machine()}), of which the workers of Ray take one each; {today()}."
     )
-    typer.echo(measured.table())
-    keep(measured, json_file)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+    options = {
+        "--limit": limit,
+        "--shards": shards,
+        "--pylate": "pylate/bin/python" if pylate else None,
+        "--questions": without_folders(questions) if questions else None,
+        "--only": f'"{only}"' if only else None,
+    }
+    heads = ["build", "seconds", "passages/s", "memory MB", "disk MB", "search ms", "finds itself"]
+    table = Table(heads=[*heads, *(["MRecall@5"] if questions else [])], rows=rows)
+    report(
+        Measured(about=about, command=command_line(f"lab.building {corpus.name}", options), tables={"": table}),
+        json_file,
+    )
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -13,16 +13,35 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import dspy
 
-def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
-    """Return what a prompt is known by; messages are pairs of role and text."""
-    return hashlib.sha256(json.dumps(messages).encode()).hexdigest()
+from polyqa.extractive import embedded_lm
+from polyqa.language_models import embedded_engine
+
+
+def prompt_key(messages: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a prompt is known by; messages as OpenAI's chat completions have them."""
+    texts = [(message["role"], text_of(message["content"])) for message in messages]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def rehearse(program: dspy.Module, question: str) -> list[dict[str, Any]]:
+    """Ask a question of the embedded engine; return its calls as ``history`` of a `dspy.LM` has them."""
+    lm = embedded_lm(embedded_engine())
+    with dspy.context(lm=lm):
+        program(question=question)
+    return list(lm.history)
+
+
+def replies_of(calls: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the replies of calls by `prompt_key`."""
+    return {prompt_key(call["messages"]): call["outputs"][0] for call in calls}
 
 
 @contextmanager
@@ -53,9 +72,8 @@ def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServ
         def do_POST(self) -> None:
             due = time.perf_counter() + latency
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            messages = [(message["role"], text_of(message["content"])) for message in body["messages"]]
-            reply = replies.get(prompt_key(messages))
-            status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(messages))
+            reply = replies.get(prompt_key(body["messages"]))
+            status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(body))
             data = json.dumps(answer).encode()
             time.sleep(max(0.0, due - time.perf_counter()))
             self.send_response(status)
@@ -91,9 +109,10 @@ def completion(model: str, reply: str) -> dict[str, Any]:
     }
 
 
-def _unknown(messages: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    told = f"no reply was prepared for the prompt that ends with {messages[-1][1][-200:]!r}"
-    return {"error": {"message": told, "type": "invalid_request_error"}}
+def _unknown(body: Mapping[str, Any]) -> dict[str, Any]:
+    end = text_of(body["messages"][-1]["content"])[-200:]
+    message = f"no reply was prepared for the prompt that ends with {end!r}"
+    return {"error": {"message": message, "type": "invalid_request_error"}}
 
 
 def main(path: str, latency: str) -> None:
