@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.loading.files import read_file
 from polyqa.evaluation.loading.record import excerpt, problem
 from polyqa.metrics.gold import Question
-from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.text import content_words, normalize_answer
 
 Item = TypeVar("Item")
 
@@ -85,12 +86,10 @@ def without_held_out(questions: Iterable[Asked], held_out: Iterable[Asked]) -> l
     return [asked for asked in kept if asked.root not in roots]
 
 
-def without_repeats(questions: Iterable[Asked]) -> list[Asked]:
-    """Return the questions, of equal ones of an item the first: ASQA's items are AmbigNQ's again."""
-    seen: dict[tuple[str, str], Asked] = {}
-    for asked in questions:
-        seen.setdefault((asked.root, normalize_answer(asked.question)), asked)
-    return list(seen.values())
+@lru_cache(maxsize=100_000)
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings, six letters each, of the words that carry meaning."""
+    return frozenset(word[:6] for word in content_words(text))
 
 
 def drawn(items: Sequence[Item], most: int | None, seed: int) -> list[Item]:

@@ -20,9 +20,8 @@ from polyqa.metrics.text import sentence_at
 from polyqa.models.reader import EMBEDDED_READER, Reader
 
 from . import commands
-from .mining import stems
 from .paragraphs import read_paragraphs
-from .questions import Asked, drawn, read_pairs, read_questions
+from .questions import Asked, drawn, read_pairs, read_questions, stems
 from .squad import Example, read_squad, split_by_article, write_squad
 from .unanswerable import repeated, twisted_examples
 

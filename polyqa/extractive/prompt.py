@@ -22,7 +22,8 @@ _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
 _REMINDER = re.compile(
-    r"\n\nRespond with (?:the corresponding output fields(?P<xml> wrapped in XML tags)?|(?P<json>a JSON object))[^\n]*\Z"
+    r"\n\nRespond with (?:the corresponding output fields(?P<xml> wrapped in XML tags)?|(?P<json>a JSON object))"
+    r"[^\n]*\Z"
 )
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
 _NOT_SUPPLIED = "Not supplied for this particular"
@@ -127,8 +128,8 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":
         raise PromptError(
-            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter: it needs "
-            "a system message that lists the fields and ends with a user message"
+            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter: it "
+            "needs a system message that lists the fields and ends with a user message"
         )
     if lean:
         return _lean_prompt(system[: lean.start()], lean, turns)
