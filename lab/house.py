@@ -3,7 +3,7 @@
 python -m lab.house CHECKOUT [--label TEXT] [--no-tests]
 
 The figures of a checkout, of this commit or an older one, become a column of ``lab/results/house.json`` under the label
-and are shown in `docs/concepts/layout.md`. How each figure is counted stands in the docstring of its function.
+and are shown in `lab/README.md`. How each figure is counted stands in the docstring of its function.
 """
 
 import ast
@@ -52,8 +52,7 @@ def traced(work):
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    root = os.getcwd() + os.sep
-    return sorted({os.path.realpath(name) for name in entered if os.path.realpath(name).startswith(root)})
+    return sorted(set(map(os.path.realpath, entered)))
 """
 _ASK = """
 from polyqa.cli import app
@@ -125,11 +124,12 @@ class House:
         them, by a program that makes one call; ``modules``: modules of polyqa that ``polyqa ask`` imported.
         """
         found = json.loads(self._run(["-c", _COUNT + _ASK, _QUESTION]).splitlines()[-1])
-        own = {name: [path for path in found[name] if not self._is_model(Path(path))] for name in ("ask", "call")}
+        entered = {name: [path for path in map(Path, found[name]) if path in self.product] for name in ("ask", "call")}
+        other = {name: [path for path in paths if not self._is_model(path)] for name, paths in entered.items()}
         return {
-            "ask": len(found["ask"]),
-            "own": len(own["ask"]),
-            "call": len(own["call"]),
+            "ask": len(entered["ask"]),
+            "own": len(other["ask"]),
+            "call": len(other["call"]),
             "modules": len(found["modules"]),
         }
 

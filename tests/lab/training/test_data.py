@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lab.training.negatives import KINDS, Context, NegativeMiner
-from lab.training.questions import Asked, drawn, read_pairs, read_questions, without_held_out, without_repeats
+from lab.training.questions import Asked, drawn, read_pairs, read_questions, without_held_out
 from lab.training.reader_data import app, best_place, over_sentences
 from lab.training.squad import Example, read_squad, split_by_article, write_squad
 from lab.training.unanswerable import alternatives, twist, twisted_examples
@@ -240,7 +240,6 @@ def test_items_that_share_a_question_or_an_id_with_held_out_ones_are_dropped() -
     asked.append(Asked("3", "Where?", ()))
     held = [Asked("9", "who SANG it", ()), Asked("3", "elsewhere", ())]
     assert without_held_out(asked, held) == [asked[2]]
-    assert without_repeats([asked[0], Asked("1", "who sang it", ()), asked[2]]) == [asked[0], asked[2]]
 
 
 def test_readings_over_the_long_answer(tmp_path: Path) -> None:

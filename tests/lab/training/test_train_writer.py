@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from lab.training.card import writer_card
 from lab.training.loop import Schedule
 from lab.training.squad import Example, write_squad
 from lab.training.train_writer import Data, Setup, run, split_by_group
@@ -29,7 +28,7 @@ EXAMPLES = [example(number) for number in range(len(THINGS))]
 
 def trained(folder: Path, *, epochs: int = 40) -> dict[str, Any]:
     write_squad(EXAMPLES, folder / "questions.json")
-    schedule = Schedule(epochs=epochs, peak=1e-3, bfloat16=False)
+    schedule = Schedule(epochs=epochs, rate=1e-3, bfloat16=False)
     return run(Data([folder / "questions.json"], held_out=0), Setup(frozen_layers=6), schedule, folder / "out")
 
 
@@ -38,10 +37,6 @@ def test_a_writer_learns_what_it_is_shown(tmp_path: Path) -> None:
     written = Writer(str(tmp_path / "out" / "shipped")).write([lesson.task for lesson in alone(EXAMPLES)])
     assert [one.question for one in written] == [one.question for one in EXAMPLES]
     assert report == json.loads((tmp_path / "out" / "report.json").read_text())
-    card = writer_card(
-        report | {"measured": {"alone": {"n": 6, "token_f1": 1, "questions_per_second": 9}}}, tmp_path / "out", ["x"]
-    )
-    assert "| of a passage alone | 6 | 1.0 | – | 9 |" in card
 
 
 def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
