@@ -40,20 +40,17 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
-from .ambiguity import infer_pseudo_interpretations, type_ambiguity
-from .any_question import answer_from_text, asks_a_text
+from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
 from .choices import select_passages, select_questions
-from .clarifying import clarify
 from .clauses import hear
-from .closed_book import answer_closed_book, answer_refined, refine_question
+from .direct_answers import answer_closed_book, answer_from_text, answer_refined, asks_a_text, refine_question
 from .evidence import Models
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
-from .long_answers import compose_answer
+from .long_answers import clarify, compose_answer
 from .own_questions import trust_in_all
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
-from .search_queries import relax_query, rewrite_query
 from .segments import critique_segment, decide_retrieval, draft_segment
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
