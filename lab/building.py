@@ -1,18 +1,10 @@
-"""What building an index takes: in one part, in shards, on a cluster of this machine, and with PyLate beside it.
+"""What building an index takes: in one part, in shards, and on a cluster of this machine.
 
-python -m lab.building corpus.jsonl [--limit 3000] [--shards 4] [--pylate PYTHON] [--json FILE]
-    [--questions SOURCE] [--only WORDS]
+python -m lab.building corpus.jsonl [--limit 3000] [--shards 4] [--questions SOURCE] [--only WORDS] [--json FILE]
 
-A limit beyond the corpus has more passages made: the first half of one and the second half of another, so that words,
-lengths and what stands beside what are a corpus's.
-
-With questions, such as ASQA's, it is measured too how well each finds their passages; ``--only`` takes the ways whose
-names have one of these words. An index that was built on Ray is searched by its workers.
-
-Every build is a process of its own, one after the other, and the most memory is that of the process and those that it
-started, one by one. PyLate needs an environment of its own, as it wants other versions of packages:
-
-python -m venv pylate && pylate/bin/pip install torch pylate, then --pylate pylate/bin/python
+With questions, such as ASQA's, it is measured too how well each index finds their passages; ``--only`` takes the ways
+whose names have one of these words. An index that was built on Ray is searched by its workers. Every build is a process
+of its own, one after the other, and the most memory is that of the process and those that it started, one by one.
 """
 
 import json
@@ -34,7 +26,6 @@ from polyqa.artifacts.showing import figure_text
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
-from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.files import write_passages
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics import mrecall
@@ -75,32 +66,6 @@ if __name__ == "__main__":
         ranked = [[one.pid for one in own] for own in opened.search_many(given["questions"], 5)]
     print(json.dumps([seconds, most // 1_000, asked, found, ranked]))
 """
-_PYLATE = """
-import json, resource, sys, time
-from pylate import indexes, models, retrieve
-given = json.load(open(sys.argv[1], encoding='utf-8'))
-passages = [json.loads(line) for line in open(given["corpus"], encoding="utf-8")]
-model = models.ColBERT(model_name_or_path=given["checkpoint"], device="cpu", document_length=180, query_length=32)
-def build(passages, folder):
-    texts = [" ".join(f"{one['title']} {one['text']}".split()) for one in passages]
-    vectors = model.encode(texts, batch_size=32, is_query=False, show_progress_bar=False)
-    index = indexes.PLAID(index_folder=folder, index_name="index", override=True, nbits=2)
-    index.add_documents(documents_ids=[one["pid"] for one in passages], documents_embeddings=vectors)
-    return index
-build(passages[:50], given["place"] + "-small")  # compiles what it needs
-began = time.perf_counter()
-index = build(passages, given["place"])
-seconds, most = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-retriever = retrieve.ColBERT(index=index)
-def ask(query):
-    vector = model.encode([query], is_query=True, show_progress_bar=False)
-    return [one["id"] for one in retriever.retrieve(queries_embeddings=vector, k=10)[0]]
-ask("warm up")
-began = time.perf_counter()
-found = [ask(query)[0] for query in given["queries"]]
-asked = 1_000 * (time.perf_counter() - began) / len(found)
-print(json.dumps([seconds, most // 1_000, asked, found, [ask(query)[:5] for query in given["questions"]]]))
-"""
 
 
 @dataclass(frozen=True)
@@ -133,31 +98,14 @@ class Probes:
         return mean(values) if values else None
 
 
-def grown(passages: Sequence[Passage], count: int) -> list[Passage]:
-    """Return the first so many passages, and after the last one generated ones, no two of which are alike."""
-    halves = [_halved(one.text) for one in passages]
-    found = list(passages[:count])
-    for number in range(len(passages), count):
-        copy, place = divmod(number, len(passages))
-        other = (place + copy) % len(passages)
-        text = f"{halves[place][0]} {halves[other][1]}"
-        found.append(passages[place].model_copy(update={"pid": f"{passages[place].pid}-{copy}", "text": text}))
-    return found
-
-
-def _halved(text: str) -> tuple[str, str]:
-    words = text.split()
-    return " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
-
-
-def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: Probes) -> list[str]:
+def _run(how: str, given: Mapping[str, Any], probes: Probes) -> list[str]:
     """Build in a process of its own; return the row of the table."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(cores()), PRECISION: str(given.get("precision", "auto"))}
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         json.dump(given, file)
         file.flush()
         done = subprocess.run(
-            [python, "-c", script, file.name], capture_output=True, text=True, env=environment, check=False
+            [sys.executable, "-c", _POLYQA, file.name], capture_output=True, text=True, env=environment, check=False
         )
     if done.returncode:
         raise PolyqaError(f"{how} failed: {done.stderr.strip().splitlines()[-1][:300]}")
@@ -178,15 +126,14 @@ def _run(how: str, python: str, script: str, given: Mapping[str, Any], probes: P
 
 def main(
     corpus: Annotated[Path, typer.Argument(help="As for polyqa index build.")],
-    limit: Annotated[int, typer.Option(min=100, help="Only the first passages, or more than there are.")] = 3_000,
+    limit: Annotated[int, typer.Option(min=100, help="Only the first passages.")] = 3_000,
     shards: Annotated[int, typer.Option(min=2, help="How many shards.")] = 4,
-    pylate: Annotated[Path | None, typer.Option(help="Python of an environment with PyLate.")] = None,
     questions: Annotated[str | None, typer.Option(help="Questions to search for, as for polyqa evaluate.")] = None,
     only: Annotated[str, typer.Option(help="Words with commas between: ways whose names have one.")] = "",
     json_file: JsonFile = None,
 ) -> None:
     """Time builds of one corpus."""
-    passages = grown(read_corpus(corpus), limit)
+    passages = read_corpus(corpus)[:limit]
     probes = Probes.of(passages, load_questions(questions) if questions else [])
     ways: dict[str, dict[str, Any]] = {
         "polyqa, one part": {},
@@ -197,17 +144,13 @@ def main(
     }
     rows = []
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("building") as status:
-        given = {"corpus": f"{folder}/corpus.jsonl", **probes.asked(), "checkpoint": str(embedded_checkpoint())}
-        given |= {"encoder": True, "shards": 1, "workers": 0}
+        given = {"corpus": f"{folder}/corpus.jsonl", **probes.asked(), "encoder": True, "shards": 1, "workers": 0}
         write_passages(Path(folder) / "corpus.jsonl", passages)
         for number, (how, more) in enumerate(ways.items()):
             if any(word in how for word in only.split(",")):
                 status.update(how)
                 place = {"place": f"{folder}/{number}/index"}
-                rows.append(_run(how, sys.executable, _POLYQA, {**given, **more, **place}, probes))
-        if pylate is not None:
-            status.update("PyLate")
-            rows.append(_run("PyLate", str(pylate), _PYLATE, {**given, "place": f"{folder}/pylate"}, probes))
+                rows.append(_run(how, {**given, **more, **place}, probes))
     asked = f", {without_folders(questions)}, {len(probes.questions)} questions" if questions else ""
     about = (
         f"{len(passages):,} passages of {corpus.name}{asked}; embedded checkpoint and encoder; {cores()} cores "
@@ -216,7 +159,6 @@ def main(
     options = {
         "--limit": limit,
         "--shards": shards,
-        "--pylate": "pylate/bin/python" if pylate else None,
         "--questions": without_folders(questions) if questions else None,
         "--only": f'"{only}"' if only else None,
     }

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-import polyqa
-from lab.latency import measure
 from lab.latency_server import make_server, prompt_key, serving
 
 PROMPT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who wrote Dune?"}]
@@ -51,14 +49,3 @@ def test_the_servers_process_ends_with_the_block() -> None:
         assert ask(address, PROMPT) == "Frank Herbert."
     with pytest.raises(urllib.error.URLError):
         ask(address, PROMPT)
-
-
-def test_a_question_waits_for_its_round_trips_and_no_more() -> None:
-    questions = ["Who founded Alexandria?", "Who wrote Dune?"]
-    latency = 0.5
-    timed = measure(lambda: polyqa.load("verdict", universe=4), "When did Titanic come out?", questions, latency)
-    assert (timed.calls, timed.depth) == (6, 3)
-    for seconds, own in ((timed.called, timed.own_called), (timed.awaited, timed.own_awaited)):
-        assert seconds >= 3 * latency, "three calls wait for each other"
-        assert 0 < own < seconds
-    assert min(timed.called, timed.awaited) < 6 * latency, "calls that do not wait for each other go out at once"

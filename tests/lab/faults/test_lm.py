@@ -59,13 +59,6 @@ def test_a_program_keeps_what_it_documents() -> None:
     assert "refused the key" in steps["refine"]["401"].error
 
 
-def test_where_every_call_fails_the_user_is_told_why() -> None:
-    told = measure(polyqa.load("closed-book"), QUESTION, ["empty", "hang", "model"], 0.5)[""]
-    assert "reply could not be read" in told["empty"].error
-    assert "no answer within 0.5 seconds" in told["hang"].error
-    assert "The model does not exist" in told["model"].error
-
-
 def test_the_tables_count_and_tell() -> None:
     kept, lost = Outcome("", ["counted as No"]), Outcome("the key is wrong")
     steps = {"verify": {"500": kept, "401": lost}, "recall": {"500": lost, "401": lost}, "": {"500": kept, "401": lost}}

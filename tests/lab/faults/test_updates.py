@@ -34,7 +34,8 @@ def test_an_index_of_two_versions_is_not_whole(copy_folder: Callable[[], Path]) 
 
 
 @pytest.mark.parametrize(
-    ("problem", "outcome"), [(PolyqaError("no"), "refused"), ("no", "wrong"), (RuntimeError("no"), "crashed"), ("", "whole")]
+    ("problem", "outcome"),
+    [(PolyqaError("no"), "refused"), ("no", "wrong"), (RuntimeError("no"), "crashed"), ("", "whole")],
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_what_goes_wrong_is_told_apart(way: str, problem: Exception | str, outcome: str) -> None:

@@ -1,9 +1,5 @@
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +8,12 @@ import pytest
 import torch
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertConfig
 
-from lab.training.backbone import freeze, load_for_training
-from lab.training.commands import draw_curve, model_card
-from lab.training.features import bucketed, collate, make_features
-from lab.training.loop import LOG, STATE, Schedule, train
+from lab.training.commands import model_card
+from lab.training.loop import LOG, Schedule, train
 from lab.training.negatives import NegativeMiner
 from lab.training.scoring import best_threshold, score
 from lab.training.squad import Example, write_squad
-from lab.training.train_reader import Data, Setup, epoch_examples, run, titled
+from lab.training.train_reader import Data, Setup, epoch_examples, run
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Reader
 from polyqa.models.minilm import minilm_path
@@ -89,7 +83,7 @@ def train_tiny(folder: Path, *, die_at: int | None = None, identity: str = "x") 
     return model, seen
 
 
-@pytest.mark.parametrize("die_at", [1, 6, 11, 16, 20])
+@pytest.mark.parametrize("die_at", [6, 20])
 def test_a_run_that_is_killed_ends_where_an_undisturbed_one_does(tmp_path: Path, die_at: int) -> None:
     undisturbed, _ = train_tiny(tmp_path / "whole")
     with pytest.raises(Killed):
@@ -105,67 +99,10 @@ def test_a_run_that_is_killed_ends_where_an_undisturbed_one_does(tmp_path: Path,
     assert len(list((tmp_path / "killed").iterdir())) == 2  # nothing half-written is left
 
 
-def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
-    first, _ = train_tiny(tmp_path)
-    again, seen = train_tiny(tmp_path)
-    assert seen == []
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
-
-
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
     train_tiny(tmp_path)
     with pytest.raises(PolyqaError, match=r"other data or settings.*--out"):
         train_tiny(tmp_path, identity="y")
-
-
-def test_the_rate_rises_then_falls_to_nothing() -> None:
-    schedule = Schedule(rate=1.0, warmup=0.1)
-    assert [schedule.rate_at(p) for p in (0, 0.05, 0.1, 0.55, 1)] == pytest.approx([0, 0.5, 1, 0.5, 0])
-
-
-def test_features_mark_the_answer() -> None:
-    tokenizer = AutoTokenizer.from_pretrained(minilm_path())
-    context = (
-        "Long ago, well before the flood, the mayor Orla Venn bought a kettle. " * 8 + "She sold it in 1987 to Anna."
-    )
-    answers = ((context.index("1987"), "1987"),)
-    found = make_features(
-        [Example("q", "When was it sold?", context, answers, "a"), Example("n", "Why?", context, (), "a")],
-        tokenizer,
-        max_length=64,
-        stride=16,
-    )
-    marked = [feature for feature in found if feature.start]
-    assert len(found) > 6
-    assert 1 <= len(marked) <= 2
-    for feature in marked:
-        assert tokenizer.decode(feature.ids[feature.start : feature.end + 1]) == "1987"
-    assert all(feature.end == 0 for feature in found if not feature.start)
-    batch = collate(found, tokenizer.pad_token_id)
-    assert batch["input_ids"].shape == (len(found), 64)
-    assert batch["attention_mask"].sum() == sum(len(feature.ids) for feature in found)
-
-
-def test_a_question_longer_than_a_window_is_cut() -> None:
-    tokenizer = AutoTokenizer.from_pretrained(minilm_path())
-    found = make_features([Example("q", "why " * 500, "It is so.", (), "a")], tokenizer, max_length=64, stride=16)
-    assert [len(feature.ids) <= 64 for feature in found] == [True]
-
-
-def test_batches_hold_every_position_once_and_like_lengths() -> None:
-    lengths = [random.Random(n).randrange(10, 250) for n in range(100)]
-    batches = bucketed(lengths, 8, random.Random(0))
-    assert sorted(position for batch in batches for position in batch) == list(range(100))
-    spread = [max(lengths[p] for p in batch) - min(lengths[p] for p in batch) for batch in batches]
-    assert sum(spread) / len(spread) < 60
-    assert batches != bucketed(lengths, 8, random.Random(1))
-
-
-def test_the_title_goes_before_the_context() -> None:
-    one = Example("q", "What?", "It is red.", ((6, "red"),), "a", "Old_kettle")
-    found = titled(one)
-    assert found.context == "Old kettle | It is red."
-    assert [found.context[s : s + len(t)] for s, t in found.answers] == ["red"]
 
 
 def test_an_epoch_shows_negatives_and_repeats_what_people_wrote() -> None:
@@ -178,27 +115,6 @@ def test_an_epoch_shows_negatives_and_repeats_what_people_wrote() -> None:
     assert len(shown) > len(examples) + 2 * len(written)
     plain = epoch_examples(examples, miner, random.Random(0), Setup(negatives=0.0, null_copies=1, titles=0.0))
     assert plain == examples
-
-
-def test_shared_dropout_drops_features_only_while_training(tiny: str) -> None:
-    model = load_for_training(AutoModelForQuestionAnswering, tiny, dropout=0.5)
-    inputs = {"input_ids": torch.arange(1000, 1012)[None]}
-    model.train()
-    with torch.no_grad():
-        one, other = model(**inputs).start_logits, model(**inputs).start_logits
-        assert not torch.equal(one, other)
-        model.eval()
-        assert torch.equal(model(**inputs).start_logits, model(**inputs).start_logits)
-
-
-def test_frozen_layers_stay(tiny: str) -> None:
-    model = load_for_training(AutoModelForQuestionAnswering, tiny, dropout=0.0)
-    freeze(model, 1)
-    trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
-    assert any("layer.1." in name for name in trained)
-    assert not any("layer.0." in name or "embeddings" in name for name in trained)
-    with pytest.raises(PolyqaError, match="2 layers, not 3"):
-        freeze(model, 3)
 
 
 def reading(text: str, margin: float) -> Reading:
@@ -250,38 +166,6 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
     write_squad([e for e in small_examples() if not e.answers], tmp_path / "none.json")
     with pytest.raises(PolyqaError, match="No training question has an answer"):
         run(Data([tmp_path / "none.json"]), setup, schedule, tmp_path / "none")
-
-
-def test_the_command_goes_on_after_kill_9(tiny: str, tmp_path: Path) -> None:
-    write_squad(small_examples() * 3, tmp_path / "train.json")
-
-    def start(out: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "lab.training.train_reader", "--train", str(tmp_path / "train.json")]
-        command += ["--out", str(tmp_path / out), "--init", tiny, "--epochs", "12", "--batch-size", "2"]
-        command += ["--max-length", "64", "--stride", "16", "--calibration", "0", "--save-every", "5"]
-        command += ["--no-bfloat16", "--threads", "1"]
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    killed = start("killed")
-    while killed.poll() is None and not (tmp_path / "killed" / STATE).is_file():
-        pass
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
-    for out in ("killed", "whole"):
-        process = start(out)
-        output, _ = process.communicate()
-        assert process.returncode == 0, output.decode()
-    weights = [(tmp_path / out / "model" / "model.safetensors").read_bytes() for out in ("killed", "whole")]
-    assert weights[0] == weights[1]
-
-
-def test_the_curve_is_the_same_file_for_the_same_log(tmp_path: Path) -> None:
-    train_tiny(tmp_path)
-    for name in ("one.svg", "other.svg"):
-        draw_curve(tmp_path / LOG, tmp_path / name, "tiny")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
-    assert 5_000 < (tmp_path / "one.svg").stat().st_size < 200_000
 
 
 def test_the_card_names_figures_and_command_and_no_folder() -> None:
