@@ -8,36 +8,10 @@ from typing import Any, NamedTuple, Self
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
+from polyqa import signatures
 from polyqa.base.values import Passage
 from polyqa.lm.recent import RecentLM
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
-from polyqa.signatures import (
-    AnswerClosedBook,
-    AnswerRefined,
-    ClarifyQuestion,
-    CritiqueSegment,
-    DecideRetrieval,
-    DetectAnswers,
-    DraftSegment,
-    ExtractInterpretations,
-    GenerateQuestion,
-    GradePassage,
-    InferPseudoInterpretations,
-    InterpretPassage,
-    LocateAnswer,
-    RefineQuestion,
-    RelaxQuery,
-    ReviseQuestion,
-    RewriteQuery,
-    SelectPassages,
-    SelectQuestions,
-    TypeAmbiguity,
-    VerifyAgainstRoot,
-    VerifyInterpretation,
-    VerifyInterpretations,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
@@ -83,31 +57,35 @@ class Task(NamedTuple):
 TASKS: Mapping[type[dspy.Signature], Task] = {
     task.signature: task
     for task in (
-        Task(TypeAmbiguity, type_ambiguity),
-        Task(InferPseudoInterpretations, infer_pseudo_interpretations, frozenset({"most"})),
-        Task(VerifyInterpretation, verify, _OF_VERDICTS),
-        Task(VerifyInterpretations, verify_all, _OF_VERDICTS),
-        Task(VerifyReadings, verify_readings, _OF_VERDICTS),
-        Task(ClarifyQuestion, clarify, _OF_READINGS | _OF_ANSWERS),
-        Task(ExtractInterpretations, extract_interpretations, _OF_READINGS),
-        Task(WriteLongFormAnswer, compose_answer, _OF_ANSWERS),
-        Task(AnswerClosedBook, answer_closed_book),
-        Task(RefineQuestion, refine_question),
-        Task(AnswerRefined, answer_refined),
-        Task(VerifyAgainstRoot, verify_against_root, _OF_VERDICTS),
-        Task(LocateAnswer, locate_answer, frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"})),
-        Task(RelaxQuery, relax_query),
-        Task(InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
-        Task(GradePassage, grade_passage),
-        Task(RewriteQuery, rewrite_query),
-        Task(DecideRetrieval, decide_retrieval),
-        Task(DraftSegment, draft_segment),
-        Task(CritiqueSegment, critique_segment),
-        Task(SelectPassages, select_passages),
-        Task(SelectQuestions, select_questions, frozenset({"most", "certainty"})),
-        Task(DetectAnswers, detect_answers),
-        Task(GenerateQuestion, generate_question),
-        Task(ReviseQuestion, revise_question),
+        Task(signatures.TypeAmbiguity, type_ambiguity),
+        Task(signatures.InferPseudoInterpretations, infer_pseudo_interpretations, frozenset({"most"})),
+        Task(signatures.VerifyInterpretation, verify, _OF_VERDICTS),
+        Task(signatures.VerifyInterpretations, verify_all, _OF_VERDICTS),
+        Task(signatures.VerifyReadings, verify_readings, _OF_VERDICTS),
+        Task(signatures.ClarifyQuestion, clarify, _OF_READINGS | _OF_ANSWERS),
+        Task(signatures.ExtractInterpretations, extract_interpretations, _OF_READINGS),
+        Task(signatures.WriteLongFormAnswer, compose_answer, _OF_ANSWERS),
+        Task(signatures.AnswerClosedBook, answer_closed_book),
+        Task(signatures.RefineQuestion, refine_question),
+        Task(signatures.AnswerRefined, answer_refined),
+        Task(signatures.VerifyAgainstRoot, verify_against_root, _OF_VERDICTS),
+        Task(
+            signatures.LocateAnswer,
+            locate_answer,
+            frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
+        ),
+        Task(signatures.RelaxQuery, relax_query),
+        Task(signatures.InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
+        Task(signatures.GradePassage, grade_passage),
+        Task(signatures.RewriteQuery, rewrite_query),
+        Task(signatures.DecideRetrieval, decide_retrieval),
+        Task(signatures.DraftSegment, draft_segment),
+        Task(signatures.CritiqueSegment, critique_segment),
+        Task(signatures.SelectPassages, select_passages),
+        Task(signatures.SelectQuestions, select_questions, frozenset({"most", "certainty"})),
+        Task(signatures.DetectAnswers, detect_answers),
+        Task(signatures.GenerateQuestion, generate_question),
+        Task(signatures.ReviseQuestion, revise_question),
     )
 }
 MODEL_NAME = "polyqa/extractive"
