@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import track
 
 from polyqa.base.errors import PolyqaError
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.loading import load_questions
 from polyqa.language_models import language_model
 from polyqa.loading import load, open_index
@@ -79,6 +80,10 @@ def measure(make: Callable[[], dspy.Module], warm_up: str, questions: Sequence[s
     )
 
 
+def _maker(name: str, index: ColBERTIndex) -> Callable[[], dspy.Module]:
+    return lambda: load(name, index=index, encoder=Encoder())
+
+
 def _called(program: dspy.Module, questions: Sequence[str]) -> list[float]:
     seconds = []
     for question in questions:
@@ -112,7 +117,7 @@ def main(
     if len(sample) < 2:
         raise PolyqaError(f"{questions} has one question; at least two are needed, the first warms the program up.")
     timed = {
-        name: measure(lambda name=name: load(name, index=opened, encoder=Encoder()), sample[0], sample[1:], latency)
+        name: measure(_maker(name, opened), sample[0], sample[1:], latency)
         for name in track(program or list(REGISTRY), "timing", console=Console(stderr=True))
     }
     source = without_folders(questions)

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -129,8 +130,8 @@ def attack(index: Path, reads: int, updates: int, seed: int) -> tuple[Table, lis
         path = Path(shutil.copytree(index, home / "index"))
         stop, log, printed = home / "stop", home / "updates.log", home / "printed.txt"
         logs = {way: home / f"{number}.log" for number, way in enumerate(WAYS)}
-        children = [fork(lambda: _update(path, seed, log, stop), printed)]
-        children += [fork(lambda way=way: _read_on(way, path, logs[way], stop), home / f"{way}.txt") for way in WAYS]
+        children = [fork(partial(_update, path, seed, log, stop), printed)]
+        children += [fork(partial(_read_on, way, path, logs[way], stop), home / f"{way}.txt") for way in WAYS]
         try:
             while sum(len(_lines(one)) for one in logs.values()) < reads or len(_lines(log)) < updates:
                 if os.waitpid(-1, os.WNOHANG)[0]:
