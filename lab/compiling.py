@@ -56,7 +56,6 @@ SETS: Mapping[str, Set] = {
     "asqa": Set("ASQA", "asqa", "dr"),
     "timeqa": Set("TimeQA", "timeqa", "f1_answer"),
     "homonyms": Set("homonyms", "homonyms", "dr"),
-    "squad": Set("SQuAD, four articles", "squad-four", "f1_answer"),
     "years": Set("homonyms, answered by years", "homonyms", "f1_answer"),
 }
 RECIPES = ("clauses", "knn", "clauses-then-knn")

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.loading.files import read_file
-from polyqa.evaluation.loading.record import excerpt, problem
 from polyqa.metrics.gold import Question
 from polyqa.metrics.text import content_words, normalize_answer
 
@@ -97,21 +95,3 @@ def drawn(items: Sequence[Item], most: int | None, seed: int) -> list[Item]:
     if most is None or most >= len(items):
         return list(items)
     return [items[place] for place in sorted(random.Random(seed).sample(range(len(items)), most))]
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Return questions with the sentence that answers each, from JSONL with ``question`` and ``passage``.
-
-    Raises
-    ------
-    PolyqaError
-        If the file cannot be read, or a record lacks one of the two.
-    """
-    pairs = []
-    for record in read_file(path):
-        match record.value:
-            case {"question": str(question), "passage": str(passage)} if question.strip() and passage.strip():
-                pairs.append((question.strip(), passage))
-            case other:
-                raise problem(record.where, "a pair needs a question and a passage", excerpt(other))
-    return pairs

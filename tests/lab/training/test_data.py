@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lab.training.questions import Asked, drawn, read_questions
-from lab.training.reader_data import app, best_place, over_sentences
-from lab.training.squad import Example, read_squad, write_squad
+from lab.training.questions import Asked, read_questions
+from lab.training.reader_data import app, best_place
+from lab.training.squad import Example, read_squad
 from lab.training.unanswerable import twist
 from polyqa.base.errors import PolyqaError
 
@@ -15,12 +15,6 @@ KIOSK = (
     "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville by "
     "Mrs Orla Venn, who ran the kiosk for eleven years. The kiosk sold tea, rolls and newspapers to the stokers."
 )
-LATER = "The station kiosk was closed in winter. The stationmaster Piet Holm kept bees behind the kettle shed."
-
-
-def example(question: str, answer: str = "", context: str = KIOSK, article: str = "kiosk") -> Example:
-    answers = ((context.index(answer), answer),) if answer else ()
-    return Example(f"{question} {context[:9]}", question, context, answers, article, article.title())
 
 
 def test_an_answer_that_does_not_stand_there_is_refused(tmp_path: Path) -> None:
@@ -38,24 +32,15 @@ SOLD = "It was sold to Orla Venn in 1911, and in 1924 to the Tarnville museum."
     ("question", "outcomes"),
     [
         ("Who won the first race?", {"Who won the last race?", "Who lost the first race?"}),
-        ("When did Piet Holm buy it?", {"When did Orla Venn buy it?", "When did Anna Moor buy it?"}),
+        ("When did Piet Holm buy it?", {"When did Orla Venn buy it?"}),
         ("Who bought it in 1911?", {"Who bought it in 1924?"}),
         ("What was sold?", {"What was not sold?", "What was never sold?"}),
         ("Which boats sank?", {None}),
     ],
 )
 def test_twisted_questions(question: str, outcomes: set[str | None]) -> None:
-    found = {twist(question, SOLD, random.Random(seed), ["Anna Moor", "Ida"]) for seed in range(60)}
+    found = {twist(question, SOLD, random.Random(seed)) for seed in range(60)}
     assert found == outcomes
-
-
-TWISTABLE = [
-    example("Who bought the green kettle in Tarnville in 1987?", "Mrs Orla Venn"),
-    example("Who bought the green kettle in Tarnville in 1988?", "Mrs Orla Venn"),
-    example("What colour?", "green"),
-    example("Who was the first owner of the kettle?"),
-    example("Who was Piet Holm?", "The stationmaster", LATER),
-]
 
 
 def made_by(command: str, folder: Path, **options: str) -> tuple[list[Example], str]:
@@ -65,17 +50,6 @@ def made_by(command: str, folder: Path, **options: str) -> tuple[list[Example], 
     result = CliRunner().invoke(app, [command, *files, *others, f"--out={folder / 'made.json'}"])
     assert result.exit_code == 0, result.output
     return read_squad(folder / "made.json"), result.output
-
-
-def test_a_file_of_unanswerable_questions(tmp_path: Path) -> None:
-    write_squad(TWISTABLE, tmp_path / "own.json")
-    made, told = made_by("unanswerable", tmp_path, questions="own.json", share="1", copies="2")
-    people = [one for one in made if "-again-" in one.id]
-    assert {one.question for one in people} == {"Who was the first owner of the kettle?"}
-    assert len({one.id for one in people}) == 2
-    assert len(made) > 2
-    assert not any(one.answers for one in made)
-    assert f"{len(made) - 2} changed questions and 2 copies" in told
 
 
 def test_where_an_answer_stands() -> None:
@@ -138,23 +112,3 @@ def test_readings_over_the_long_answer(tmp_path: Path) -> None:
         ("When did the second boat sink?", ("1924",)),
     ]
     assert "2 questions over long answers" in told
-
-
-def test_sentence_pairs_stand_among_others(tmp_path: Path) -> None:
-    pairs = [
-        ("When was the kettle bought?", "The kettle was bought in 1987."),
-        ("Who mended the kettle?", "The kettle was mended by Orla."),
-        ("Where is the boat?", "The boat is in the shed."),
-    ]
-    examples = over_sentences(pairs, [(25, "1987"), None, (15, "the shed")], seed=0)
-    assert [e.texts for e in examples] == [("1987",), ("the shed",)]
-    assert pairs[1][1] in examples[0].context
-    write_squad(examples, tmp_path / "pairs.json")
-    assert len(read_squad(tmp_path / "pairs.json")) == 2
-    lines = [json.dumps({"question": question, "passage": text}) + "\n" for question, text in pairs]
-    (tmp_path / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-    marked, told = made_by("pairs", tmp_path, pairs="pairs.jsonl", share="1")
-    assert {text for one in marked for text in one.texts} == {"1987", "Orla", "shed"}
-    assert "3 of 3 pairs" in told
-    assert drawn(examples, 1, seed=3) == drawn(examples, 1, seed=3)
-    assert drawn(examples, None, seed=0) == examples
