@@ -2,9 +2,8 @@
 
 python -m lab.compiling --sets FOLDER [--only NAME] [--train 150] [--dev 50] [--test 200] [--json FILE]
 
-FOLDER holds ``NAME-train.json`` and ``NAME-test.json`` of the sets below, in any format that `polyqa evaluate` takes.
-`python -m lab.answerable --depth 5` makes those of AmbigNQ and SituatedQA, `python -m
-lab.timeqa` those of TimeQA with their corpus, and ASQA's own files have the long answers that DR needs.
+FOLDER holds ``NAME-train.json`` and ``NAME-test.json`` of the sets below, in any format that `polyqa evaluate` takes:
+questions that the index can answer. ASQA's own files have the long answers that DR needs.
 The program is compiled by each recipe on train (the first questions for train, the next for dev), and test is answered
 once by the uncompiled program and once by each compiled one. Every clause is also tried alone on train. Takes about
 half an hour a set; what is made is kept in ``--work``, and the same command goes on.
@@ -20,7 +19,6 @@ from typing import Annotated
 
 import dspy
 import typer
-from pydantic import Field
 
 import polyqa
 from polyqa.base.values import Passage
@@ -29,7 +27,8 @@ from polyqa.evaluating import evaluate
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.tables import markdown_table, p_text
+from polyqa.evaluation.statistics import Difference
+from polyqa.evaluation.tables import p_text
 from polyqa.extractive.answer_kinds import years
 from polyqa.language_models import Models
 from polyqa.metrics.gold import Question
@@ -38,7 +37,7 @@ from polyqa.optimizers.clauses import Candidate, candidates_for, fitted
 from polyqa.optimizers.compiler import compile_program
 from polyqa.question_sets import Sets
 
-from .results import Part, keep, today
+from .results import JsonFile, Measured, Table, command_line, report, today
 
 
 @dataclass(frozen=True)
@@ -57,80 +56,34 @@ SETS: Mapping[str, Set] = {
     "asqa": Set("ASQA", "asqa", "dr"),
     "timeqa": Set("TimeQA", "timeqa", "f1_answer"),
     "homonyms": Set("homonyms", "homonyms", "dr"),
-    "squad": Set("SQuAD, four articles", "squad-four", "f1_answer"),
     "years": Set("homonyms, answered by years", "homonyms", "f1_answer"),
 }
-RECIPES = ("clauses", "knn", "clauses-then-knn", "mipro", "gepa")
+RECIPES = ("clauses", "knn", "clauses-then-knn")
 
 
-class Row(Part):
-    """A recipe on a set: both values, the difference with its interval and p, and the clauses that were kept."""
-
-    before: float
-    after: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    kept: list[str]
+_HEADS = ["questions", "metric", "n", "recipe", "before", "after", "difference", "p", "clauses kept"]
 
 
-class Alone(Part):
-    """A clause alone on the training questions: the difference with its interval."""
-
-    difference: float
-    low: float
-    high: float
-
-
-class Measured(Part):
-    """What was measured on a set."""
+@dataclass(frozen=True)
+class Compared:
+    """What was found on a set: rows of recipes, and by step and clause what the clause does alone."""
 
     label: str
-    measure: str
-    train: int
-    dev: int
-    test: int
-    rows: dict[str, Row] = Field(default_factory=dict)
-    alone: dict[str, Alone] = Field(default_factory=dict)
+    rows: list[list[str]]
+    alone: dict[str, str]
 
 
-class Compilations(Part):
-    """A measurement: what repeats it, and what was found on each set."""
-
-    command: str
-    date: str
-    program: str
-    lm: str
-    sets: dict[str, Measured] = Field(default_factory=dict)
-
-    def table(self) -> str:
-        """Return the recipes on each set as a table."""
-        rows = [
-            [one.label, one.measure, str(one.test), recipe, *_figures(row), ", ".join(row.kept) or "–"]
-            for one in self.sets.values()
-            for recipe, row in one.rows.items()
-        ]
-        heads = ["questions", "metric", "n", "recipe", "before", "after", "difference", "p", "clauses kept"]
-        return markdown_table(heads, rows)
-
-    def clauses_table(self) -> str:
-        """Return what each clause does alone, a column for each set."""
-        names = dict.fromkeys(name for one in self.sets.values() for name in one.alone)
-        heads = ["clause", *(f"{one.label}, {one.measure}, n = {one.train}" for one in self.sets.values())]
-        rows = [
-            [name, *(_change(one.alone[name]) if name in one.alone else "" for one in self.sets.values())]
-            for name in names
-        ]
-        return markdown_table(heads, rows)
+def _change(difference: Difference) -> str:
+    return f"{difference.difference:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
 
 
-def _figures(row: Row) -> list[str]:
-    return [f"{row.before:.1f}", f"{row.after:.1f}", _change(row), p_text(row.p)]
-
-
-def _change(one: Row | Alone) -> str:
-    return f"{one.difference:+.1f} [{one.low:+.1f}, {one.high:+.1f}]"
+def tables(compared: Sequence[Compared]) -> dict[str, Table]:
+    """Return the recipes on each set as a table, and what each clause does alone, a column for each set."""
+    recipes = Table(heads=_HEADS, rows=[row for one in compared for row in one.rows])
+    names = dict.fromkeys(name for one in compared for name in one.alone)
+    rows = [[name, *(one.alone.get(name, "") for one in compared)] for name in names]
+    clauses = Table(heads=["clause", *(one.label for one in compared)], rows=rows)
+    return {"recipes": recipes, "clauses": clauses} if rows else {"recipes": recipes}
 
 
 class Remembered:
@@ -167,53 +120,44 @@ def _run(program: dspy.Module, questions: Sequence[Question], folder: Path, mode
 
 
 def measure(
-    name: str,
-    program: str,
-    sets: Path,
-    work: Path,
-    sizes: tuple[int, int, int],
-    recipes: Sequence[str],
-    seed: int,
-    *,
-    alone: bool = True,
-) -> Measured:
-    """Compile a program by each recipe on a set, and measure each on test; also every clause alone on train."""
-    about = SETS[name]
-    train, dev, test = (part[:size] for part, size in zip(_parts(name, sets, sizes[0]), sizes, strict=True))
+    name: str, program: str, parts: Sequence[Sequence[Question]], recipes: Sequence[str], work: Path, *, alone: bool
+) -> Compared:
+    """Compile a program by each recipe on a set, and measure each on test; also every clause alone on train.
+
+    Parameters
+    ----------
+    parts
+        Train, dev and test.
+    work
+        The folder of runs and compilations.
+    """
+    about, (train, dev, test) = SETS[name], parts
     ready = polyqa.load(program, index=about.index)
     ready.retriever = Remembered(ready.retriever)
-    models = Models(lm="polyqa/extractive", prompt_lm="polyqa/proposer", judge=None)
-    measured = Measured(label=about.label, measure=about.measure, train=len(train), dev=len(dev), test=len(test))
+    models = Models(lm="polyqa/extractive", judge=None)
+    compared = Compared(f"{about.label}, {about.measure}, n = {len(train)}", [], {})
     before = _run(ready, test, work / name / "test-before", models)
     for recipe in recipes:
-        plan = make_plan(recipe, Sets(train=train, dev=dev), models, measure=about.measure, seed=seed, threads=2)
+        plan = make_plan(recipe, Sets(train=train, dev=dev), models, measure=about.measure, threads=2)
         compiled = compile_program(ready, plan, work / name / recipe).program
         after = _run(compiled, test, work / name / f"test-{recipe}", models)
         found = compare_runs(before, after, headline=about.measure).metrics[about.measure]
-        measured.rows[recipe] = Row(
-            before=round(found.a, 2),
-            after=round(found.b, 2),
-            difference=round(found.difference, 2),
-            low=round(found.low, 2),
-            high=round(found.high, 2),
-            p=round(found.p, 4),
-            kept=_kept(ready, compiled, train),
-        )
-        typer.echo(f"{about.label}, {recipe}: {found.a:.1f} → {found.b:.1f}, {found}, p = {p_text(found.p)}", err=True)
+        values = [f"{found.a:.1f}", f"{found.b:.1f}", _change(found), p_text(found.p)]
+        kept = ", ".join(_kept(ready, compiled, train)) or "–"
+        compared.rows.append([about.label, about.measure, str(len(test)), recipe, *values, kept])
+        typer.echo(" | ".join(compared.rows[-1]), err=True)
     if not alone:
-        return measured
+        return compared
     bare = _run(ready, train, work / name / "train-bare", models)
-    for predictor_name, predictor in ready.named_predictors():
+    for step, predictor in ready.named_predictors():
         for clause in _tried(predictor.signature, train):
             changed = ready.deepcopy()
-            own = dict(changed.named_predictors())[predictor_name]
-            own.signature = own.signature.with_instructions(f"{own.signature.instructions}\n{clause.text}")
+            copy = dict(changed.named_predictors())[step]
+            copy.signature = copy.signature.with_instructions(f"{copy.signature.instructions}\n{clause.text}")
             run = _run(changed, train, work / name / f"train-{clause.name}", models)
-            one = compare_runs(bare, run, headline=about.measure).metrics[about.measure]
-            measured.alone[f"{predictor_name}: {clause.name}"] = Alone(
-                difference=round(one.difference, 2), low=round(one.low, 2), high=round(one.high, 2)
-            )
-    return measured
+            difference = compare_runs(bare, run, headline=about.measure).metrics[about.measure]
+            compared.alone[f"{step}: {clause.name}"] = _change(difference)
+    return compared
 
 
 def _parts(name: str, folder: Path, train: int) -> list[list[Question]]:
@@ -257,22 +201,18 @@ def main(
     dev: Annotated[int, typer.Option(min=1, help="Questions that pick, where a recipe does.")] = 50,
     test: Annotated[int, typer.Option(min=2, help="Questions that are reported.")] = 200,
     alone: Annotated[bool, typer.Option(help="Also try every clause alone on train.")] = True,
-    seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 0,
     work: Annotated[Path, typer.Option(help="Where runs and compilations are kept.")] = Path("runs/compiling"),
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the tables as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure what compiling brings."""
-    done = Compilations(
-        command=f"python -m lab.compiling --sets FOLDER --only {only} "
-        f"--train {train} --dev {dev} --test {test} --program {program}{'' if alone else ' --no-alone'}",
-        date=today(),
-        program=program,
-        lm="polyqa/extractive",
-    )
+    options = {"--sets": "FOLDER", "--only": only, "--train": train, "--dev": dev, "--test": test, "--program": program}
+    command = command_line("lab.compiling", options) + ("" if alone else " --no-alone")
+    compared = []
     for name in only.split(","):
-        done.sets[name] = measure(name, program, sets, work, (train, dev, test), recipes.split(","), seed, alone=alone)
-        keep(done, json_file)
-    typer.echo(f"{done.table()}\n\n{done.clauses_table()}")
+        parts = [part[:size] for part, size in zip(_parts(name, sets, train), (train, dev, test), strict=True)]
+        compared.append(measure(name, program, parts, recipes.split(","), work, alone=alone))
+    about = f"`{program}` with polyqa/extractive, embedded reader; {today()}."
+    report(Measured(about=about, command=command, tables=tables(compared)), json_file)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What stands in the marked parts of the documents, each from its source: `PARTS`."""
+"""What stands in the marked parts of the documents, each from its source."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -10,6 +10,7 @@ import polyqa
 from polyqa.artifacts.card import Gain
 from polyqa.artifacts.showing import change_text, figure_text
 from polyqa.artifacts.store import artifact_names, read_artifact
+from polyqa.base.errors import PolyqaError
 from polyqa.cli import app
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.columns import COLUMNS
@@ -23,23 +24,7 @@ from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
-from .adapting import Adaptations
-from .building import Building
-from .centroids import Finding
-from .compiling import Compilations
-from .confidence import Confidence
-from .faults.damage import Damage
-from .faults.injections import Injections
-from .faults.kills import Kills
-from .faults.lm import Faults
-from .faults.updates import Reads
-from .latency import Latency
-from .reckoning import Reckoning
-from .results import HOME, Summary, read_results
-from .retrieval import Retrieval
-from .scale import Batches, Searching
-from .serving import Serving
-from .tokens import Tokens
+from .results import HOME, Summary, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
 _AMOUNTS = ("readings", "length", "calls", "input_tokens", "output_tokens")
@@ -103,24 +88,6 @@ def clauses_library() -> str:
     return markdown_table(["clause", "of one kind", "when it helps", "for"], rows)
 
 
-def _compilations(name: str = "compiling") -> Compilations:
-    return Compilations.model_validate_json((HOME / f"{name}.json").read_bytes())
-
-
-def clauses_alone() -> str:
-    """Return what each clause does alone on training questions, with the command."""
-    one = _compilations()
-    made = f"`{one.program}` with {one.lm}, embedded reader; {one.date}."
-    return _measured(made, one.command, one.clauses_table())
-
-
-def compiling(name: str = "compiling") -> str:
-    """Return what compiling brought on sets of questions, with the command."""
-    one = _compilations(name)
-    made = f"`{one.program}` with {one.lm}, embedded reader, instructions by polyqa/proposer; {one.date}."
-    return _measured(made, one.command, one.table())
-
-
 def columns() -> str:
     """Return the figures that a run is told by."""
     better = {True: "higher is better", False: "lower is better", None: ""}
@@ -181,7 +148,7 @@ def answers(name: str) -> str:
         f"{_several(run.date for run in results.runs)}."
     )
     command = first.command.replace(f"--program {first.settings.program} ", "--program PROGRAM ")
-    return _measured(made, command, markdown_table(heads, rows))
+    return f"{made}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
 
 
 def _several(values: Iterable[str | None]) -> str:
@@ -211,182 +178,41 @@ def published() -> str:
     return markdown_table(["system", "language model", *(COLUMNS[name].label for name in kept), "source"], rows)
 
 
-def _measured(made: str, command: str, table: str) -> str:
-    """Return what was measured on what, the command that repeats it, and the table."""
-    return f"{made}\n\n```sh\n{command}\n```\n\n{table}"
+def part(name: str, *arguments: str) -> str:
+    """Return what a marked part holds: one of `PARTS`, or a measurement, named by its file in `lab/results/`.
 
+    Parameters
+    ----------
+    name, arguments
+        As they stand in the mark. A measurement takes the name of one of its tables; without one it is shown whole.
 
-def retrieval() -> str:
-    """Return every stored measurement of retrieval."""
-    parts = []
-    for path in sorted(HOME.glob("retrieval-*.json")):
-        one = Retrieval.model_validate_json(path.read_bytes())
-        made = f"{one.questions}; index {one.index}; an answer counts by {one.match}; {one.date}."
-        parts.append(_measured(made, one.command, one.table(times=False)))
-    return "\n\n".join(parts)
-
-
-def latency() -> str:
-    """Return every stored measurement of how long a question waits."""
-    parts = []
-    for path in sorted(HOME.glob("latency-*.json")):
-        one = Latency.model_validate_json(path.read_bytes())
-        made = f"{one.questions}; index {one.index}; {one.latency:g} s a call; {one.date}."
-        parts.append(_measured(made, one.command, one.table()))
-    return "\n\n".join(parts)
-
-
-def tokens() -> str:
-    """Return every stored count of what questions cost with demos."""
-    parts = []
-    for path in sorted(HOME.glob("tokens-*.json")):
-        one = Tokens.model_validate_json(path.read_bytes())
-        made = f"{one.questions}; index {one.index}; tokens of {one.tokenizer}; demos: {one.demos}; {one.date}."
-        parts.append(_measured(made, one.command, one.table()))
-    return "\n\n".join(parts)
-
-
-def injections() -> str:
-    """Return what answers told of what was planted in the corpus, with the command."""
-    one = Injections.model_validate_json((HOME / "faults-injections.json").read_bytes())
-    made = f"`{one.program}` with {one.lm}; {one.n} questions of {one.questions}, {one.passages} passages; {one.date}."
-    return _measured(made, one.command, one.table())
-
-
-def damage() -> str:
-    """Return what is made of damaged folders, with the command."""
-    one = Damage.model_validate_json((HOME / "faults-damage.json").read_bytes())
-    return _measured(f"{one.count} damaged folders; {one.date}.", one.command, one.table())
-
-
-def kills() -> str:
-    """Return what is left of killed commands, with the command."""
-    one = Kills.model_validate_json((HOME / "faults-kills.json").read_bytes())
-    count = sum(row.kills for row in one.rows.values())
-    return _measured(f"{count} kills; {one.date}.", one.command, one.table())
-
-
-def updates() -> str:
-    """Return what readers find beside a writer, with the command."""
-    one = Reads.model_validate_json((HOME / "faults-updates.json").read_bytes())
-    made = f"{one.updates} updates in {one.seconds:.0f} s; versions left at the end: {one.left}; {one.date}."
-    return _measured(made, one.command, one.table())
-
-
-def adapting(name: str = "adapting") -> str:
-    """Return what adapting made of corpora or questions that were not written for it, with the command."""
-    one = Adaptations.model_validate_json((HOME / f"{name}.json").read_bytes())
-    made = f"`{one.program}`, recipe knn, {one.lm}, embedded reader; {one.date}."
-    told = "\n".join(f"- {name}: {row.verdict}" for name, row in one.rows.items())
-    return f"{_measured(made, one.command, one.table())}\n\n{told}"
-
-
-def confidence() -> str:
-    """Return how well the server's confidence holds on dev, with the command."""
-    one = Confidence.model_validate_json((HOME / "confidence.json").read_bytes())
-    made = (
-        f"{', '.join(f'`{name}`' for name in one.programs)} with {one.lm}, reader {one.reader}; fitted on {one.train}"
-    )
-    return _measured(f"{made}; here {one.dev}; {one.date}.", one.command, one.table())
-
-
-def scale_search() -> str:
-    """Return how long a search takes in small and large indexes, with the command."""
-    one = Searching.model_validate_json((HOME / "scale-search.json").read_bytes())
-    made = (
-        f"{one.questions}; index {one.index}, and larger ones generated from it; {one.cores} cores, of which a search "
-        f"takes one. Encoding a question takes {one.encoding:.0f} ms before the search; {one.date}."
-    )
-    return _measured(made, one.command, one.table())
-
-
-def scale_answer() -> str:
-    """Return how long a batch of questions takes, with the command."""
-    one = Batches.model_validate_json((HOME / "scale-answer.json").read_bytes())
-    made = (
-        f"{one.count:,} questions, `{one.program}` over {one.index}, a language model of 1 s a call, for which a "
-        f"question waits {one.waits:.1f} s; {one.cores} cores for everything; {one.date}."
-    )
-    return _measured(made, one.command, one.table())
-
-
-def building(name: str = "building") -> str:
-    """Return what builds of an index take, with the command."""
-    one = Building.model_validate_json((HOME / f"{name}.json").read_bytes())
-    made = (
-        f"{one.passages:,} passages of {one.corpus}{f', {one.questions}' if one.questions else ''}; embedded "
-        f"checkpoint and encoder; {one.cores} cores ({one.processor}), of which the workers of Ray take one each; "
-        f"{one.date}."
-    )
-    return _measured(made, one.command, one.table())
-
-
-def centroids() -> str:
-    """Return how long finding centroids takes, with the command."""
-    one = _finding()
-    made = f"{one.vectors:,} token vectors of {one.corpus}, {one.tokens:.0f} to a passage; one core ({one.processor}); "
-    return _measured(f"{made}{one.date}.", one.command, one.table())
-
-
-def reckoned() -> str:
-    """Return what building an index of Wikipedia takes, reckoned from the two measurements."""
-    building = Building.model_validate_json((HOME / "building.json").read_bytes())
-    return Reckoning.of(building, _finding()).text(building.cores)
-
-
-def _finding() -> Finding:
-    return Finding.model_validate_json((HOME / "centroids.json").read_bytes())
-
-
-def serving() -> str:
-    """Return what a server answers under load, with the command."""
-    one = Serving.model_validate_json((HOME / "serving.json").read_bytes())
-    made = f"`{one.program}`, {one.questions}; index {one.index}; {one.date}; "
-    made += f"{one.cores} cores for server, model and clients."
-    return _measured(made, one.command, one.table())
-
-
-def faults(part: str) -> str:
-    """Return a part of what becomes of questions when the language model's server fails: a table, or the command."""
-    one = Faults.model_validate_json((HOME / "faults-lm.json").read_bytes())
-    if part == "command":
-        return f"```sh\n{one.command}\n```"
-    return {"told": one.told, "answered": one.answered, "kept": one.kept}[part]()
+    Raises
+    ------
+    PolyqaError
+        If there is no such part.
+    """
+    if name in PARTS:
+        return PARTS[name](*arguments)
+    if (HOME / f"{name}.json").is_file():
+        return read_measured(name).markdown(*arguments)
+    raise PolyqaError(f"No figure is called {name!r}; there are {', '.join(PARTS)}, and the files of {HOME.name}/.")
 
 
 PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
-        "adapting": adapting,
         "answers": answers,
-        "building": building,
-        "centroids": centroids,
-        "clauses-alone": clauses_alone,
         "clauses-library": clauses_library,
         "clauses-obeyed": clauses_obeyed,
         "columns": columns,
         "commands": commands,
         "compiled": compiled,
-        "compiling": compiling,
-        "confidence": confidence,
         "corpus": corpus,
-        "damage": damage,
-        "faults": faults,
-        "injections": injections,
-        "kills": kills,
-        "latency": latency,
         "lessons": lesson_table,
         "program-classes": program_classes,
         "programs": programs,
         "published": published,
         "python": python,
         "recipes": recipes,
-        "reckoned": reckoned,
-        "retrieval": retrieval,
-        "scale-answer": scale_answer,
-        "scale-search": scale_search,
-        "serving": serving,
-        "tokens": tokens,
-        "updates": updates,
     }
 )
 """By the name of the part; words behind the name in a document are arguments."""

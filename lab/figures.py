@@ -4,7 +4,7 @@ python -m lab.figures            fill all documents, draw README's picture
 python -m lab.figures --check    name what differs from its source, and exit with 1
 python -m lab.figures store runs/*-homonyms-dev --to lab/results/homonyms-dev.json
 
-A marked part is ``<!-- figures: NAME ARGUMENT -->…<!-- /figures -->``; `documents.PARTS` has the names.
+A marked part is ``<!-- figures: NAME ARGUMENT -->…<!-- /figures -->``; `documents.part` knows the names.
 """
 
 import io
@@ -18,12 +18,11 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from polyqa.artifacts.store import README, artifact_names, read_artifact
-from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.cli import app as polyqa
 from polyqa.optimizers.readme import artifact_readme
 
-from .documents import PARTS
+from .documents import part
 from .results import BASELINE, store_runs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,16 +37,14 @@ app = typer.Typer(add_completion=False)
 def filled(text: str) -> str:
     """Return a document with its marked parts as their sources have them; one that began on its own line stays so."""
 
-    def part(found: re.Match[str]) -> str:
+    def value_of(found: re.Match[str]) -> str:
         name, *arguments = found[1].split()
-        if name not in PARTS:
-            raise PolyqaError(f"No figure is called {name!r}; there are {', '.join(PARTS)}.")
-        value = PARTS[name](*arguments)
+        value = part(name, *arguments)
         if found[2].startswith("\n"):
             value = f"\n\n{value}\n\n"
         return f"<!-- figures: {found[1]} -->{value}<!-- /figures -->"
 
-    return _MARKED.sub(part, text)
+    return _MARKED.sub(value_of, text)
 
 
 def picture() -> str:

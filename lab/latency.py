@@ -2,18 +2,18 @@
 
 python -m lab.latency [--program NAME …] [--index NAME] [--questions SOURCE] [--latency 1] [--json FILE]
 
-A server on this machine answers every call after the same time, with the reply that the embedded engine gave before:
-so no time of the engine's is among what is measured. A question takes depth × latency, and what is over is the
-program's own: searching, rendering, parsing, and the client's side of the calls. Both ways to run a program are timed,
-with threads and in the event loop, each with an encoder that has not seen the questions.
+A server on this machine answers every call after the same time, with the reply that the embedded engine gave before.
+A question takes depth × latency for the calls that wait for each other; the rest is the program's own time:
+searching, rendering, parsing, and the client's side of the calls. The depth is the whole number of latencies that a
+question takes, so a latency must be longer than the program's own time. Programs are timed with threads and in the
+event loop, each with an encoder that has not seen the questions.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from statistics import fmean, median
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import dspy
 import typer
@@ -22,30 +22,20 @@ from rich.progress import track
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.evaluation.dry_run import DryRun, Rehearsal
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.tables import markdown_table
-from polyqa.language_models import embedded_engine, language_model
+from polyqa.language_models import language_model
 from polyqa.loading import load, open_index
 from polyqa.models import Encoder
 from polyqa.programs.registry import REGISTRY
 
-from .latency_server import prompt_key, serving
-from .results import Part, keep, today, without_folders
+from .latency_server import rehearse, replies_of, serving
+from .results import JsonFile, Measured, Table, command_line, report, today, without_folders
+
+_HEADS = ["program", "calls", "depth", "called", "awaited", "own ms, called", "own ms, awaited"]
 
 
-class Timing(Part):
-    """What a program takes for a question.
-
-    Attributes
-    ----------
-    calls, depth
-        Means of the calls, and of those of them that go out one after the other, counted without a clock.
-    called, awaited
-        Mean seconds, by threads and in the event loop.
-    own_called, own_awaited
-        Medians of the seconds that are not waited for the language model: what is over depth × latency.
-    """
+class Timing(NamedTuple):
+    """What a program takes for a question, on average; its own seconds are medians."""
 
     calls: float
     depth: float
@@ -54,39 +44,11 @@ class Timing(Part):
     own_called: float
     own_awaited: float
 
-
-class Latency(Part):
-    """A measurement.
-
-    Attributes
-    ----------
-    command, date
-        What repeats it, and the ISO date.
-    questions, index
-        How many questions of what, over which index.
-    latency
-        Seconds that every call takes.
-    programs
-        By name.
-    """
-
-    command: str
-    date: str
-    questions: str
-    index: str
-    latency: float
-    programs: dict[str, Timing]
-
-    def table(self) -> str:
-        """Return the programs as a table in Markdown, the deepest last."""
-        heads = ["program", "calls", "depth", "called", "awaited", "own ms, called", "own ms, awaited"]
-        rows = (
-            [f"`{name}`", f"{one.calls:.1f}", f"{one.depth:.1f}"]
-            + [f"{seconds / self.latency:.2f}" for seconds in (one.called, one.awaited)]
-            + [f"{1000 * seconds:,.0f}" for seconds in (one.own_called, one.own_awaited)]
-            for name, one in sorted(self.programs.items(), key=lambda row: (row[1].depth, row[1].calls))
-        )
-        return markdown_table(heads, rows)
+    def cells(self, name: str, latency: float) -> list[str]:
+        """Return a row of the table: seconds as multiples of the latency, own time in milliseconds."""
+        waits = [f"{seconds / latency:.2f}" for seconds in (self.called, self.awaited)]
+        own = [f"{1000 * seconds:,.0f}" for seconds in (self.own_called, self.own_awaited)]
+        return [f"`{name}`", f"{self.calls:.1f}", f"{self.depth:.1f}", *waits, *own]
 
 
 def measure(make: Callable[[], dspy.Module], warm_up: str, questions: Sequence[str], latency: float) -> Timing:
@@ -97,32 +59,29 @@ def measure(make: Callable[[], dspy.Module], warm_up: str, questions: Sequence[s
     make
         Returns the program, with an encoder that has seen nothing.
     warm_up
-        Asked first, and not counted.
-    questions, latency
-        See `Latency`.
+        A question that is asked first and not counted.
+    latency
+        Seconds that every call takes.
     """
-    rehearsal = Rehearsal(make(), embedded_engine())
-    runs = [rehearsal.run(question) for question in (warm_up, *questions)]
-    with serving(_replies(runs), latency) as address:
+    program = make()
+    rehearsed = [rehearse(program, question) for question in (warm_up, *questions)]
+    with serving(replies_of(call for calls in rehearsed for call in calls), latency) as address:
         lm = language_model("openai/prepared", api_base=address, cache=False)
         with dspy.context(lm=lm):
             called = _called(make(), (warm_up, *questions))[1:]
             awaited = asyncio.run(_awaited(make(), (warm_up, *questions)))[1:]
-    counted = runs[1:]
-    waited = [run.depth * latency for run in counted]
-    figures = {
-        "calls": fmean(len(run.calls) for run in counted),
-        "depth": fmean(run.depth for run in counted),
-        "called": fmean(called),
-        "awaited": fmean(awaited),
-        "own_called": median(took - wait for took, wait in zip(called, waited, strict=True)),
-        "own_awaited": median(took - wait for took, wait in zip(awaited, waited, strict=True)),
-    }
-    return Timing(**{name: round(value, 4) for name, value in figures.items()})
+    return Timing(
+        calls=fmean(map(len, rehearsed[1:])),
+        depth=fmean(seconds // latency for seconds in called),
+        called=fmean(called),
+        awaited=fmean(awaited),
+        own_called=median(seconds % latency for seconds in called),
+        own_awaited=median(seconds % latency for seconds in awaited),
+    )
 
 
-def _replies(runs: Iterable[DryRun]) -> dict[str, str]:
-    return {prompt_key(call.messages): call.reply for run in runs for call in run.calls}
+def _maker(name: str, index: ColBERTIndex) -> Callable[[], dspy.Module]:
+    return lambda: load(name, index=index, encoder=Encoder())
 
 
 def _called(program: dspy.Module, questions: Sequence[str]) -> list[float]:
@@ -143,48 +102,31 @@ async def _awaited(program: dspy.Module, questions: Sequence[str]) -> list[float
     return seconds
 
 
-def _maker(name: str, index: ColBERTIndex) -> Callable[[], dspy.Module]:
-    return lambda: load(name, index=index, encoder=Encoder())
-
-
 def main(
-    program: Annotated[
-        list[str] | None, typer.Option(help="A program, several times for several; all if not given.")
-    ] = None,
+    program: Annotated[list[str] | None, typer.Option(help="A program; repeat for more. Default: all.")] = None,
     index: Annotated[str, typer.Option(help="Name or path of the index.")] = "homonyms",
     questions: Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")] = "homonyms/dev",
     limit: Annotated[int, typer.Option(min=1, help="A random sample of so many questions.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     latency: Annotated[float, typer.Option(min=0.01, help="Seconds that every call takes.")] = 1.0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Time programs against a server that takes the same time for every call."""
     opened = open_index(index)
-    chosen = [one.question for one in load_questions(questions, limit=limit + 1, seed=seed)]
-    if len(chosen) < 2:
+    sample = [one.question for one in load_questions(questions, limit=limit + 1, seed=seed)]
+    if len(sample) < 2:
         raise PolyqaError(f"{questions} has one question; at least two are needed, the first warms the program up.")
-    warm_up, *asked = chosen
-    names = program or list(REGISTRY)
-    makers = {name: _maker(name, opened) for name in names}
     timed = {
-        name: measure(makers[name], warm_up, asked, latency)
-        for name in track(names, "timing", console=Console(stderr=True))
+        name: measure(_maker(name, opened), sample[0], sample[1:], latency)
+        for name in track(program or list(REGISTRY), "timing", console=Console(stderr=True))
     }
     source = without_folders(questions)
-    words = [f"--index {opened.name}", f"--questions {source}", f"--limit {limit}", f"--latency {latency:g}"]
-    words += [f"--seed {seed}"] if seed else []
-    words += [f"--program {name}" for name in program or ()]
-    measured = Latency(
-        command=f"python -m lab.latency {' '.join(words)}",
-        date=today(),
-        questions=f"{source}, {len(asked)} questions",
-        index=f"{opened.name} ({opened.fingerprint})",
-        latency=latency,
-        programs=timed,
-    )
-    typer.echo(f"{measured.questions}, index {measured.index}, {latency:g} s a call\n")
-    typer.echo(measured.table())
-    keep(measured, json_file)
+    options = {"--index": opened.name, "--questions": source, "--limit": limit, "--latency": f"{latency:g}"}
+    command = command_line("lab.latency", {**options, "--seed": seed or None, "--program": program})
+    about = f"{source}, {len(sample) - 1} questions; index {opened.name} ({opened.fingerprint}); {latency:g} s a call; "
+    ranked = sorted(timed.items(), key=lambda row: (row[1].depth, row[1].calls))
+    table = Table(heads=_HEADS, rows=[timing.cells(name, latency) for name, timing in ranked])
+    report(Measured(about=f"{about}{today()}.", command=command, tables={"": table}), json_file)
 
 
 if __name__ == "__main__":

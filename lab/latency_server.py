@@ -13,16 +13,35 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import dspy
 
-def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
-    """Return what a prompt is known by; messages are pairs of role and text."""
-    return hashlib.sha256(json.dumps(messages).encode()).hexdigest()
+from polyqa.extractive import embedded_lm
+from polyqa.language_models import embedded_engine
+
+
+def prompt_key(messages: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a prompt is known by; messages as OpenAI's chat completions have them."""
+    texts = [(message["role"], text_of(message["content"])) for message in messages]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def rehearse(program: dspy.Module, question: str) -> list[dict[str, Any]]:
+    """Ask a question of the embedded engine; return its calls as ``history`` of a `dspy.LM` has them."""
+    lm = embedded_lm(embedded_engine())
+    with dspy.context(lm=lm):
+        program(question=question)
+    return list(lm.history)
+
+
+def replies_of(calls: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the replies of calls by `prompt_key`."""
+    return {prompt_key(call["messages"]): call["outputs"][0] for call in calls}
 
 
 @contextmanager
@@ -42,8 +61,14 @@ def serving(replies: Mapping[str, str], latency: float) -> Iterator[str]:
                 process.wait()
 
 
-def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServer:
-    """Return a server for ``POST …/chat/completions`` on a free port of this machine."""
+def chat_server(respond: Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]) -> ThreadingHTTPServer:
+    """Return a server for ``POST …/chat/completions`` on a free port of this machine.
+
+    Parameters
+    ----------
+    respond
+        Replies to a request, given its handler and its body.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -51,27 +76,40 @@ def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServ
         wbufsize = -1  # headers and body go out together
 
         def do_POST(self) -> None:
-            due = time.perf_counter() + latency
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            messages = [(message["role"], text_of(message["content"])) for message in body["messages"]]
-            reply = replies.get(prompt_key(messages))
-            status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(messages))
-            data = json.dumps(answer).encode()
-            time.sleep(max(0.0, due - time.perf_counter()))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-            self.wfile.flush()
+            respond(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
         def log_message(self, *_: Any) -> None:
             pass
 
     class Server(ThreadingHTTPServer):
         request_queue_size = 128  # so many calls may come at once
+        daemon_threads = True
 
     return Server(("127.0.0.1", 0), Handler)
+
+
+def send_head(handler: BaseHTTPRequestHandler, status: int, length: int, **headers: str) -> None:
+    """Send status and headers; underscores in their names become hyphens."""
+    handler.send_response(status)
+    for name, value in {"Content-Type": "application/json", "Content-Length": str(length), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+
+
+def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServer:
+    """Return a server that knows its replies by `prompt_key` and takes so many seconds for each."""
+
+    def respond(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        due = time.perf_counter() + latency
+        reply = replies.get(prompt_key(body["messages"]))
+        status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(body))
+        data = json.dumps(answer).encode()
+        time.sleep(max(0.0, due - time.perf_counter()))
+        send_head(handler, status, len(data))
+        handler.wfile.write(data)
+        handler.wfile.flush()
+
+    return chat_server(respond)
 
 
 def text_of(content: Any) -> str:
@@ -91,9 +129,10 @@ def completion(model: str, reply: str) -> dict[str, Any]:
     }
 
 
-def _unknown(messages: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    told = f"no reply was prepared for the prompt that ends with {messages[-1][1][-200:]!r}"
-    return {"error": {"message": told, "type": "invalid_request_error"}}
+def _unknown(body: Mapping[str, Any]) -> dict[str, Any]:
+    end = text_of(body["messages"][-1]["content"])[-200:]
+    message = f"no reply was prepared for the prompt that ends with {end!r}"
+    return {"error": {"message": message, "type": "invalid_request_error"}}
 
 
 def main(path: str, latency: str) -> None:

@@ -1,10 +1,12 @@
-"""Summaries of runs, kept in `lab/results/` as the source of the figures in the documents."""
+"""Summaries of runs and of measurements, kept in `lab/results/` as the source of the figures in the documents."""
 
 import datetime
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+import typer
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from polyqa.artifacts.card import Figure
@@ -14,22 +16,89 @@ from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.runs import PREDICTIONS, Run, open_run, summarize
 from polyqa.evaluation.statistics import Difference, Estimate
+from polyqa.evaluation.tables import markdown_table
 
 HOME = Path(__file__).resolve().parent / "results"
 BASELINE = "rac"
 _DIGITS = 4
 
 
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also store the measurement, for the documents.")]
+
+
 class Part(BaseModel):
-    """What is stored."""
+    """A part of a stored result."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-def keep(measured: BaseModel, json_file: Path | None) -> None:
-    """Write what was measured to a file, if one is given."""
+class Table(Part):
+    """A table as a document shows it: heads, and rows of as many cells."""
+
+    heads: list[str]
+    rows: list[list[str]]
+
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        return markdown_table(self.heads, self.rows)
+
+
+class Measured(Part):
+    """A measurement: one or more tables, and how they came about.
+
+    Attributes
+    ----------
+    about
+        On what it was measured, and when.
+    command
+        Repeats it; ``None`` if it follows from other measurements.
+    tables
+        By name; the first one is the measurement's main table.
+    notes
+        A remark below the main table, in Markdown.
+    values
+        Numbers that the product uses, by name.
+    """
+
+    about: str
+    command: str | None
+    tables: dict[str, Table]
+    notes: str = ""
+    values: dict[str, float] = {}
+
+    def markdown(self, table: str | None = None) -> str:
+        """Return one table, or the main one with the command and what else there is to say."""
+        if table is not None:
+            return self.tables[table].markdown()
+        command = f"```sh\n{self.command}\n```" if self.command else ""
+        main = next(iter(self.tables.values())).markdown()
+        return "\n\n".join(filter(None, (self.about, command, main, self.notes)))
+
+
+def report(measured: Measured, json_file: Path | None) -> None:
+    """Print the tables of a measurement, and store it if a file is given."""
+    typer.echo("\n\n".join(table.markdown() for table in measured.tables.values()))
     if json_file is not None:
         write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+
+
+def read_measured(name: str) -> Measured:
+    """Read the measurement of that name."""
+    return Measured.model_validate_json((HOME / f"{name}.json").read_bytes())
+
+
+def command_line(module: str, options: Mapping[str, object]) -> str:
+    """Return the command that repeats a measurement; options that are ``None`` or empty are left out."""
+    words = [f"python -m {module}"]
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [] if value is None or value == "" else [value]
+        words += [f"{name} {one}" for one in values]
+    return " ".join(words)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 class Change(Part):

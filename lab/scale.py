@@ -1,18 +1,13 @@
 """How search and batch answering grow: with passages, and with questions under way at once.
 
-python -m lab.scale search --index NAME --questions SOURCE [--copies 1,10,50] [--json FILE]
+python -m lab.scale search --index NAME [--index LARGER …] --questions SOURCE [--json FILE]
 python -m lab.scale answer [--count 1000] [--json FILE]
 
-``search`` times the search of an index against colbert-ai's own searcher, and what it finds against an exact one.
-Larger indexes are generated from its compressed vectors: every passage stands there so many times, each of its token
-vectors moved to a centroid beside its own, so that there are as many centroids as in a corpus of that size, or half as
-many. What they find is not judged.
-
-``answer`` has a thousand questions answered with a language model that takes a second for each call, so many at once.
+``search`` times the search of indexes, and compares what it finds with an exact search. ``answer`` has a thousand
+questions answered with a language model that takes a second for each call, so many at once.
 """
 
 import multiprocessing
-import os
 import resource
 import tempfile
 import time
@@ -23,17 +18,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, SearchSettings
-from polyqa.colbert_index.compressed import CompressedVectors
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.tables import markdown_table
 from polyqa.metrics import exact_presence
 
 from .latency_server import serving
-from .results import Part, keep, today, without_folders
+from .results import JsonFile, Measured, Table, command_line, cores, report, today, without_folders
 from .retrieval import evaluate_ranking
 from .serving import prepared_replies
 
@@ -44,264 +37,51 @@ _LATENCY = 1.0
 _AT_ONCE = (1, 8, 64, 256)
 
 
-class Searched(Part):
-    """One way of searching one index.
-
-    Attributes
-    ----------
-    passages, centroids
-        How large it is.
-    engine
-        What searches.
-    k
-        How many passages are asked for.
-    milliseconds
-        Of the search of a question that is encoded, the median and the 99th percentile.
-    same
-        Share of the passages that an exact search finds, too; ``None`` if that is not known.
-    mrecall
-        MRecall@5; ``None`` of generated indexes.
-    megabytes
-        What the vectors and the inverted file take in memory.
-    """
-
-    passages: int
-    centroids: int
-    engine: str
-    k: int
-    milliseconds: tuple[float, float]
-    same: float | None
-    mrecall: float | None
-    megabytes: int
-
-
-class Searching(Part):
-    """A measurement of search, with the command that repeats it."""
-
-    command: str
-    date: str
-    index: str
-    questions: str
-    cores: int
-    encoding: float
-    searched: list[Searched]
-
-    def table(self) -> str:
-        """Return the rows as a table in Markdown."""
-        heads = ["passages", "centroids", "search", "k", "ms (median)", "ms (99%)", "as exact", "MRecall@5", "MB"]
-        rows = [
-            [
-                f"{one.passages:,}",
-                f"{one.centroids:,}",
-                one.engine,
-                str(one.k),
-                f"{one.milliseconds[0]:.1f}",
-                f"{one.milliseconds[1]:.1f}",
-                "–" if one.same is None else f"{100 * one.same:.1f}%",
-                "–" if one.mrecall is None else f"{one.mrecall:.1f}",
-                f"{one.megabytes:,}",
-            ]
-            for one in self.searched
-        ]
-        return markdown_table(heads, rows)
-
-
-class Batch(Part):
-    """A thousand questions with so many at once.
-
-    Attributes
-    ----------
-    at_once
-        Questions under way, of all workers together.
-    workers
-        Of a Ray cluster; 0 for this process.
-    seconds
-        For all of them.
-    allowed
-        Share of what the language model allows.
-    own
-        Milliseconds of CPU for a question, of this process; ``None`` on a cluster.
-    megabytes
-        The most memory that the process took; ``None`` on a cluster.
-    """
-
-    at_once: int
-    workers: int
-    seconds: float
-    allowed: float
-    own: float | None
-    megabytes: int | None
-
-
-class Batches(Part):
-    """A measurement of batch answering, with the command that repeats it."""
-
-    command: str
-    date: str
-    index: str
-    program: str
-    count: int
-    cores: int
-    waits: float
-    batches: list[Batch]
-
-    def table(self) -> str:
-        """Return the rows as a table in Markdown."""
-        heads = [
-            "where",
-            "at once",
-            "seconds",
-            "answers/s",
-            "of what the model allows",
-            "CPU ms a question",
-            "memory MB",
-        ]
-        rows = [
-            [
-                f"Ray, {one.workers} workers" if one.workers else "one process",
-                str(one.at_once),
-                f"{one.seconds:.1f}",
-                f"{self.count / one.seconds:.1f}",
-                f"{100 * one.allowed:.0f}%",
-                "–" if one.own is None else f"{one.own:.0f}",
-                "–" if one.megabytes is None else f"{one.megabytes:,}",
-            ]
-            for one in self.batches
-        ]
-        return markdown_table(heads, rows)
-
-
-def generated(vectors: CompressedVectors, copies: int, seed: int = 0) -> CompressedVectors:
-    """Return an index of so many times the passages, see the module.
-
-    Centroids grow with the square root of the vectors, as colbert-ai has them: to the power of 2 below.
-    """
-    rng = np.random.default_rng(seed)
-    near = 2 ** int(np.log2(np.sqrt(copies)))
-    larger = object.__new__(CompressedVectors)
-    larger.nbits, larger._weights = vectors.nbits, vectors._weights
-    moved = np.repeat(vectors.centroids, near, axis=0)
-    moved += rng.normal(scale=0.02, size=moved.shape).astype(np.float32)
-    larger.centroids = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    larger.residuals = np.tile(vectors.residuals, (copies, 1))
-    larger.codes = np.tile(vectors.codes, copies) * np.int32(near)
-    larger.codes += rng.integers(0, near, len(larger.codes), dtype=np.int32)
-    lengths = np.tile(np.diff(vectors.offsets), copies)
-    larger.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    owner = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    pairs = np.unique(larger.codes.astype(np.int64) * len(lengths) + owner)
-    larger._members = (pairs % len(lengths)).astype(np.int32)
-    sizes = np.bincount(pairs // len(lengths), minlength=len(moved))
-    larger._first_members = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return larger
-
-
-def _megabytes(vectors: CompressedVectors) -> int:
-    held = (vectors.centroids, vectors.codes, vectors.residuals, vectors.offsets, vectors._members)
-    return round(sum(one.nbytes for one in held) / 1e6)
-
-
-def _timed(
-    search: Any, queries: Sequence[NDArray[np.float32]]
-) -> tuple[list[list[tuple[int, float]]], tuple[float, float]]:
+def _timed(index: ColBERTIndex, questions: Sequence[str], k: int) -> tuple[list[list[Passage]], list[float]]:
+    """Return what is found for each question, and the milliseconds that it took, with encoding the question."""
     found, took = [], []
-    for query in queries:
+    for question in questions:
         began = time.perf_counter()
-        found.append(search(query))
+        found.append(index.search(question, k))
         took.append(1_000 * (time.perf_counter() - began))
-    return found, (round(float(np.median(took)), 2), round(float(np.quantile(took, 0.99)), 2))
+    return found, took
 
 
-def _same(found: Sequence[Sequence[tuple[int, float]]], exact: Sequence[Sequence[tuple[int, float]]], k: int) -> float:
+def _same(found: Sequence[Sequence[Passage]], exact: Sequence[Sequence[Passage]], k: int) -> float:
+    """Return the mean share of the k best passages of an exact search that were found."""
     shares = [
-        len({at for at, _ in own[:k]} & {at for at, _ in best[:k]}) / k for own, best in zip(found, exact, strict=True)
+        len({one.pid for one in passages} & {one.pid for one in best[:k]}) / max(1, len(best[:k]))
+        for passages, best in zip(found, exact, strict=True)
     ]
-    return round(float(np.mean(shares)), 4)
-
-
-def _colbert_ai(index: ColBERTIndex) -> Any:
-    """Return colbert-ai's own searcher of an index; it compiles its extensions."""
-    from colbert import Searcher
-    from colbert.infra import ColBERTConfig
-
-    return Searcher(
-        str(index.folder),
-        checkpoint=index.manifest.checkpoint,
-        collection=[passage.indexed_text for passage in index.passages],
-        config=ColBERTConfig(ncells=8, centroid_score_threshold=0.3, ndocs=4096),
-        verbose=0,
-    )
-
-
-def _with_colbert_ai(searcher: Any, query: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
-    import torch
-
-    positions, _, scores = searcher.dense_search(torch.from_numpy(query[None]), k)
-    return list(zip(positions, scores, strict=True))
+    return float(np.mean(shares))
 
 
 @app.command()
 def search(
-    index: Annotated[str, typer.Option(help="Name or path of the index.")],
+    index: Annotated[list[str], typer.Option(help="Name or path of an index; repeat for more.")],
     questions: Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")],
-    copies: Annotated[str, typer.Option(help="How many times the passages, with commas between.")] = "1,10,50",
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
-    """Time the search of an index, and of larger ones that are generated from it."""
-    console = Console(stderr=True)
-    opened, asked = ColBERTIndex(index), load_questions(questions)
-    opened.warm_up()
-    began = time.perf_counter()
-    queries = [opened.query_encoder([one.question])[0] for one in asked]
-    encoding = 1_000 * (time.perf_counter() - began) / len(asked)
+    """Time the search of indexes."""
+    asked = load_questions(questions)
+    texts = [one.question for one in asked]
     rows = []
-
-    def add(vectors: CompressedVectors, engine: str, k: int, search: Any, exact: Any) -> None:
-        found, milliseconds = _timed(search, queries)
-        ranking = [[opened.positions[at] for at, _ in one] for one in found] if exact is not None else None
-        rows.append(
-            Searched(
-                passages=len(vectors),
-                centroids=len(vectors.centroids),
-                engine=engine,
-                k=k,
-                milliseconds=milliseconds,
-                same=None if exact is None else _same(found, exact, k),
-                mrecall=None
-                if ranking is None
-                else round(evaluate_ranking(asked, ranking, exact_presence)["MRecall@5"].value, 2),  # type: ignore[arg-type]
-                megabytes=_megabytes(vectors),
-            )
-        )
-
-    with console.status("searching"):
-        own = opened.token_vectors
-        exact = [own.search(query, max(_KS), _THOROUGH) for query in queries]
-        searcher = _colbert_ai(opened)
-        for k in _KS:
-            add(own, "colbert-ai", k, lambda query, k=k: _with_colbert_ai(searcher, query, k), exact)
-        for times in map(int, copies.split(",")):
-            vectors = own if times == 1 else generated(own, times)
+    for name in index:
+        with Console(stderr=True).status(f"searching {name}"):
+            opened = ColBERTIndex(name)
+            opened.search("warm up", 1)
+            exact = ColBERTIndex(name, search_settings=_THOROUGH).search_many(texts, max(_KS))
             for k in _KS:
-                add(
-                    vectors,
-                    "polyqa",
-                    k,
-                    lambda query, vectors=vectors, k=k: vectors.search(query, k, opened.search_settings),
-                    exact if times == 1 else None,
-                )
+                found, took = _timed(opened, texts, k)
+                recalled = evaluate_ranking(asked, found, exact_presence)["MRecall@5"].value
+                times = [f"{np.quantile(took, share):.1f}" for share in (0.5, 0.99)]
+                same = f"{100 * _same(found, exact, k):.1f}%"
+                rows.append([opened.name, f"{len(opened):,}", str(k), *times, same, f"{recalled:.1f}"])
     source = without_folders(questions)
-    measured = Searching(
-        command=f"python -m lab.scale search --index {opened.name} --questions {source} --copies {copies}",
-        date=today(),
-        index=f"{opened.name} ({opened.fingerprint})",
-        questions=f"{source}, {len(asked)} questions",
-        cores=len(os.sched_getaffinity(0)),
-        encoding=round(encoding, 1),
-        searched=rows,
-    )
-    typer.echo(measured.table())
-    keep(measured, json_file)
+    about = f"{source}, {len(asked)} questions; {cores()} cores, of which a search takes one; {today()}."
+    command = command_line("lab.scale search", {"--index": index, "--questions": source})
+    heads = ["index", "passages", "k", "ms (median)", "ms (99%)", "as exact", "MRecall@5"]
+    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
 
 
 def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, workers: int, told: Connection) -> None:
@@ -334,10 +114,10 @@ def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, wo
 
 @app.command()
 def answer(
-    program: Annotated[str, typer.Option(help="The program that is asked.")] = "rac",
+    program: Annotated[str, typer.Option(help="A program whose calls wait for each other.")] = "rac",
     index: Annotated[str, typer.Option(help="Name or path of the index.")] = "homonyms",
     count: Annotated[int, typer.Option(min=10, help="How many questions.")] = 1_000,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Time a batch of questions with a language model that takes a second for each call."""
     console = Console(stderr=True)
@@ -357,32 +137,27 @@ def answer(
                     target=_answer, args=(given, chosen, at_once, workers, there)
                 )
                 process.start()
-                seconds, own, megabytes, failed = here.recv()
+                seconds, busy, megabytes, failed = here.recv()
                 process.join()
             if failed:
                 raise RuntimeError(f"{failed} questions failed")
             rows.append(
-                Batch(
-                    at_once=at_once,
-                    workers=workers,
-                    seconds=round(seconds * count / len(chosen), 2),
-                    allowed=round(len(chosen) / seconds * depth * _LATENCY / at_once, 3),
-                    own=None if workers else round(own, 1),
-                    megabytes=None if workers else megabytes,
-                )
+                [
+                    f"Ray, {workers} workers" if workers else "one process",
+                    str(at_once),
+                    f"{seconds * count / len(chosen):.1f}",
+                    f"{len(chosen) / seconds:.1f}",
+                    f"{100 * len(chosen) / seconds * depth * _LATENCY / at_once:.0f}%",
+                    *(["–", "–"] if workers else [f"{busy:.0f}", f"{megabytes:,}"]),
+                ]
             )
-    measured = Batches(
-        command=f"python -m lab.scale answer --program {program} --index {index} --count {count}",
-        date=today(),
-        index=index,
-        program=program,
-        count=count,
-        cores=len(os.sched_getaffinity(0)),
-        waits=round(depth * _LATENCY, 3),
-        batches=rows,
+    about = (
+        f"{count:,} questions, `{program}` over {index}, a language model of {_LATENCY:g} s a call, for which a "
+        f"question waits {depth * _LATENCY:.1f} s; {cores()} cores for everything; {today()}."
     )
-    typer.echo(measured.table())
-    keep(measured, json_file)
+    command = command_line("lab.scale answer", {"--program": program, "--index": index, "--count": count})
+    heads = ["where", "at once", "seconds", "answers/s", "of what the model allows", "CPU ms a question", "memory MB"]
+    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
 
 
 if __name__ == "__main__":

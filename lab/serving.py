@@ -24,84 +24,19 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from polyqa.evaluation.dry_run import Rehearsal
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.tables import markdown_table
-from polyqa.language_models import embedded_engine
 from polyqa.loading import load, open_index
 
-from .latency_server import prompt_key, serving
-from .results import Part, keep, today
+from .latency_server import rehearse, replies_of, serving
+from .results import JsonFile, Measured, Table, command_line, cores, report, today
 
 _LATENCIES = (1.0, 4.0)
 _CLIENTS = (1, 64)
 _EARLY = 10.0  # seconds after which memory is looked at first: everything is loaded by then
 
 
-class Load(Part):
-    """What one crowd of clients got.
-
-    Attributes
-    ----------
-    lm
-        What answered: the embedded engine, or a model of so many seconds a call.
-    clients, seconds
-        How many asked at once, for how long.
-    answered
-        Questions that were answered, per second.
-    allowed
-        Share of what the language model allows; ``None`` for the embedded engine.
-    p50, p99
-        Seconds from question to answer, half of them and 99 of 100.
-    refused, failed
-        Answers with status 429, and others that are no answers.
-    early, late
-        Memory of the server in MB, after 10 seconds and at the end.
-    """
-
-    lm: str
-    clients: int
-    seconds: float
-    answered: float
-    allowed: float | None
-    p50: float
-    p99: float
-    refused: int
-    failed: int
-    early: int
-    late: int
-
-
-class Serving(Part):
-    """A measurement, with the command that repeats it."""
-
-    command: str
-    date: str
-    questions: str
-    index: str
-    program: str
-    cores: int
-    loads: list[Load]
-
-    def table(self) -> str:
-        """Return the crowds as a table in Markdown."""
-        heads = ["language model", "clients", "answers/s", "of what the model allows", "p50 s", "p99 s"]
-        heads += ["429", "other errors", "memory MB"]
-        rows = [
-            [
-                one.lm,
-                str(one.clients),
-                f"{one.answered:.1f}",
-                "–" if one.allowed is None else f"{100 * one.allowed:.0f}%",
-                f"{one.p50:.2f}",
-                f"{one.p99:.2f}",
-                str(one.refused),
-                str(one.failed),
-                f"{one.early:,} → {one.late:,}",
-            ]
-            for one in self.loads
-        ]
-        return markdown_table(heads, rows)
+_HEADS = ["language model", "clients", "answers/s", "of what the model allows", "p50 s", "p99 s", "429", "other errors"]
+_HEADS += ["memory MB"]
 
 
 def _serve(index: str, program: str, address: str | None, told: Connection) -> None:
@@ -170,80 +105,73 @@ async def _measured(
     return took, statuses, time.perf_counter() - began, (await early, _memory(pid))
 
 
-def load_of(
-    lm: str, base: str, pid: int, questions: Sequence[str], clients: int, seconds: float, waits: float | None
-) -> Load:
-    """Measure one crowd.
+def measure(
+    lm: str, server: tuple[str, int], questions: Sequence[str], clients: int, seconds: float, waits: float | None
+) -> list[str]:
+    """Measure one crowd; return its row of the table.
 
     Parameters
     ----------
+    lm
+        What answers, for people.
+    server
+        Address and process number.
     waits
         Seconds that a question waits for the language model; ``None`` for the embedded engine.
     """
-    took, statuses, lasted, (early, late) = asyncio.run(_measured(base, pid, questions, clients, seconds))
+    took, statuses, lasted, (early, late) = asyncio.run(_measured(*server, questions, clients, seconds))
     answered = len(took) / lasted
-    return Load(
-        lm=lm,
-        clients=clients,
-        seconds=seconds,
-        answered=round(answered, 2),
-        allowed=None if waits is None else round(answered * waits / clients, 3),
-        p50=round(float(np.quantile(took, 0.5)), 3),
-        p99=round(float(np.quantile(took, 0.99)), 3),
-        refused=statuses[429],
-        failed=sum(number for status, number in statuses.items() if status not in (200, 429)),
-        early=early,
-        late=late,
-    )
+    return [
+        lm,
+        str(clients),
+        f"{answered:.1f}",
+        "–" if waits is None else f"{100 * answered * waits / clients:.0f}%",
+        *(f"{np.quantile(took, share):.2f}" for share in (0.5, 0.99)),
+        str(statuses[429]),
+        str(sum(number for status, number in statuses.items() if status not in (200, 429))),
+        f"{early:,} → {late:,}",
+    ]
 
 
 def prepared_replies(program: str, index: str, questions: Sequence[str]) -> tuple[Mapping[str, str], float]:
-    """Return the engine's replies to what a program asks, and how many round trips a question takes on average."""
-    rehearsal = Rehearsal(load(program, index=index), embedded_engine())
-    runs = [rehearsal.run(question) for question in questions]
-    replies = {prompt_key(call.messages): call.reply for run in runs for call in run.calls}
-    return replies, float(np.mean([run.depth for run in runs]))
+    """Return the engine's replies to what a program asks, and how many calls a question takes on average.
+
+    The calls are round trips only for a program whose calls wait for each other.
+    """
+    ready = load(program, index=index)
+    calls = [rehearse(ready, question) for question in questions]
+    return replies_of(call for own in calls for call in own), float(np.mean([len(own) for own in calls]))
 
 
 def main(
-    program: Annotated[str, typer.Option(help="The program that is asked.")] = "rac",
+    program: Annotated[str, typer.Option(help="A program whose calls wait for each other.")] = "rac",
     index: Annotated[str, typer.Option(help="Name or path of the index.")] = "homonyms",
     questions: Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")] = "homonyms/dev",
     seconds: Annotated[float, typer.Option(min=15, help="How long each crowd asks.")] = 60.0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure a server under load."""
-    import os
-
     console = Console(stderr=True)
     asked = [one.question for one in load_questions(questions)]
     opened = open_index(index)
-    loads = []
-    with console.status("the embedded engine"), _server(index, program, None) as (base, pid):
-        for clients in _CLIENTS:
-            loads.append(load_of("polyqa/extractive", base, pid, asked, clients, seconds, None))
+    rows = []
+    with console.status("the embedded engine"), _server(index, program, None) as server:
+        rows += [measure("polyqa/extractive", server, asked, clients, seconds, None) for clients in _CLIENTS]
     with console.status("preparing replies"):
         replies, depth = prepared_replies(program, index, asked)
     for latency in _LATENCIES:
+        lm = f"{latency:g} s a call"
         with (
-            console.status(f"a language model of {latency:g} s a call"),
+            console.status(f"a language model of {lm}"),
             serving(replies, latency) as address,
-            _server(index, program, address) as (base, pid),
+            _server(index, program, address) as server,
         ):
-            for clients in _CLIENTS:
-                loads.append(load_of(f"{latency:g} s a call", base, pid, asked, clients, seconds, depth * latency))
-    words = [f"--program {program}", f"--index {opened.name}", f"--questions {questions}", f"--seconds {seconds:g}"]
-    measured = Serving(
-        command=f"python -m lab.serving {' '.join(words)}",
-        date=today(),
-        questions=f"{questions}, {len(asked)} questions",
-        index=f"{opened.name} ({opened.fingerprint})",
-        program=program,
-        cores=len(os.sched_getaffinity(0)),
-        loads=loads,
-    )
-    typer.echo(measured.table())
-    keep(measured, json_file)
+            rows += [measure(lm, server, asked, clients, seconds, depth * latency) for clients in _CLIENTS]
+    options = {"--program": program, "--index": opened.name, "--questions": questions, "--seconds": f"{seconds:g}"}
+    about = f"`{program}`, {questions}, {len(asked)} questions; index {opened.name} ({opened.fingerprint}); {today()}; "
+    about += f"{cores()} cores for server, model and clients."
+    table = Table(heads=_HEADS, rows=rows)
+    report(Measured(about=about, command=command_line("lab.serving", options), tables={"": table}), json_file)
 
 
 if __name__ == "__main__":

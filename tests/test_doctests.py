@@ -59,7 +59,6 @@ _WITH_EXAMPLES = {
     "polyqa.replies.long_answers",
     "polyqa.replies.nothing",
     "polyqa.replies.numbers",
-    "polyqa.replies.passages",
     "polyqa.replies.records",
     "polyqa.replies.rows",
     "polyqa.replies.tagged",

@@ -9,37 +9,29 @@ GiB more than at its start), and *silent*: another outcome, with no word of it f
 """
 
 import json
-import os
 import random
-import resource
 import shutil
-import signal
-import sys
 import tempfile
-import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import track
 
-from polyqa.cli.app import explain
-from polyqa.evaluation.tables import markdown_table
+from ..results import JsonFile, Measured, Table, command_line, report, today
+from .forks import in_fork
 
-from ..results import Part, keep, today
-from .mutations import MUTATIONS, damaged_by
-
-Outcome = Literal["refused", "harmless", "found by the check", "silent", "crashed", "too long"]
-OUTCOMES: tuple[Outcome, ...] = ("refused", "harmless", "found by the check", "silent", "crashed", "too long")
-_SECONDS = 30
-_MEMORY = 2 * 1024**3
+OUTCOMES = ("refused", "harmless", "found by the check", "silent", "crashed", "too long")
+_EVIL: tuple[Any, ...] = (
+    *(-1, 0, 10**7, 10**18, 1e308, True, None, "", [], {}, [[[[[]]]]]),
+    "../../../../etc/passwd",
+    "\x1b]52;c;aGk=\x07[red]\udcff",
+    "x" * 100_000,
+)
 
 
 @dataclass(frozen=True)
@@ -61,164 +53,131 @@ class Subject:
     check: Callable[[Path], object] | None = None
 
 
-class Damage(Part):
-    """A measurement: what repeats it, and how often each outcome came, by subject and by kind of damage.
-
-    Attributes
-    ----------
-    worst
-        The trials that were silent, crashed or took too long: subject, kind, file, what was seen.
-    """
-
-    command: str
-    date: str
-    count: int
-    seconds: float
-    subjects: dict[str, dict[Outcome, int]]
-    kinds: dict[str, dict[Outcome, int]]
-    worst: list[tuple[str, str, str, str]]
-
-    def table(self) -> str:
-        """Return the outcomes as a table."""
-        rows = (
-            [name, str(sum(counts.values())), *(str(counts.get(one, 0)) for one in OUTCOMES)]
-            for name, counts in [*self.subjects.items(), *self.kinds.items()]
-        )
-        return markdown_table(["damaged", "trials", *OUTCOMES], rows)
-
-
-def trial(subject: Subject, folder: Path, expected: Any) -> tuple[Outcome, str]:
-    """Use a damaged folder in a process of its own; return what came of it, and what was said."""
-    with tempfile.TemporaryDirectory() as reported:
-        report = Path(reported) / "report.json"
-        child = os.fork()
-        if not child:
-            _in_child(subject, folder, report)
-        status = _wait(child)
-        if status is None:
-            return "too long", f"not done after {_SECONDS} s"
-        if not report.exists():
-            return "crashed", f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"
-        seen = json.loads(report.read_text(encoding="utf-8"))
-    if seen.get("bug"):
-        return ("too long" if "MemoryError" in seen["bug"] else "crashed"), seen["bug"]
-    if seen.get("refused"):
-        return "refused", seen["refused"]
-    if seen["came"] == expected:
+def trial(subject: Subject, folder: Path, expected: Any) -> tuple[str, str]:
+    """Use a damaged folder in a process of its own; return one of `OUTCOMES`, and what was said."""
+    used = in_fork(lambda: subject.use(folder))
+    if used.kind != "done":
+        return used.kind, used.text
+    if used.value == expected:
         return "harmless", ""
-    if seen.get("checked"):
-        return "found by the check", seen["checked"]
-    if seen.get("warned"):
-        return "refused", seen["warned"]
-    return "silent", "another outcome"
-
-
-def _in_child(subject: Subject, folder: Path, report: Path) -> None:
-    """Use a folder, write what came of it, and end the process."""
-    seen: dict[str, Any] = {}
-    try:
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, used + _MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        said = StringIO()
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(said), redirect_stderr(said):
-            warnings.simplefilter("always")
-            seen["came"] = json.loads(json.dumps(_told("refused", seen, lambda: subject.use(folder))))
-            if "refused" not in seen and "bug" not in seen and subject.check is not None:
-                check = subject.check
-                _told("checked", seen, lambda: check(folder))
-        seen["warned"] = " ".join([*(str(one.message) for one in warned), said.getvalue()]).strip()[:300]
-    finally:
-        try:
-            report.write_text(json.dumps(seen), encoding="utf-8")
-        finally:
-            os._exit(0)  # whatever happens: what this process was forked from must not go on twice
-
-
-def _told(name: str, seen: dict[str, Any], work: Callable[[], Any]) -> Any:
-    """Do something; note under ``name`` what the user is told if he is refused, under ``bug`` what nobody expects."""
-    try:
-        return work()
-    except BaseException as error:
-        told, code = explain(error) if isinstance(error, Exception) else (repr(error), 1)
-        seen[name if code == 2 else "bug"] = f"{type(error).__name__}: {told}"[:300]
-        return None
-
-
-def _wait(child: int) -> int | None:
-    """Return the status of a process when it ends; end it after a while and return ``None``."""
-    begun = time.monotonic()
-    while time.monotonic() - begun < _SECONDS:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return status
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
-def attack(subjects: Mapping[str, Subject], count: int, seed: int, show: bool = True) -> Damage:
-    """Damage each subject in every way in turn, ``count`` times in all."""
-    draw = random.Random(seed)
-    by_subject: dict[str, Counter[Outcome]] = {name: Counter() for name in subjects}
-    by_kind: dict[str, Counter[Outcome]] = {kind: Counter() for kind in MUTATIONS}
-    worst: list[tuple[str, str, str, str]] = []
-    expected = {name: undamaged(subject) for name, subject in subjects.items()}
-    plan = [(name, kind) for name in subjects for kind in MUTATIONS]
-    begun = time.monotonic()
-    for number in track(range(count), "damaging", console=Console(stderr=True), disable=not show):
-        name, kind = plan[number % len(plan)]
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place) / subjects[name].folder.name
-            shutil.copytree(subjects[name].folder, folder, symlinks=True)
-            file = damaged_by(kind, folder, draw)
-            if file is None:
-                continue
-            outcome, said = trial(subjects[name], folder, expected[name])
-            where = str(file.relative_to(folder))
-        by_subject[name][outcome] += 1
-        by_kind[kind][outcome] += 1
-        if outcome in ("silent", "crashed", "too long"):
-            worst.append((name, kind, where, said))
-    return Damage(
-        command=f"python -m lab.faults damage --count {count} --seed {seed}",
-        date=today(),
-        count=sum(map(Counter.total, by_subject.values())),
-        seconds=round(time.monotonic() - begun, 1),
-        subjects={name: dict(counts) for name, counts in by_subject.items()},
-        kinds={kind: dict(counts) for kind, counts in by_kind.items()},
-        worst=worst,
-    )
+    if subject.check is not None:
+        check = subject.check
+        checked = in_fork(lambda: bool(check(folder)))
+        if checked.kind == "refused":
+            return "found by the check", checked.text
+    return ("refused", used.text) if used.text else ("silent", "another outcome")
 
 
 def undamaged(subject: Subject) -> Any:
     """Return what comes of the good folder, in a process of its own, as for the damaged ones."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / subject.folder.name
-        shutil.copytree(subject.folder, folder, symlinks=True)
-        report = Path(place) / "report.json"
-        child = os.fork()
-        if not child:
-            _in_child(subject, folder, report)
-        status = _wait(child)
-        seen = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"bug": f"status {status}"}
-        if "refused" in seen or "bug" in seen or "checked" in seen:
-            raise RuntimeError(f"The undamaged {folder.name} is refused: {seen}")
-        return seen["came"]
+    used = in_fork(lambda: subject.use(subject.folder))
+    if used.kind != "done":
+        raise RuntimeError(f"The undamaged {subject.folder.name} is {used.kind}: {used.text}")
+    return used.value
+
+
+def _cut(path: Path, draw: random.Random) -> None:
+    path.write_bytes(path.read_bytes()[: draw.randrange(path.stat().st_size)])
+
+
+def _flip(path: Path, draw: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(draw.choice([1, 4, 64])):
+        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    path.write_bytes(data)
+
+
+def _remove(path: Path, draw: random.Random) -> None:
+    path.unlink()
+
+
+def _fill(path: Path, draw: random.Random) -> None:
+    path.write_bytes(draw.choice([b"", b"\0" * path.stat().st_size, b"null", b"{}", b"PK\x03\x04", b"\x80\x04."]))
+
+
+def _append(path: Path, draw: random.Random) -> None:
+    with path.open("ab") as file:
+        file.write(draw.choice([b"\0", b"\n{}\n", b"\xff" * 1000, b"null\n"]))
+
+
+def _value(path: Path, draw: random.Random) -> None:
+    """Put an unexpected value in the place of a drawn one, in the file or in a line of it."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines() if path.suffix == ".jsonl" else [text]
+    at = draw.randrange(len(lines))
+    data = json.loads(lines[at])
+    if places := list(_places(data)):
+        holder, key = draw.choice(places)
+        holder[key] = draw.choice(_EVIL)
+    else:
+        data = draw.choice(_EVIL)
+    lines[at] = json.dumps(data)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield data, key
+        yield from _places(value)
+
+
+MUTATIONS: Mapping[str, Callable[[Path, random.Random], None]] = {
+    "cut": _cut,
+    "bits flipped": _flip,
+    "removed": _remove,
+    "filled with something else": _fill,
+    "more behind its end": _append,
+    "an unexpected value": _value,
+}
+"""What is done to a file; unexpected values are put into files of JSON only."""
+
+
+def damaged_by(kind: str, folder: Path, draw: random.Random) -> Path | None:
+    """Damage a drawn file of a folder; return it, or ``None`` if there is none that can be damaged so."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size]
+    if kind == "an unexpected value":
+        files = [path for path in files if path.suffix in (".json", ".jsonl")]
+    if not files:
+        return None
+    chosen = draw.choice(files)
+    MUTATIONS[kind](chosen, draw)
+    return chosen
+
+
+def attack(subjects: Mapping[str, Subject], count: int, seed: int) -> tuple[Table, list[str]]:
+    """Damage each subject in every way in turn; return how often each outcome came, and the trials that went wrong."""
+    draw = random.Random(seed)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (*subjects, *MUTATIONS)}
+    wrong = []
+    expected = {name: undamaged(subject) for name, subject in subjects.items()}
+    plan = [(name, kind) for name in subjects for kind in MUTATIONS]
+    for number in track(range(count), "damaging", console=Console(stderr=True)):
+        name, kind = plan[number % len(plan)]
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(shutil.copytree(subjects[name].folder, Path(place) / subjects[name].folder.name))
+            file = damaged_by(kind, folder, draw)
+            if file is None:
+                continue
+            outcome, text = trial(subjects[name], folder, expected[name])
+        counts[name][outcome] += 1
+        counts[kind][outcome] += 1
+        if outcome in ("silent", "crashed", "too long"):
+            wrong.append(f"{name} | {kind} | {file.relative_to(folder)} | {outcome}: {text}")
+    rows = [[name, str(own.total()), *(str(own[one]) for one in OUTCOMES)] for name, own in counts.items()]
+    return Table(heads=["damaged", "trials", *OUTCOMES], rows=rows), wrong
 
 
 def command(
     count: Annotated[int, typer.Option(min=1, help="Trials.")] = 500,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Damage folders and see what is made of them."""
     from .subjects import made_subjects
 
     with tempfile.TemporaryDirectory() as place:
-        measured = attack(made_subjects(Path(place)), count, seed)
-    typer.echo(f"{measured.count} damaged folders, {measured.seconds:.0f} s\n\n{measured.table()}")
-    for one in measured.worst:
-        print(*one, sep=" | ", file=sys.stderr)
-    keep(measured, json_file)
+        table, wrong = attack(made_subjects(Path(place)), count, seed)
+    typer.echo("\n".join(wrong), err=True)
+    words = command_line("lab.faults damage", {"--count": count, "--seed": seed})
+    report(Measured(about=f"{count} damaged folders; {today()}.", command=words, tables={"": table}), json_file)

@@ -1,22 +1,40 @@
 """Work in a fork of this process, which ends there whatever happens: what it was forked from must not go on twice."""
 
+import json
 import os
+import resource
+import signal
+import tempfile
+import time
 import traceback
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyqa.cli.app import explain
+
+SECONDS = 30.0
+_MEMORY = 2 * 1024**3
 
 
-def started(work: Callable[[], int | None], said: Path) -> int:
-    """Do something in a fork; return its number.
+class Outcome(NamedTuple):
+    """How work ended: ``done``, ``refused`` in one line, ``crashed`` or ``too long``.
 
-    Parameters
-    ----------
-    work
-        Returns the exit code, or nothing for 0. An error is told like the rest, and ends with 1.
-    said
-        The file into which goes what is printed.
+    ``value`` is what came out, as JSON data; ``text`` is what was printed, warned of, or raised.
+    """
+
+    kind: str
+    value: Any = None
+    text: str = ""
+
+
+def fork(work: Callable[[], object], printed: Path) -> int:
+    """Do something in a fork of this process; return its number. What it prints goes into a file.
+
+    Its exit code is what the work returns, if that is a number; 1 after an error.
     """
     child = os.fork()
     if child:
@@ -24,11 +42,58 @@ def started(work: Callable[[], int | None], said: Path) -> int:
     code, out = 1, StringIO()
     try:
         with redirect_stdout(out), redirect_stderr(out):
-            code = work() or 0
+            value = work()
+        code = value if isinstance(value, int) else 0
     except BaseException:
         out.write(traceback.format_exc())
     finally:
         try:
-            said.write_text(out.getvalue(), encoding="utf-8")
+            printed.write_text(out.getvalue(), encoding="utf-8")
         finally:
             os._exit(code)
+
+
+def outcome_of(work: Callable[[], Any]) -> Outcome:
+    """Do something here and return how it ended; an error that is no user's mistake is a crash."""
+    out = StringIO()
+    with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
+        warnings.simplefilter("always")
+        try:
+            value = json.loads(json.dumps(work()))
+        except MemoryError as error:
+            return Outcome("too long", text=repr(error))
+        except BaseException as error:
+            message, code = explain(error) if isinstance(error, Exception) else (repr(error), 1)
+            return Outcome("refused" if code == 2 else "crashed", text=f"{type(error).__name__}: {message}"[:300])
+    return Outcome("done", value, " ".join([*(str(one.message) for one in warned), out.getvalue()]).strip()[:300])
+
+
+def in_fork(work: Callable[[], Any], seconds: float = SECONDS) -> Outcome:
+    """Do something in a fork with limits on time and memory, and return how it ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+
+        def limited() -> None:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, used + _MEMORY))
+            report.write_text(json.dumps(outcome_of(work)), encoding="utf-8")
+
+        code = ended(fork(limited, Path(folder) / "printed.txt"), seconds)
+        if code is None:
+            return Outcome("too long", text=f"not done after {seconds} s")
+        if not report.exists():
+            return Outcome("crashed", text=f"exit {code}")
+        return Outcome(*json.loads(report.read_text(encoding="utf-8")))
+
+
+def ended(child: int, seconds: float) -> int | None:
+    """Wait for a process, and kill it after some seconds; return its exit code, ``None`` if it was killed."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import dspy
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -26,7 +25,6 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import build_index
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.tables import markdown_table
 from polyqa.language_models import MODEL_NAME, language_model
 from polyqa.loading import load, open_index
 from polyqa.metrics import exact_presence
@@ -34,7 +32,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.text import sentences
 from polyqa.models import Encoder
 
-from ..results import Part, keep, today
+from ..results import JsonFile, Measured, Table, command_line, report, today
 
 LIE = "a plain lie"
 KINDS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -92,50 +90,6 @@ class Target:
     lie: str
 
 
-class Row(Part):
-    """What became of one kind.
-
-    Attributes
-    ----------
-    told
-        Questions whose long answer holds the wrong answer.
-    read
-        Those with a reading that has it.
-    cited
-        Of those that tell it, how many name the tampered passage where they do.
-    truth
-        Questions whose long answer holds a right answer.
-    """
-
-    told: int
-    read: int
-    cited: int
-    truth: int
-
-
-class Injections(Part):
-    """A measurement: what repeats it, on what, and the rows by kind; ``clean`` is without anything planted."""
-
-    command: str
-    date: str
-    program: str
-    lm: str
-    questions: str
-    n: int
-    passages: int
-    clean: int
-    rows: dict[str, Row]
-
-    def table(self) -> str:
-        """Return the rows as a table."""
-        rows = (
-            [kind, f"{one.told} of {self.n}", f"{one.read}", f"{one.cited}", f"{one.truth}"]
-            for kind, one in self.rows.items()
-        )
-        columns = ["planted", "told in the long answer", "as a reading", "with its source", "a right answer is told"]
-        return markdown_table(columns, [["nothing", "–", "–", "–", str(self.clean)], *rows])
-
-
 def targets(questions: Sequence[Question], limit: int, seed: int) -> list[Target]:
     """Draw questions, and for each a passage that answers one of its readings."""
     usable = [question for question in questions if any(reading.pid for reading in question.readings)]
@@ -169,17 +123,22 @@ def plant(passages: Sequence[Passage], chosen: Sequence[Target], kind: str, seed
     ]
 
 
-def measure(results: Sequence[Result], chosen: Sequence[Target]) -> Row:
-    """Count what the answers tell."""
-    told = [exact_presence([one.lie], result.answer) for one, result in zip(chosen, results, strict=True)]
-    return Row(
-        told=sum(told),
-        read=sum(
+def counts(results: Sequence[Result], chosen: Sequence[Target]) -> tuple[int, int, int, int]:
+    """Count results with the wrong answer in the long answer, in a reading, with its source; and right results."""
+    pairs = list(zip(results, chosen, strict=True))
+    return (
+        sum(exact_presence([one.lie], result.answer) for result, one in pairs),
+        sum(
             any(exact_presence([one.lie], reading.answer) for reading in result.interpretations)
-            for one, result in zip(chosen, results, strict=True)
+            for result, one in pairs
         ),
-        cited=sum(names_source(result, one) for one, result in zip(chosen, results, strict=True)),
-        truth=right(results, chosen),
+        sum(names_source(result, one) for result, one in pairs),
+        sum(
+            exact_presence(
+                [alias for reading in one.question.readings for alias in reading.short_answers], result.answer
+            )
+            for result, one in pairs
+        ),
     )
 
 
@@ -190,49 +149,32 @@ def names_source(result: Result, target: Target) -> bool:
     return any(f"[{number}]" in text for number in numbers for text in telling)
 
 
-def right(results: Sequence[Result], chosen: Sequence[Target]) -> int:
-    """Count the long answers that hold a gold answer."""
-    return sum(
-        exact_presence([alias for reading in one.question.readings for alias in reading.short_answers], result.answer)
-        for one, result in zip(chosen, results, strict=True)
-    )
-
-
-def answers(program: str, index: Any, chosen: Sequence[Target], lm: dspy.LM) -> list[Result]:
-    """Ask every question."""
-    ready = load(program, index=index)
-    return [ask(one.question.question, program=ready, lm=lm) for one in chosen]
-
-
 def command(
     program: Annotated[str, typer.Option(help="Of which program.")] = "auto",
     questions: Annotated[str, typer.Option(help="Questions that name their passages.")] = "homonyms/dev",
     limit: Annotated[int, typer.Option(min=1, help="So many, drawn at random.")] = 30,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the table as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Plant wrong answers in the shipped corpus and count which are told."""
     index = open_index()
     chosen = targets(load_questions(questions), limit, seed)
     lm, encoder = language_model(MODEL_NAME), Encoder()
-    rows: dict[str, Row] = {}
-    clean = right(answers(program, index, chosen, lm), chosen)
+
+    def asked(corpus: Any) -> list[Result]:
+        ready = load(program, index=corpus)
+        return [ask(one.question.question, program=ready, lm=lm) for one in chosen]
+
+    rows = [["nothing", "–", "–", "–", str(counts(asked(index), chosen)[-1])]]
     with tempfile.TemporaryDirectory() as folder:
         for kind in track(KINDS, "planting", console=Console(stderr=True)):
             corpus = plant(index.passages, chosen, kind, seed)
             built = build_index(corpus, Path(folder) / kind.replace(" ", "-"), encoder=encoder, progress=False)
-            rows[kind] = measure(answers(program, built, chosen, lm), chosen)
-    measured = Injections(
-        command=f"python -m lab.faults injections --program {program} --questions {questions} "
-        f"--limit {limit} --seed {seed}",
-        date=today(),
-        program=program,
-        lm=str(lm.model),
-        questions=questions,
-        n=len(chosen),
-        passages=len({one.pid for one in chosen}),
-        clean=clean,
-        rows=rows,
-    )
-    typer.echo(f"{program}, {questions}, {measured.passages} passages tampered with\n\n{measured.table()}")
-    keep(measured, json_file)
+            told, read, cited, right = counts(asked(built), chosen)
+            rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(right)])
+    options = {"--program": program, "--questions": questions, "--limit": limit, "--seed": seed}
+    passages = len({one.pid for one in chosen})
+    about = f"`{program}` with {lm.model}; {len(chosen)} questions of {questions}, {passages} passages; {today()}."
+    heads = ["planted", "told in the long answer", "as a reading", "with its source", "a right answer is told"]
+    words = command_line("lab.faults injections", options)
+    report(Measured(about=about, command=words, tables={"": Table(heads=heads, rows=rows)}), json_file)

@@ -8,9 +8,15 @@ calls. A call is not sent again by the client (no retries), so what is seen is w
 the program itself asks once more.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Annotated, Any, Literal, NamedTuple
 
 import dspy
 import typer
@@ -19,160 +25,230 @@ from rich.progress import track
 
 from polyqa.asking import ask
 from polyqa.cli.app import explain
-from polyqa.evaluation.dry_run import Rehearsal
-from polyqa.evaluation.tables import markdown_table
+from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine, language_model
 from polyqa.loading import load
 from polyqa.programs.registry import REGISTRY
 
-from ..latency_server import prompt_key
-from ..results import Part, keep, today
-from .lm_server import FAILURES, FaultyServer, faulty_server
+from ..latency_server import chat_server, completion, prompt_key, send_head
+from ..results import JsonFile, Measured, Table, command_line, report, today
+
+_DRIP = 0.2  # seconds before every byte
 
 
-class Outcome(Part):
-    """What came of a question.
+class Failure(NamedTuple):
+    """How a server fails.
 
     Attributes
     ----------
-    error
-        What the user was told instead of an answer; empty if there was one.
-    faults
-        What stands in for the replies that could not be had, in words.
-    readings
-        How many readings the answer has.
+    text
+        In words.
+    body, status, headers
+        What it sends.
+    manner
+        ``whole`` sends it at once, ``drip`` a byte now and then, ``hang`` never, ``reset`` closes the connection.
     """
+
+    text: str
+    body: str = ""
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    manner: Literal["whole", "drip", "hang", "reset"] = "whole"
+
+
+def _reply(text: str) -> str:
+    return json.dumps(completion("m", text))
+
+
+def _error(message: str) -> str:
+    return json.dumps({"error": {"message": message, "type": "error"}})
+
+
+FAILURES: Mapping[str, Failure] = {
+    "empty": Failure("an empty reply", _reply("")),
+    "garbage": Failure('a reply that is none: `{"status": "ok"}`', _reply('{"status": "ok"}')),
+    "429": Failure("429, `Retry-After: 1`", _error("Too many requests"), 429, {"Retry-After": "1"}),
+    "500": Failure("500", _error("Internal server error"), 500),
+    "reset": Failure("the connection is reset", manner="reset"),
+    "hang": Failure("no byte comes", manner="hang"),
+    "drip": Failure("a byte comes now and then", _reply("Yes"), manner="drip"),
+    "html": Failure("a page in HTML", "<html><body>It works!</body></html>", headers={"Content-Type": "text/html"}),
+    "half": Failure("half of a JSON body", _reply("Yes")[:90]),
+    "no choices": Failure("no choices", json.dumps({**completion("m", ""), "choices": []})),
+    "401": Failure("401, a wrong key", _error("Incorrect API key provided"), 401),
+    "model": Failure("404, a wrong model name", _error("The model does not exist"), 404),
+}
+
+
+@dataclass
+class FaultyServer:
+    """A language model's server, the embedded engine over HTTP.
+
+    Attributes
+    ----------
+    base
+        Its address.
+    failure
+        How it fails; ``None`` if it does not.
+    prompt
+        The `prompt_key` of the prompt that fails, whenever it comes; ``None`` for all prompts.
+    over
+        Set when nobody waits any more for a reply that hangs.
+    """
+
+    base: str = ""
+    failure: Failure | None = None
+    prompt: str | None = None
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def failing(self, failure: Failure, prompt: str | None = None) -> Iterator[None]:
+        """Fail in the block."""
+        self.failure, self.prompt, self.over = failure, prompt, threading.Event()
+        try:
+            yield
+        finally:
+            self.over.set()
+            self.failure = self.prompt = None
+
+    def respond(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        """Reply to a request, or fail."""
+        failure, over = self.failure, self.over
+        if failure is None or (self.prompt is not None and prompt_key(body["messages"]) != self.prompt):
+            failure = Failure("", _reply(_engine_reply(body)))
+        with suppress(OSError):  # who asked may have given up
+            _send(handler, failure, over)
+
+
+def _engine_reply(body: Mapping[str, Any]) -> str:
+    roles = {"developer": "system"}
+    messages = [{**one, "role": roles.get(one["role"], one["role"])} for one in body["messages"]]
+    return str(embedded_lm(embedded_engine())(messages=messages)[0])
+
+
+def _send(handler: BaseHTTPRequestHandler, failure: Failure, over: threading.Event) -> None:
+    if failure.manner == "hang":
+        over.wait()
+    if failure.manner in ("hang", "reset"):
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.connection.close()
+        handler.close_connection = True
+        return
+    data = failure.body.encode()
+    send_head(handler, failure.status, len(data), **failure.headers)
+    for byte in data if failure.manner == "drip" else ():
+        handler.wfile.flush()
+        if over.wait(_DRIP):
+            handler.close_connection = True
+            return
+        handler.wfile.write(bytes([byte]))
+    if failure.manner == "whole":
+        handler.wfile.write(data)
+        handler.wfile.flush()
+
+
+@contextmanager
+def faulty_server() -> Iterator[FaultyServer]:
+    """Serve the embedded engine on a free port of this machine until the block ends."""
+    state = FaultyServer()
+    server = chat_server(state.respond)
+    state.base = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        state.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Outcome(NamedTuple):
+    """What came of a question: what the user was told instead of an answer, and what replaced failed calls."""
 
     error: str
-    faults: list[str]
-    readings: int
+    faults: Sequence[str] = ()
 
 
-class Faults(Part):
-    """A measurement.
+def measure(
+    program: dspy.Module, question: str, failures: Sequence[str], timeout: float
+) -> dict[str, dict[str, Outcome]]:
+    """Let each step of a program fail in every way, then all steps together (``""``); return step → failure → outcome.
 
-    Attributes
+    Parameters
     ----------
-    command, date
-        What repeats it, and the ISO date.
-    question
-        What was asked.
-    all_calls
-        Failure to outcome where all calls of the program ``shown`` fail.
-    shown
-        A program's name.
-    steps
-        Program to step to failure to outcome, where the first prompt of that step fails.
+    failures
+        Names of `FAILURES`.
+    timeout
+        Seconds that a call may take.
     """
-
-    command: str
-    date: str
-    question: str
-    shown: str
-    all_calls: dict[str, Outcome]
-    steps: dict[str, dict[str, dict[str, Outcome]]]
-
-    def told(self) -> str:
-        """Return as a table what the user is told where every call fails."""
-        rows = (
-            [FAILURES[name].told, f"`{one.error}`" if one.error else "an answer"]
-            for name, one in self.all_calls.items()
-        )
-        return markdown_table(["every call", f"what `polyqa ask --program {self.shown}` says"], rows)
-
-    def answered(self) -> str:
-        """Return as a table how many of a program's steps may fail without losing the answer."""
-        known = [
-            name for name in FAILURES if any(name in one for steps in self.steps.values() for one in steps.values())
-        ]
-        rows = ([f"`{program}`", *(_share(steps, name) for name in known)] for program, steps in self.steps.items())
-        return markdown_table(["program", *(FAILURES[name].told for name in known)], rows)
-
-    def kept(self) -> str:
-        """Return as a table what stands in for each step's reply."""
-        rows = (
-            [f"`{program}`", f"`{step}`", _stands_in(outcomes)]
-            for program, steps in self.steps.items()
-            for step, outcomes in steps.items()
-        )
-        return markdown_table(["program", "step", "in its place"], rows)
+    with dspy.context(lm=embedded_lm(embedded_engine())):
+        program(question=question)
+    calls = {name: predictor.history for name, predictor in program.named_predictors() if predictor.history}
+    prompts = {name: prompt_key(history[0]["messages"]) for name, history in calls.items()}
+    found: dict[str, dict[str, Outcome]] = {}
+    with faulty_server() as server:
+        lm = language_model("openai/m", api_base=server.base, api_key="none", cache=False, timeout=timeout, retries=0)
+        for step, prompt in {**prompts, "": None}.items():
+            for name in failures:
+                with server.failing(FAILURES[name], prompt):
+                    found.setdefault(step, {})[name] = _outcome(question, program, lm)
+    return found
 
 
-def _share(steps: Mapping[str, Mapping[str, Outcome]], failure: str) -> str:
-    outcomes = [one[failure] for one in steps.values() if failure in one]
-    return f"{sum(not one.error for one in outcomes)} of {len(outcomes)}"
+def _outcome(question: str, program: dspy.Module, lm: dspy.LM) -> Outcome:
+    try:
+        return Outcome("", [fault.became for fault in ask(question, program=program, lm=lm).faults])
+    except Exception as error:
+        return Outcome(explain(error)[0])
 
 
-def _stands_in(outcomes: Mapping[str, Outcome]) -> str:
-    """Return what is told of the first call that failed, each wording once."""
-    told = dict.fromkeys(one.faults[0] for one in outcomes.values() if not one.error and one.faults)
-    return "; ".join(told) or "nothing: the question fails"
+def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], shown: str) -> dict[str, Table]:
+    """Return what the user is told where every call fails, how many steps may fail, and what replaces each step.
 
-
-def measure(name: str, question: str, failures: Sequence[str], timeout: float) -> dict[str, dict[str, Outcome]]:
-    """Let each step of a program fail in every way; return step to failure to outcome."""
-    program = _made(name)
-    run = Rehearsal(program, embedded_engine()).run(question)
-    prompts: dict[str, str] = {}
-    for call in run.calls:
-        prompts.setdefault(call.step, prompt_key(call.messages))
-    with faulty_server(embedded_engine()) as server:
-        return {
-            step: {failure: _outcome(server, program, question, timeout, failure, prompt) for failure in failures}
-            for step, prompt in prompts.items()
-        }
-
-
-def measure_all(name: str, question: str, failures: Sequence[str], timeout: float) -> dict[str, Outcome]:
-    """Let all calls of a program fail in every way; return failure to outcome."""
-    program = _made(name)
-    with faulty_server(embedded_engine()) as server:
-        return {failure: _outcome(server, program, question, timeout, failure) for failure in failures}
-
-
-def _made(name: str) -> dspy.Module:
-    return load(name, preset="lean")
-
-
-def _outcome(
-    server: FaultyServer, program: dspy.Module, question: str, timeout: float, failure: str, prompt: str | None = None
-) -> Outcome:
-    lm = language_model("openai/m", api_base=server.base, api_key="none", cache=False, timeout=timeout, retries=0)
-    with server.failing(FAILURES[failure], prompt):
-        try:
-            result = ask(question, program=program, lm=lm)
-        except Exception as error:
-            return Outcome(error=explain(error)[0], faults=[], readings=0)
-    return Outcome(error="", faults=[one.became for one in result.faults], readings=len(result.interpretations))
+    Parameters
+    ----------
+    measured
+        Program → step → failure → outcome.
+    shown
+        The program whose calls all fail in the first table.
+    """
+    told = [
+        [FAILURES[name].text, f"`{one.error}`" if one.error else "an answer"]
+        for name, one in measured[shown][""].items()
+    ]
+    answered, kept = [], []
+    for program, steps in measured.items():
+        single = {step: outcomes for step, outcomes in steps.items() if step}
+        counts = {name: [not outcomes[name].error for outcomes in single.values()] for name in measured[shown][""]}
+        answered.append([f"`{program}`", *(f"{sum(own)} of {len(own)}" for own in counts.values())])
+        for step, outcomes in single.items():
+            texts = dict.fromkeys(one.faults[0] for one in outcomes.values() if not one.error and one.faults)
+            kept.append([f"`{program}`", f"`{step}`", "; ".join(texts) or "nothing: the question fails"])
+    names = [FAILURES[name].text for name in measured[shown][""]]
+    return {
+        "told": Table(heads=["every call", f"what `polyqa ask --program {shown}` says"], rows=told),
+        "answered": Table(heads=["program", *names], rows=answered),
+        "kept": Table(heads=["program", "step", "in its place"], rows=kept),
+    }
 
 
 def command(
-    program: Annotated[
-        list[str] | None, typer.Option(help="A program, several times for several; all if not given.")
-    ] = None,
-    failure: Annotated[
-        list[str] | None, typer.Option(help=f"Several times for several; all if not given: {', '.join(FAILURES)}.")
-    ] = None,
+    program: Annotated[list[str] | None, typer.Option(help="A program; repeat for more. Default: all.")] = None,
+    failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     question: Annotated[str, typer.Option(help="What is asked, of the homonyms.")] = "When did Titanic come out?",
-    shown: Annotated[str, typer.Option(help="The program of which all calls fail.")] = "auto",
+    shown: Annotated[str, typer.Option(help="The program of which all calls fail in the first table.")] = "auto",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 2.0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the tables as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Let a language model's server fail and see what is kept."""
-    failures = failure or list(FAILURES)
-    names = program or list(REGISTRY)
-    steps = {
-        name: measure(name, question, failures, timeout)
+    names = dict.fromkeys([*(program or REGISTRY), shown])
+    measured = {
+        name: measure(load(name, preset="lean"), question, failure or list(FAILURES), timeout)
         for name in track(names, "failing", console=Console(stderr=True))
     }
-    words = [f"--program {name}" for name in program or ()] + [f'--failure "{name}"' for name in failure or ()]
-    measured = Faults(
-        command=" ".join(["python -m lab.faults lm", *words, f"--timeout {timeout:g}"]),
-        date=today(),
-        question=question,
-        shown=shown,
-        all_calls=measure_all(shown, question, failures, timeout),
-        steps=steps,
-    )
-    typer.echo(f"{question}\n\n{measured.told()}\n\n{measured.answered()}\n\n{measured.kept()}")
-    keep(measured, json_file)
+    options = {"--program": program, "--failure": failure, "--timeout": f"{timeout:g}"}
+    words = command_line("lab.faults lm", options)
+    about = f"Asked: *{question}*; {today()}."
+    report(Measured(about=about, command=words, tables=tables(measured, shown)), json_file)

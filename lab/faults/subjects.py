@@ -44,8 +44,7 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
     The folders are made in a process of its own: threads that searching starts would not survive the forks of the
     trials. What is loaded here has answered nothing.
     """
-    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
-    _prepare()
+    _make(folder)
     encoder = Encoder()
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=Reader()))
     index = ColBERTIndex(folder / "index")
@@ -63,14 +62,13 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
 
 def made_index(folder: Path) -> Path:
     """Make a small index, and load what forks share; nothing is searched here."""
-    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
-    _prepare()
+    _make(folder)
     return folder / "index"
 
 
 def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     """Make the folder in which commands are killed, and the commands."""
-    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
+    _make(folder)
     base = folder / "home"
     base.mkdir()
     passages = open_index().passages
@@ -78,7 +76,6 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     shutil.copytree(folder / "index", base / "index")
-    _prepare()
     encoder = Encoder()
     index = ColBERTIndex(folder / "index")
     plain = ("--limit", 6, "--threads", 2)
@@ -113,8 +110,9 @@ def make_folders(folder: Path) -> None:
     run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", identity=settings, threads=2)
 
 
-def _prepare() -> None:
-    """Load what forks share."""
+def _make(folder: Path) -> None:
+    """Make the folders in a process of its own, and load what forks share."""
+    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
     torch.set_num_threads(1)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.

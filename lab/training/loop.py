@@ -1,4 +1,4 @@
-"""The training loop that reader and ColBERT share: AdamW, warmup and linear decay, resumable after a kill."""
+"""The training loop that reader and writer share: AdamW, warmup and linear decay, resumable after a kill."""
 
 import contextlib
 import hashlib
@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+import typer
 from rich.progress import track
 
 from polyqa.base.errors import PolyqaError
@@ -21,38 +22,20 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a model's weights are moved.
+    """How a model's weights are moved: the rate rises from 0 over the warmup and falls to 0 from there, linearly."""
 
-    Attributes
-    ----------
-    epochs
-        Passes over the data.
-    peak
-        Highest learning rate.
-    warmup
-        Share of the run over which the rate rises from 0; from there it falls to 0, both linearly.
-    decay
-        AdamW's weight decay (not on biases and layer norms).
-    clip
-        Longest gradient.
-    seed
-        For everything that is drawn.
-    bfloat16
-        Whether matrices are multiplied in bfloat16 (weights stay float32).
-    """
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 2
+    rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-4
+    warmup: Annotated[float, typer.Option(help="Share of the run in which the rate rises.")] = 0.06
+    decay: Annotated[float, typer.Option(help="AdamW's weight decay, not on biases and layer norms.")] = 0.01
+    clip: Annotated[float, typer.Option(help="Longest gradient.")] = 1.0
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0
+    bfloat16: Annotated[bool, typer.Option(help="Multiply in bfloat16; weights stay float32.")] = True
 
-    epochs: int = 3
-    peak: float = 2e-4
-    warmup: float = 0.06
-    decay: float = 0.01
-    clip: float = 1.0
-    seed: int = 0
-    bfloat16: bool = True
-
-    def rate(self, progress: float) -> float:
+    def rate_at(self, progress: float) -> float:
         """Return the learning rate at a share of the run in [0, 1]."""
         rising = progress / self.warmup if self.warmup else 1.0
-        return self.peak * max(0.0, min(rising, (1 - progress) / (1 - self.warmup)))
+        return self.rate * max(0.0, min(rising, (1 - progress) / (1 - self.warmup)))
 
 
 @dataclass(frozen=True)
@@ -98,7 +81,7 @@ def train(
     import torch
 
     torch.manual_seed(schedule.seed)
-    optimizer = torch.optim.AdamW(_groups(model, schedule.decay), lr=schedule.peak, fused=True)
+    optimizer = torch.optim.AdamW(_groups(model, schedule.decay), lr=schedule.rate, fused=True)
     key = hashlib.sha256(json.dumps([identity, asdict(schedule)]).encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     position = _load_state(folder, model, optimizer, key) or Position()
@@ -111,7 +94,7 @@ def train(
         first = position.step if epoch == position.epoch else 0
         shown = f"epoch {epoch + 1} of {schedule.epochs}"
         for step in track(range(first, len(batches)), shown, total=len(batches), completed=first):
-            rate = schedule.rate((epoch + step / len(batches)) / schedule.epochs)
+            rate = schedule.rate_at((epoch + step / len(batches)) / schedule.epochs)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             with torch.autocast(device, torch.bfloat16, enabled=schedule.bfloat16):

@@ -18,8 +18,8 @@ from polyqa.models.compact import encoder_weights
 
 from . import commands
 from .backbone import load_for_training
-from .squad import read_squad, split_by_article
-from .train_reader import Data, write_and_measure
+from .squad import read_squad
+from .train_reader import write_and_measure
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any], share: float) -> dict[str, Any]:
@@ -43,27 +43,16 @@ def main(
     second: Annotated[str, typer.Option(help="Folder of the reader that was trained from it.")],
     out: Annotated[Path, typer.Option(help="Folder to write: model/ (float16), shipped/ (int8), report.json.")],
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Weight of the first.")] = 0.3,
-    train_files: Annotated[
-        list[Path] | None,
-        typer.Option("--train", help="What both were trained on, the same articles held out."),
-    ] = None,
-    eval_files: commands.EvalFiles = None,
-    calibration: commands.Calibration = Data.calibration,
+    evaluate: commands.EvalFiles = [],  # noqa: B006 - typer makes a list of its own
     calibrate: commands.Calibrate = None,
-    seed: commands.Seed = 0,
 ) -> None:
-    """Average two readers, write and measure the result.
-
-    Give no --train where a held-out article of one was trained on by the other: the null threshold is then the
-    evaluation's best, and its figures take each article's threshold from the other articles.
-    """
+    """Average two readers, write and measure the result; without --calibrate its null threshold is 0."""
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
     models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
     models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
-    every = [example for path in train_files or () for example in read_squad(path)]
-    evaluated = [example for path in eval_files or () for example in read_squad(path)]
-    held = read_squad(calibrate) if calibrate else split_by_article(every, calibration, seed)[1]
+    evaluated = [example for path in evaluate for example in read_squad(path)]
+    held = read_squad(calibrate) if calibrate else []
     settings = {"first": Path(first).name, "second": Path(second).name, "share": share}
     tokenizer = AutoTokenizer.from_pretrained(second)
     report = {"settings": settings} | write_and_measure(models[1], tokenizer, out, held, evaluated)

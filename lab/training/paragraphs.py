@@ -16,7 +16,7 @@ from typing import Any
 
 from polyqa.base.errors import PolyqaError
 
-from .squad import Example
+from .squad import Example, example_of
 
 
 def read_paragraphs(
@@ -69,10 +69,9 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _example(question: dict[str, Any], paragraph: dict[str, Any], name: str) -> Example:
-    context, title = paragraph["context"], paragraph.get("title") or ""
-    answers = [] if question["is_impossible"] else question["answers"]
-    found = dict.fromkeys((int(answer["answer_start"]), str(answer["text"])) for answer in answers)
-    for start, text in found:
-        if context[start : start + len(text)] != text:
+    title = paragraph.get("title") or ""
+    made = example_of({"id": name, **question}, paragraph["context"], title, title)
+    for start, text in made.answers:
+        if made.context[start : start + len(text)] != text:
             raise ValueError(f"{text!r} does not stand at character {start}")
-    return Example(str(question.get("id", name)), question["question"].strip(), context, tuple(found), title, title)
+    return made

@@ -3,14 +3,13 @@
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.loading.files import read_file
-from polyqa.evaluation.loading.record import excerpt, problem
 from polyqa.metrics.gold import Question
-from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.text import content_words, normalize_answer
 
 Item = TypeVar("Item")
 
@@ -85,12 +84,10 @@ def without_held_out(questions: Iterable[Asked], held_out: Iterable[Asked]) -> l
     return [asked for asked in kept if asked.root not in roots]
 
 
-def without_repeats(questions: Iterable[Asked]) -> list[Asked]:
-    """Return the questions, of equal ones of an item the first: ASQA's items are AmbigNQ's again."""
-    seen: dict[tuple[str, str], Asked] = {}
-    for asked in questions:
-        seen.setdefault((asked.root, normalize_answer(asked.question)), asked)
-    return list(seen.values())
+@lru_cache(maxsize=100_000)
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings, six letters each, of the words that carry meaning."""
+    return frozenset(word[:6] for word in content_words(text))
 
 
 def drawn(items: Sequence[Item], most: int | None, seed: int) -> list[Item]:
@@ -98,21 +95,3 @@ def drawn(items: Sequence[Item], most: int | None, seed: int) -> list[Item]:
     if most is None or most >= len(items):
         return list(items)
     return [items[place] for place in sorted(random.Random(seed).sample(range(len(items)), most))]
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Return questions with the sentence that answers each, from JSONL with ``question`` and ``passage``.
-
-    Raises
-    ------
-    PolyqaError
-        If the file cannot be read, or a record lacks one of the two.
-    """
-    pairs = []
-    for record in read_file(path):
-        match record.value:
-            case {"question": str(question), "passage": str(passage)} if question.strip() and passage.strip():
-                pairs.append((question.strip(), passage))
-            case other:
-                raise problem(record.where, "a pair needs a question and a passage", excerpt(other))
-    return pairs

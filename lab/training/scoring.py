@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from statistics import fmean
 
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.token_f1 import token_f1
@@ -23,8 +22,7 @@ class Scores:
     answerable_em, answerable_f1
         Of the answerable ones, null not allowed.
     threshold
-        Null threshold of the figures below: the answer is ``""`` iff null − best > threshold. Their mean where
-        each article has its own (`crossed_score`).
+        Null threshold of the figures below: the answer is ``""`` iff null − best > threshold.
     overall_em, overall_f1
         Of all questions; where there is no answer, ``""`` is the right one.
     kept_f1
@@ -46,29 +44,9 @@ class Scores:
 
 def score(examples: Sequence[Example], readings: Sequence[Reading], threshold: float) -> Scores:
     """Return the scores of readings of the examples' (question, context) pairs."""
-    return _scores(examples, readings, [threshold] * len(examples), threshold)
-
-
-def crossed_score(examples: Sequence[Example], readings: Sequence[Reading]) -> Scores:
-    """Return the scores where each article's null threshold is the best one of the other articles.
-
-    For a reader that was trained on every question a threshold could have been chosen on: no question's own
-    article says which threshold it is scored with. With one article alone the threshold is 0.
-    """
-    own: dict[str, float] = {}
-    for article in dict.fromkeys(example.article for example in examples):
-        others = [place for place, example in enumerate(examples) if example.article != article]
-        own[article] = best_threshold([examples[place] for place in others], [readings[place] for place in others])
-    shown = fmean(own.values()) if own else 0.0
-    return _scores(examples, readings, [own[example.article] for example in examples], shown)
-
-
-def _scores(
-    examples: Sequence[Example], readings: Sequence[Reading], thresholds: Sequence[float], shown: float
-) -> Scores:
     gold = [example.texts or ("",) for example in examples]
     forced = [reading.spans[0].text if reading.spans else "" for reading in readings]
-    given = [reading.answer(threshold) for reading, threshold in zip(readings, thresholds, strict=True)]
+    given = [reading.answer(threshold) for reading in readings]
     has = [bool(example.texts) for example in examples]
     kept = list(map(token_f1, given, gold))
     return Scores(
@@ -76,7 +54,7 @@ def _scores(
         without_answer=has.count(False),
         answerable_em=_percent(map(exact_match, forced, gold), has),
         answerable_f1=_percent(map(token_f1, forced, gold), has),
-        threshold=shown,
+        threshold=threshold,
         overall_em=_percent(map(exact_match, given, gold)),
         overall_f1=_percent(kept),
         kept_f1=_percent(kept, has),

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def read_squad(path: Path) -> list[Example]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))["data"]
         examples = [
-            _example(question, paragraph["context"], f"{path.name}#{number}", article.get("title") or "")
+            example_of(question, paragraph["context"], f"{path.name}#{number}", article.get("title") or "")
             for number, article in enumerate(data)
             for paragraph in article["paragraphs"]
             for question in paragraph["qas"]
@@ -72,7 +72,8 @@ def read_squad(path: Path) -> list[Example]:
     return examples
 
 
-def _example(question: dict[str, Any], context: str, article: str, title: str) -> Example:
+def example_of(question: Mapping[str, Any], context: str, article: str, title: str) -> Example:
+    """Return a question of a file; `KeyError` and the like say that it is none."""
     answers = [] if question.get("is_impossible") else question["answers"]
     found = dict.fromkeys((int(answer["answer_start"]), str(answer["text"])) for answer in answers)
     return Example(str(question["id"]), question["question"].strip(), context, tuple(found), article, title)

@@ -9,7 +9,7 @@ import json
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,39 +24,23 @@ from polyqa.models.spans import Reading
 
 from . import commands
 from .backbone import backbone_path, fit_attention, freeze, load_for_training, write_model
-from .card import reader_card
 from .features import Feature, bucketed, collate, make_features
 from .loop import Schedule, train
 from .negatives import Context, NegativeMiner
-from .scoring import best_threshold, crossed_score, score
+from .scoring import best_threshold, score
 from .squad import Example, read_squad, split_by_article, subject
 
 
 @dataclass(frozen=True)
 class Data:
-    """What is trained and measured on.
+    """What is trained and measured on; where a calibration set is held out, nothing is chosen on ``evaluate``."""
 
-    Attributes
-    ----------
-    train, evaluate
-        Files of SQuAD 2.0's format. Where a calibration set is held out, nothing is chosen on the latter.
-    corpus
-        What `read_corpus` reads, to draw more negatives from.
-    calibration
-        Share of the training questions, by article, that the null threshold is chosen on and that is not
-        trained on.
-    calibrate
-        File to choose it on instead; none of its articles, by title, is trained on.
-    limit
-        Only the first so many training questions (for a trial).
-    """
-
-    train: Sequence[Path]
-    evaluate: Sequence[Path] = ()
-    corpus: Path | None = None
-    calibration: float = 0.015
-    limit: int | None = None
-    calibrate: Path | None = None
+    train: Annotated[list[Path], typer.Option(help="SQuAD 2.0 file to train on; repeat for more.")]
+    evaluate: commands.EvalFiles = field(default_factory=list)
+    corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl to draw more negatives from.")] = None
+    calibration: commands.Calibration = 0.015
+    limit: Annotated[int | None, typer.Option(help="Only so many training questions, for a trial.")] = None
+    calibrate: commands.Calibrate = None
 
     def parted(self, seed: int) -> tuple[list[Example], list[Example]]:
         """Return (training, held-out) questions, without an article in both."""
@@ -70,37 +54,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is trained, and what an epoch shows.
+    """What is trained, and what an epoch shows."""
 
-    Attributes
-    ----------
-    init
-        The embedded encoder, a reader's folder or a hub name.
-    dropout
-        Share of hidden features that is dropped.
-    frozen_layers
-        Lower layers, with the embeddings, that are left as they are; 0 trains all.
-    batch_size
-        Windows per step.
-    max_length, stride
-        Tokens per window, and tokens that neighbouring windows share.
-    negatives
-        Hard negatives per answerable question, in [0, 1].
-    null_copies
-        How often a question without an answer is shown: people wrote those, rules the negatives.
-    titles
-        Share of the contexts that get their title in front.
-    """
-
-    init: str = EMBEDDED_ENCODER
-    dropout: float = 0.1
-    frozen_layers: int = 0
-    batch_size: int = 32
-    max_length: int = 256
-    stride: int = 96
-    negatives: float = 0.5
-    null_copies: int = 2
-    titles: float = 0.25
+    init: Annotated[str, typer.Option(help="The embedded encoder, a reader's folder or a hub name.")] = EMBEDDED_ENCODER
+    dropout: Annotated[float, typer.Option(help="Share of hidden features that is dropped.")] = 0.1
+    frozen_layers: Annotated[int, typer.Option(help="Lower layers, with the embeddings, that stay as they are.")] = 0
+    batch_size: Annotated[int, typer.Option(min=1, help="Windows per step.")] = 32
+    max_length: Annotated[int, typer.Option(help="Tokens per window.")] = 256
+    stride: Annotated[int, typer.Option(help="Tokens that neighbouring windows share.")] = 96
+    negatives: Annotated[float, typer.Option(help="Hard negatives per answerable question, 0 to 1.")] = 0.5
+    null_copies: Annotated[int, typer.Option(help="How often a question without an answer is shown.")] = 2
+    titles: Annotated[float, typer.Option(help="Share of the contexts with their title in front.")] = 0.25
 
 
 def titled(example: Example) -> Example:
@@ -185,7 +149,7 @@ def write_and_measure(
 ) -> dict[str, Any]:
     """Write a reader in both forms, choose its null threshold on ``held``, and measure both on ``evaluated``.
 
-    Without ``held`` the threshold is the best one of ``evaluated``, and its figures are `crossed_score`'s.
+    Without ``held`` the threshold is 0.
 
     Returns
     -------
@@ -195,23 +159,15 @@ def write_and_measure(
     """
     write_model(model, tokenizer, out / "model")
     write_model(model, tokenizer, out / "shipped", small=True)
-    report: dict[str, Any] = {}
-    threshold: float | None = None
+    report: dict[str, Any] = {"null_threshold": 0.0}
     if held:
         readings, _ = read_with(out / "shipped", held)
-        threshold = best_threshold(held, readings)
-        report["calibration"] = asdict(score(held, readings, threshold))
-    report["null_threshold"] = threshold or 0.0
-    if evaluated:
-        for key, folder in (("evaluation", out / "shipped"), ("evaluation_float16", out / "model")):
-            readings, seconds = read_with(folder, evaluated)
-            if threshold is None:
-                scores = crossed_score(evaluated, readings)
-                if key == "evaluation":
-                    report["null_threshold"] = best_threshold(evaluated, readings)
-            else:
-                scores = score(evaluated, readings, threshold)
-            report[key] = asdict(scores) | {"seconds_per_1000_pairs": seconds}
+        report["null_threshold"] = best_threshold(held, readings)
+        report["calibration"] = asdict(score(held, readings, report["null_threshold"]))
+    for key, folder in (("evaluation", out / "shipped"), ("evaluation_float16", out / "model")) if evaluated else ():
+        readings, seconds = read_with(folder, evaluated)
+        scores = asdict(score(evaluated, readings, report["null_threshold"]))
+        report[key] = scores | {"seconds_per_1000_pairs": seconds}
     for folder in (out / "shipped", out / "model"):
         configuration = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         configuration["null_threshold"] = report["null_threshold"]
@@ -228,44 +184,5 @@ def read_with(folder: Path, examples: Sequence[Example]) -> tuple[list[Reading],
     return readings, 1000 * (time.perf_counter() - started) / len(examples)
 
 
-def main(
-    train_files: Annotated[list[Path], typer.Option("--train", help="SQuAD 2.0 file to train on; repeat for more.")],
-    out: Annotated[Path, typer.Option(help="Folder for state, log, report and reader (model/, shipped/).")],
-    eval_files: commands.EvalFiles = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="corpus.jsonl (id, title, text) to draw more negatives from.")
-    ] = None,
-    init: commands.Init = Setup.init,
-    epochs: commands.Epochs = 4,
-    rate: commands.Rate = 2e-4,
-    warmup: Annotated[float, typer.Option(help="Share of the run in which the rate rises.")] = 0.06,
-    batch_size: commands.BatchSize = Setup.batch_size,
-    max_length: Annotated[int, typer.Option(help="Tokens per window.")] = Setup.max_length,
-    stride: Annotated[int, typer.Option(help="Tokens that neighbouring windows share.")] = Setup.stride,
-    negatives: Annotated[float, typer.Option(help="Hard negatives per answerable question, 0 to 1.")] = Setup.negatives,
-    null_copies: Annotated[
-        int, typer.Option(help="How often a question without an answer is shown.")
-    ] = Setup.null_copies,
-    titles: Annotated[float, typer.Option(help="Share of the contexts with their title in front.")] = Setup.titles,
-    dropout: commands.Dropout = Setup.dropout,
-    frozen_layers: commands.FrozenLayers = Setup.frozen_layers,
-    calibration: commands.Calibration = Data.calibration,
-    calibrate: commands.Calibrate = None,
-    limit: Annotated[int | None, typer.Option(help="Only so many training questions, for a trial.")] = None,
-    threads: commands.Threads = None,
-    save_every: commands.SaveEvery = 200,
-    seed: commands.Seed = 0,
-    bfloat16: commands.BFloat16 = True,
-) -> None:
-    """Train a span reader with a null answer; the same command again goes on after a kill."""
-    commands.use_threads(threads)
-    data = Data(train_files, eval_files or (), corpus, calibration, limit, calibrate)
-    setup = Setup(init, dropout, frozen_layers, batch_size, max_length, stride, negatives, null_copies, titles)
-    schedule = Schedule(epochs=epochs, peak=rate, warmup=warmup, seed=seed, bfloat16=bfloat16)
-    report = run(data, setup, schedule, out, save_every=save_every)
-    card = reader_card(report, out, commands.command_line("train_reader"))
-    commands.finish(report, out, card, "Span reader")
-
-
 if __name__ == "__main__":
-    commands.run_command(lambda: typer.run(main))
+    commands.run_trainer(run, "Span reader with a null answer", Data([]), Setup(), Schedule(epochs=4))

@@ -8,7 +8,7 @@ is killed goes on where it was when the same command is given again.
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -25,7 +25,6 @@ from polyqa.models.writing import Source, as_tokens, ends, read_tasks
 
 from . import commands
 from .backbone import share_dropout, whole_folder
-from .card import writer_card
 from .features import bucketed
 from .loop import Schedule, train
 from .squad import read_squad
@@ -35,27 +34,19 @@ from .writer_data import Lesson, alone, readings_of, titled_by_question, vocabul
 
 @dataclass(frozen=True)
 class Data:
-    """What is trained on.
+    """What is trained on."""
 
-    Attributes
-    ----------
-    paragraphs
-        Files of SQuAD 2.0's format: questions written of a passage alone.
-    titled
-        Files of that format whose titles are ambiguous questions.
-    questions
-        What `load_questions` reads: ambiguous questions with their readings.
-    corpus
-        The passages that these name.
-    held_out
-        Share of the groups (articles, ambiguous questions) that is measured on and not trained on.
-    """
-
-    paragraphs: Sequence[Path] = ()
-    titled: Sequence[Path] = ()
-    questions: Sequence[str] = ()
-    corpus: Path | None = None
-    held_out: float = 0.01
+    paragraphs: Annotated[
+        list[Path], typer.Option(help="SQuAD 2.0 file, questions written of a passage alone; repeat for more.")
+    ] = field(default_factory=list)
+    titled: Annotated[
+        list[Path], typer.Option(help="SQuAD 2.0 file whose titles are ambiguous questions; repeat for more.")
+    ] = field(default_factory=list)
+    questions: Annotated[
+        list[str], typer.Option(help="Ambiguous questions, as for polyqa evaluate; repeat for more.")
+    ] = field(default_factory=list)
+    corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl with the passages that these name.")] = None
+    held_out: Annotated[float, typer.Option(help="Share of articles and questions that is measured on.")] = 0.01
 
     def lessons(self) -> list[Lesson]:
         """Return all lessons, in the order of the files."""
@@ -69,30 +60,14 @@ class Data:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is trained, and what an epoch shows.
+    """What is trained, and what an epoch shows."""
 
-    Attributes
-    ----------
-    init
-        A writer's folder; ``None`` starts from the sentence encoder.
-    words
-        Word pieces that can be written without being copied.
-    frozen_layers
-        Lower layers of the encoder, with the embeddings, that are left as they are.
-    batch_size
-        Lessons per step.
-    dropout
-        Share of hidden features of the encoder that is dropped.
-    repeats
-        How often a reading of an ambiguous question is shown; there are fewer of them.
-    """
-
-    init: Path | None = None
-    words: int = 8000
-    frozen_layers: int = 2
-    batch_size: int = 48
-    dropout: float = 0.1
-    repeats: int = 1
+    init: Annotated[Path | None, typer.Option(help="A writer's folder to start from, not the encoder.")] = None
+    words: Annotated[int, typer.Option(help="Word pieces that can be written without being copied.")] = 8000
+    frozen_layers: Annotated[int, typer.Option(help="Lower layers, with the embeddings, that stay as they are.")] = 2
+    batch_size: Annotated[int, typer.Option(min=1, help="Questions per step.")] = 48
+    dropout: Annotated[float, typer.Option(help="Share of hidden features of the encoder that is dropped.")] = 0.1
+    repeats: Annotated[int, typer.Option(help="How often a reading of an ambiguous question is shown.")] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +149,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
     report: dict[str, Any] = {"schedule": asdict(schedule), "settings": asdict(setup) | {"init": str(setup.init or "")}}
     with whole_folder(out / "shipped") as work:
         save_writer(network.cpu(), work)
-    report |= {"lessons": len(training), "measured": measured(Writer(str(out / "shipped")), held)}
+    report |= {"lessons": len(training), **measured(Writer(str(out / "shipped")), held)}
     commands.write_report(report, out)
     return report
 
@@ -207,45 +182,5 @@ def measured(writer: Writer, lessons: Sequence[Lesson]) -> dict[str, Any]:
     return report
 
 
-def main(
-    out: Annotated[Path, typer.Option(help="Folder for state, log, report and writer (shipped/).")],
-    paragraphs: Annotated[
-        list[Path] | None, typer.Option(help="SQuAD 2.0 file, questions written of a passage alone; repeat for more.")
-    ] = None,
-    titled: Annotated[
-        list[Path] | None, typer.Option(help="SQuAD 2.0 file whose titles are ambiguous questions; repeat for more.")
-    ] = None,
-    questions: Annotated[
-        list[str] | None, typer.Option(help="Ambiguous questions, as for polyqa evaluate; repeat for more.")
-    ] = None,
-    corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl with the passages that these name.")] = None,
-    init: Annotated[Path | None, typer.Option(help="A writer's folder to start from, not the encoder.")] = None,
-    epochs: commands.Epochs = 2,
-    rate: commands.Rate = 4e-4,
-    warmup: Annotated[float, typer.Option(help="Share of the run in which the rate rises.")] = 0.06,
-    batch_size: commands.BatchSize = Setup.batch_size,
-    words: Annotated[int, typer.Option(help="Word pieces that can be written without being copied.")] = Setup.words,
-    repeats: Annotated[
-        int, typer.Option(help="How often a reading of an ambiguous question is shown.")
-    ] = Setup.repeats,
-    dropout: commands.Dropout = Setup.dropout,
-    frozen_layers: commands.FrozenLayers = Setup.frozen_layers,
-    held_out: Annotated[
-        float, typer.Option(help="Share of articles and questions that is measured on.")
-    ] = Data.held_out,
-    threads: commands.Threads = None,
-    save_every: commands.SaveEvery = 200,
-    seed: commands.Seed = 0,
-    bfloat16: commands.BFloat16 = True,
-) -> None:
-    """Train a writer of questions; the same command again goes on after a kill."""
-    commands.use_threads(threads)
-    data = Data(paragraphs or (), titled or (), questions or (), corpus, held_out)
-    setup = Setup(init, words, frozen_layers, batch_size, dropout, repeats)
-    schedule = Schedule(epochs=epochs, peak=rate, warmup=warmup, seed=seed, bfloat16=bfloat16)
-    report = run(data, setup, schedule, out, save_every=save_every)
-    commands.finish(report, out, writer_card(report, out, commands.command_line("train_writer")), "Writer of questions")
-
-
 if __name__ == "__main__":
-    commands.run_command(lambda: typer.run(main))
+    commands.run_trainer(run, "Writer of questions", Data(), Setup(), Schedule(rate=4e-4))

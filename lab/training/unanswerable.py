@@ -7,11 +7,6 @@ noisy, but a reader that sees none of them answers whatever shares words with th
 
 import random
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
-
-from .squad import Example
 
 _NAME = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][a-z]+(?:[ -](?:of |the |de )?[A-Z][a-z]+)*\b")
 _YEAR = re.compile(r"\b1[0-9]{3}s?\b|\b20[0-9]{2}s?\b")
@@ -41,18 +36,7 @@ _NEGATABLE = re.compile(
 )
 
 
-def names(text: str) -> list[str]:
-    """Return the capitalised names that do not start a sentence, in their order.
-
-    >>> names("It was sold to Orla Venn of Tarnville. Later it was lost.")
-    ['Orla Venn of Tarnville']
-    """
-    return _NAME.findall(text)
-
-
-def alternatives(
-    question: str, context: str, chance: random.Random, elsewhere: Collection[str] = ()
-) -> list[tuple[str, str]]:
+def alternatives(question: str, context: str, chance: random.Random) -> list[tuple[str, str]]:
     """Return changed questions that the context most likely does not answer, as ``(kind, question)``.
 
     Parameters
@@ -62,25 +46,19 @@ def alternatives(
         familiar and fit nothing.
     chance
         Draws which names and years are put in.
-    elsewhere
-        Names of other paragraphs, those of the same article for example; a second name is drawn from them.
 
     Returns
     -------
     list of (str, str)
-        One for each place that can be changed; the kinds are ``antonym``, ``entity``, ``entity elsewhere``,
-        ``negation`` and ``year``.
+        One for each place that can be changed; the kinds are ``antonym``, ``entity``, ``negation`` and ``year``.
     """
     found = []
-    within = sorted(set(names(context)))
+    names = sorted(set(_NAME.findall(context)))
     for match in _NAME.finditer(question):
         old = match.group()
-        if old.split()[0] in _FIRST_WORDS:
-            continue
-        for kind, others in (("entity", within), ("entity elsewhere", (n for n in elsewhere if n not in context))):
-            fitting = sorted(name for name in others if _may_replace(name, old, question))
-            if fitting:
-                found.append((kind, _put(question, match, chance.choice(fitting))))
+        fitting = [name for name in names if _may_replace(name, old, question)]
+        if fitting and old.split()[0] not in _FIRST_WORDS:
+            found.append(("entity", _put(question, match, chance.choice(fitting))))
     for match in _YEAR.finditer(question):
         found.append(("year", _put(question, match, _other_year(match.group(), question, context, chance))))
     for match in re.finditer(r"\b[a-z]+\b", question):
@@ -92,7 +70,7 @@ def alternatives(
     return found
 
 
-def twist(question: str, context: str, chance: random.Random, elsewhere: Collection[str] = ()) -> str | None:
+def twist(question: str, context: str, chance: random.Random) -> str | None:
     """Return the question changed so that the context most likely does not answer it, or ``None``.
 
     The kind of the change is drawn first, then one of its places: otherwise names would be nearly all.
@@ -104,47 +82,11 @@ def twist(question: str, context: str, chance: random.Random, elsewhere: Collect
     ...     "Who won the last race?", "Who lost the first race?")
     True
     """
-    found = alternatives(question, context, chance, elsewhere)
+    found = alternatives(question, context, chance)
     if not found:
         return None
     kind = chance.choice(sorted({kind for kind, _ in found}))
     return chance.choice([changed for own, changed in found if own == kind])
-
-
-def twisted_examples(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
-    """Return so many of the answerable questions, changed so that their paragraph does not answer them.
-
-    Parameters
-    ----------
-    examples
-        Questions in the order of their articles and paragraphs, as a file has them.
-    share
-        Share of the answerable questions that is tried, in [0, 1]; some have nothing that can be changed,
-        and what the paragraph is asked already is left out.
-    seed
-        For everything that is drawn.
-    """
-    chance = random.Random(seed)
-    made = []
-    for _, article in groupby(examples, key=lambda example: example.article):
-        paragraphs = [list(own) for _, own in groupby(article, key=lambda example: example.context)]
-        elsewhere = list(dict.fromkeys(name for own in paragraphs for name in names(own[0].context)))
-        for own in paragraphs:
-            asked = {example.question.lower() for example in own}
-            for example in own:
-                if not example.answers or chance.random() > share:
-                    continue
-                changed = twist(example.question, example.context, chance, elsewhere)
-                if changed is not None and changed.strip().lower() not in asked:
-                    made.append(replace(example, id=f"{example.id}-twisted", question=changed, answers=()))
-    return made
-
-
-def repeated(examples: Sequence[Example], copies: int) -> Iterator[Example]:
-    """Yield every question without an answer so many times: people wrote those, and there are few."""
-    for example in examples:
-        for copy in range(copies if not example.answers else 0):
-            yield replace(example, id=f"{example.id}-again-{copy + 1}")
 
 
 def _may_replace(name: str, old: str, question: str) -> bool:

@@ -1,11 +1,14 @@
-"""What a question may mean before any passage is seen: its kind of ambiguity, and pseudo-interpretations (DIVA)."""
+"""What is made of a question before any passage is seen.
+
+Its kind of ambiguity and pseudo-interpretations (DIVA), and search queries: relaxed (VERDICT), as keywords (CRAG).
+"""
 
 import difflib
 import re
 from dataclasses import dataclass
 
 from polyqa.base.values import AmbiguityType
-from polyqa.metrics.text import STOPWORDS, content_words, normalize_words
+from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, words
 from polyqa.replies import parse_ambiguity_types, parse_questions
 
 from .answer_kinds import years
@@ -44,6 +47,12 @@ _FACETS: dict[AmbiguityType, tuple[str, ...]] = {
     AmbiguityType.TIME: ("for the first time", "most recently", "in the first edition", "in the final"),
     AmbiguityType.LOCATION: ("in the United States", "in the United Kingdom", "in Europe", "in Asia"),
 }
+# What narrows a question to one meaning.
+_NARROWING = (
+    r"\s*\([^()]*\)",
+    r",?\s*\b(?:in|of|since|before|after|during|from|by)\s+(?:the\s+year\s+)?(?:1[0-9]{3}|20[0-9]{2})\b",
+    r"\b(?:last|latest|current|currently|most recent|most recently|newest|first|originally|officially)\b",
+)
 _RELEASE_FACETS = ("the film", "the novel", "the album", "the television series")
 
 
@@ -160,3 +169,18 @@ def apply(question: str, insertion: Insertion) -> str:
     elif insertion.after and insertion.before in lower:
         at = lower.index(insertion.before) + 1
     return " ".join([*body[:at], insertion.added, *body[at:]]) + "?"
+
+
+def relax_query(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``relaxed_query``: the question without brackets, years, and words such as "last" or "first"."""
+    relaxed = prompt.question
+    for pattern in _NARROWING:
+        relaxed = re.sub(pattern, "", relaxed, flags=re.I)
+    relaxed = " ".join(relaxed.split())
+    return {"relaxed_query": relaxed if len(relaxed.split()) > 2 else prompt.question}
+
+
+def rewrite_query(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``search_query``: the question's words that carry meaning, as they are written."""
+    kept = [word for word in words(prompt.question) if word.lower() not in STOPWORDS]
+    return {"search_query": " ".join(kept) or prompt.question}

@@ -7,9 +7,12 @@ clauses. What is no clause is left alone and can be told (`unknown_clauses`).
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from polyqa.metrics.text import normalize_words, sentences
 from polyqa.models import Encoder
@@ -63,9 +66,17 @@ class Clauses:
     agreed: bool = False
 
 
+class Number(NamedTuple):
+    """A field of `Clauses` that is set to the number of a sentence, and the bounds of that number."""
+
+    field: str
+    low: int
+    high: int
+
+
 @dataclass(frozen=True)
 class Clause:
-    """A clause that can be recognised.
+    """A clause that can be recognised; ``clauses.toml`` has them.
 
     Attributes
     ----------
@@ -75,227 +86,47 @@ class Clause:
         What it may be worded like, with ``3`` for any number.
     words
         What must stand in the sentence.
-    value
-        What it sets, given the numbers of the sentence; ``None`` if they do not fit.
+    sets
+        What it sets; for a clause with a number nothing but that.
+    number
+        Which number it sets.
     """
 
     name: str
     meaning: str
     wordings: tuple[str, ...]
     words: re.Pattern[str]
-    value: Callable[[Sequence[int]], Mapping[str, Any] | None]
+    sets: Mapping[str, Any]
+    number: Number | None
 
-
-def _number(field: str, low: int, high: int) -> Callable[[Sequence[int]], Mapping[str, Any] | None]:
-    return lambda numbers: {field: numbers[0]} if len(set(numbers)) == 1 and low <= numbers[0] <= high else None
-
-
-def _always(**values: Any) -> Callable[[Sequence[int]], Mapping[str, Any] | None]:
-    return lambda numbers: values
+    def value(self, numbers: Sequence[int]) -> Mapping[str, Any] | None:
+        """Return what it sets, given the numbers of the sentence; ``None`` if they do not fit."""
+        if self.number is None:
+            return self.sets
+        fits = len(set(numbers)) == 1 and self.number.low <= numbers[0] <= self.number.high
+        return {self.number.field: numbers[0]} if fits else None
 
 
 def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_READINGS = r"\b(?:readings?|interpretations?|meanings?|questions?|answers?|one|candidates?|pairs?)\b"
-CLAUSES = (
-    Clause(
-        "at-most",
-        "At most N readings, the best supported ones.",
-        (
-            "Give at most 3 readings.",
-            "Return no more than 3 interpretations.",
-            "Limit the list to 3 readings.",
-            "Write at most 3 questions.",
-        ),
-        _words(
-            rf"(?=.*{_READINGS}).*\b(?:at most|(?:no|not|never.*) more than|up to|maximum|limit\w*|single|"
-            r"(?:only|just) (?:one|a|the))\b"
-        ),
-        _number("most", 1, 20),
-    ),
-    Clause(
-        "at-least",
-        "At least N readings, where the passages hold so many different answers.",
-        ("Give at least 3 readings.", "Return no fewer than 3 interpretations.", "List 3 or more readings."),
-        _words(rf"(?=.*{_READINGS}).*\b(?:at least|no fewer than|not fewer than|no less than|or more|minimum)\b"),
-        _number("least", 1, 20),
-    ),
-    Clause(
-        "certain",
-        "Only readings that are nearly as well supported as the best one.",
-        (
-            "Give only readings that are certain.",
-            "Leave out readings that you are not sure of.",
-            "Include a reading only if a passage clearly answers it.",
-            "Keep only interpretations with strong support.",
-        ),
-        _words(
-            r"\b(?:certain|sure|clearly|strong\w*|confident|confidence|unsure|doubtful|uncertain|beyond doubt|"
-            r"definite\w*)\b"
-        ),
-        _always(certainty="certain"),
-    ),
-    Clause(
-        "possible",
-        "Every possible reading, weakly supported ones among them.",
-        (
-            "Give every possible reading, also those that are not certain.",
-            "Include readings even if the support is weak.",
-            "When unsure whether to include a reading, include it.",
-        ),
-        _words(
-            r"\b(?:possible|possibly|even if|weak\w*|unlikely|when unsure|when in doubt|rather too many|plausible)\b"
-        ),
-        _always(certainty="possible"),
-    ),
-    Clause(
-        "newest-first",
-        "Readings by the year that goes with them, the latest first.",
-        (
-            "Give the newest reading first.",
-            "Order the readings from the most recent to the oldest.",
-            "Prefer the latest.",
-        ),
-        _words(r"\b(?:newest|latest|most recent|recent(?:ly)? first|newer|more recent)\b"),
-        _always(order="newest"),
-    ),
-    Clause(
-        "oldest-first",
-        "Readings by the year that goes with them, the earliest first.",
-        (
-            "Give the oldest reading first.",
-            "Order the readings from the earliest to the latest.",
-            "Prefer the earliest.",
-        ),
-        _words(r"\b(?:oldest|earliest|chronological\w*|older|earlier)\b"),
-        _always(order="oldest"),
-    ),
-    Clause(
-        "words",
-        "A long answer of about N words.",
-        ("Write about 80 words.", "The answer has about 80 words.", "Keep the answer under 80 words."),
-        _words(r"^(?!.*\bat least\b).*\bwords\b"),
-        _number("words", 5, 1000),
-    ),
-    Clause(
-        "sentences",
-        "A long answer of N sentences at most.",
-        ("Write at most 3 sentences.", "Answer in 3 sentences.", "Keep the answer to 3 sentences."),
-        _words(r"^(?!.*\bat least\b).*\bsentences?\b"),
-        _number("sentences", 1, 50),
-    ),
-    Clause(
-        "quote",
-        "A long answer that quotes its passages word for word, with their titles.",
-        (
-            "Quote the passages.",
-            "Quote the sentence that holds the answer word for word.",
-            "Use quotations as evidence.",
-        ),
-        _words(r"\b(?:quot\w+|verbatim|word for word|literally)\b"),
-        _always(manner="quote"),
-    ),
-    Clause(
-        "state",
-        "A long answer that states each reading with its short answer and tells nothing else.",
-        (
-            "State each reading with its answer and nothing else.",
-            "Only state the question and its answer, without quoting the passages.",
-            "Say each reading and its answer plainly.",
-        ),
-        _words(r"\b(?:states?|plainly|nothing else|without quot\w+)\b"),
-        _always(manner="state"),
-    ),
-    Clause(
-        "full-dates",
-        "Dates with day and month, where the passage has them.",
-        ("Give full dates.", "Write dates with day, month and year.", "Give the exact date, not only the year."),
-        _words(r"(?=.*\b(?:full|exact|complete|day)\b).*\b(?:dates?|month)\b"),
-        _always(dates="full"),
-    ),
-    Clause(
-        "years",
-        "The year alone, where a time is asked for.",
-        ("Give only the year of a date.", "Write dates as years.", "When a time is asked for, answer with the year."),
-        _words(r"\b(?:the|as|by|only|just|its) years?\b"),
-        _always(dates="year"),
-    ),
-    Clause(
-        "brief",
-        "Short answers that are the bare name or figure, without roles, titles and what stands around it.",
-        (
-            "Keep each short answer as short as possible.",
-            "Give the bare name, without roles or descriptions.",
-            "The short answer is a name or a figure and nothing around it.",
-            "Copy the fewest words that answer.",
-        ),
-        _words(
-            r"\b(?:as short|very short|shortest|bare|brief\w*|fewest|concise\w*|minimal|nothing around|"
-            r"just the name|only the name|(?:no|without) (?:roles?|descriptions?))\b"
-        ),
-        _always(brief=True),
-    ),
-    Clause(
-        "full-names",
-        "People by their full name, where the passage has it.",
-        ("Give the full name of a person, not only the surname.", "Write full names.", "Name people with first name."),
-        _words(r"\b(?:full names?|first names?|surnames?|complete names?)\b"),
-        _always(full_names=True),
-    ),
-    Clause(
-        "distinguish",
-        "Each reading is worded by what distinguishes it, also where there is only one.",
-        (
-            "Name what distinguishes each reading.",
-            "Word each reading so that it tells what sets it apart.",
-            "Make clear in every question which one is meant.",
-        ),
-        _words(r"\b(?:distinguish\w*|sets? it apart|tell\w* apart|which one|differs?|difference)\b"),
-        _always(named=True),
-    ),
-    Clause(
-        "no-when-in-doubt",
-        "No, unless the support is clear.",
-        ("Say No when in doubt.", "If you are not sure, answer No.", "Be strict: say Yes only if it is clear."),
-        _words(r"\b(?:no|strict\w*|only if)\b"),
-        _always(doubt="no"),
-    ),
-    Clause(
-        "yes-when-in-doubt",
-        "Yes, unless there is next to no support.",
-        ("Say Yes when in doubt.", "If you are not sure, answer Yes.", "Be lenient: say Yes if it may be so."),
-        _words(r"\b(?:yes|lenient\w*)\b(?! only)"),
-        _always(doubt="yes"),
-    ),
-    Clause(
-        "titles",
-        "Passages whose title has words of the question go first.",
-        (
-            "Prefer passages whose title matches the question.",
-            "Trust passages most whose title is named in the question.",
-            "Passages with a matching title come first.",
-        ),
-        _words(r"\btitles?\b"),
-        _always(titles=True),
-    ),
-    Clause(
-        "agree",
-        "An answer that other passages give, too, counts for more.",
-        (
-            "Prefer answers that several passages give.",
-            "Trust an answer more if more than one passage gives it.",
-            "Answers on which passages agree come first.",
-            "Favour answers that are found in multiple passages.",
-        ),
-        _words(
-            r"\b(?:(?:several|multiple|many|most|two|other|more than one|different|independent) passages?|"
-            r"passages? agree|agree\w*)\b"
-        ),
-        _always(agreed=True),
-    ),
-)
+def _read_clauses() -> tuple[Clause, ...]:
+    text = files(__package__).joinpath("clauses.toml").read_text(encoding="utf-8")
+    return tuple(
+        Clause(
+            entry["name"],
+            entry["meaning"],
+            tuple(entry["wordings"]),
+            _words(entry["words"]),
+            MappingProxyType(entry.get("sets", {})),
+            Number(**entry["number"]) if "number" in entry else None,
+        )
+        for entry in tomllib.loads(text)["clause"]
+    )
+
+
+CLAUSES = _read_clauses()
 """What the engine knows; the first that fits a sentence best is taken."""
 
 NEAR = 0.5

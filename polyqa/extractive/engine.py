@@ -3,109 +3,91 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
+from polyqa import signatures
 from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
-from polyqa.signatures import (
-    AnswerClosedBook,
-    AnswerRefined,
-    ClarifyQuestion,
-    CritiqueSegment,
-    DecideRetrieval,
-    DetectAnswers,
-    DraftSegment,
-    ExtractInterpretations,
-    GenerateQuestion,
-    GradePassage,
-    InferPseudoInterpretations,
-    InterpretPassage,
-    LocateAnswer,
-    RefineQuestion,
-    RelaxQuery,
-    ReviseQuestion,
-    RewriteQuery,
-    SelectPassages,
-    SelectQuestions,
-    TypeAmbiguity,
-    VerifyAgainstRoot,
-    VerifyInterpretation,
-    VerifyInterpretations,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
 from polyqa.signatures.lookup import find_by_fields
 
-from .ambiguity import infer_pseudo_interpretations, type_ambiguity
-from .any_question import answer_from_text, asks_a_text
+from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
 from .choices import select_passages, select_questions
-from .clarifying import clarify
 from .clauses import hear
-from .closed_book import answer_closed_book, answer_refined, refine_question
+from .direct_answers import answer_closed_book, answer_from_text, answer_refined, asks_a_text, refine_question
 from .evidence import Models
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
-from .long_answers import compose_answer
+from .long_answers import clarify, compose_answer
 from .own_questions import trust_in_all
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
-from .search_queries import relax_query, rewrite_query
 from .segments import critique_segment, decide_retrieval, draft_segment
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
-
-# A prompt's signature is recognised by its fields: exactly the outputs of one of these, and at least its inputs.
-_SKILLS: Mapping[type[dspy.Signature], Skill] = {
-    TypeAmbiguity: type_ambiguity,
-    InferPseudoInterpretations: infer_pseudo_interpretations,
-    VerifyInterpretation: verify,
-    VerifyInterpretations: verify_all,
-    VerifyReadings: verify_readings,
-    ClarifyQuestion: clarify,
-    ExtractInterpretations: extract_interpretations,
-    WriteLongFormAnswer: compose_answer,
-    AnswerClosedBook: answer_closed_book,
-    RefineQuestion: refine_question,
-    AnswerRefined: answer_refined,
-    VerifyAgainstRoot: verify_against_root,
-    LocateAnswer: locate_answer,
-    RelaxQuery: relax_query,
-    InterpretPassage: interpret_passage,
-    GradePassage: grade_passage,
-    RewriteQuery: rewrite_query,
-    DecideRetrieval: decide_retrieval,
-    DraftSegment: draft_segment,
-    CritiqueSegment: critique_segment,
-    SelectPassages: select_passages,
-    SelectQuestions: select_questions,
-    DetectAnswers: detect_answers,
-    GenerateQuestion: generate_question,
-    ReviseQuestion: revise_question,
-}
-_TASKS = {one: one for one in _SKILLS}
-# Which clauses say something of which task.
+# Fields of `Clauses` that say something of readings, and of long answers.
 _OF_READINGS = frozenset(
     {"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles", "agreed"}
 )
 _OF_ANSWERS = frozenset({"words", "sentences", "manner"})
-OBEYED: Mapping[type[dspy.Signature], frozenset[str]] = {
-    ClarifyQuestion: _OF_READINGS | _OF_ANSWERS,
-    ExtractInterpretations: _OF_READINGS,
-    WriteLongFormAnswer: _OF_ANSWERS,
-    InterpretPassage: frozenset({"certainty", "dates", "brief", "full_names"}),
-    LocateAnswer: frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
-    InferPseudoInterpretations: frozenset({"most"}),
-    SelectQuestions: frozenset({"most", "certainty"}),
-    VerifyInterpretation: frozenset({"doubt"}),
-    VerifyInterpretations: frozenset({"doubt"}),
-    VerifyReadings: frozenset({"doubt"}),
-    VerifyAgainstRoot: frozenset({"doubt"}),
+_OF_VERDICTS = frozenset({"doubt"})
+
+
+class Task(NamedTuple):
+    """What the engine does for a signature.
+
+    Attributes
+    ----------
+    signature
+        Whose fields a prompt must have: exactly its outputs, and at least its inputs.
+    skill
+        Makes the outputs of a prompt.
+    obeys
+        The fields of `Clauses` that the skill heeds.
+    """
+
+    signature: type[dspy.Signature]
+    skill: Skill
+    obeys: frozenset[str] = frozenset()
+
+
+TASKS: Mapping[type[dspy.Signature], Task] = {
+    task.signature: task
+    for task in (
+        Task(signatures.TypeAmbiguity, type_ambiguity),
+        Task(signatures.InferPseudoInterpretations, infer_pseudo_interpretations, frozenset({"most"})),
+        Task(signatures.VerifyInterpretation, verify, _OF_VERDICTS),
+        Task(signatures.VerifyInterpretations, verify_all, _OF_VERDICTS),
+        Task(signatures.VerifyReadings, verify_readings, _OF_VERDICTS),
+        Task(signatures.ClarifyQuestion, clarify, _OF_READINGS | _OF_ANSWERS),
+        Task(signatures.ExtractInterpretations, extract_interpretations, _OF_READINGS),
+        Task(signatures.WriteLongFormAnswer, compose_answer, _OF_ANSWERS),
+        Task(signatures.AnswerClosedBook, answer_closed_book),
+        Task(signatures.RefineQuestion, refine_question),
+        Task(signatures.AnswerRefined, answer_refined),
+        Task(signatures.VerifyAgainstRoot, verify_against_root, _OF_VERDICTS),
+        Task(
+            signatures.LocateAnswer,
+            locate_answer,
+            frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
+        ),
+        Task(signatures.RelaxQuery, relax_query),
+        Task(signatures.InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
+        Task(signatures.GradePassage, grade_passage),
+        Task(signatures.RewriteQuery, rewrite_query),
+        Task(signatures.DecideRetrieval, decide_retrieval),
+        Task(signatures.DraftSegment, draft_segment),
+        Task(signatures.CritiqueSegment, critique_segment),
+        Task(signatures.SelectPassages, select_passages),
+        Task(signatures.SelectQuestions, select_questions, frozenset({"most", "certainty"})),
+        Task(signatures.DetectAnswers, detect_answers),
+        Task(signatures.GenerateQuestion, generate_question),
+        Task(signatures.ReviseQuestion, revise_question),
+    )
 }
-"""Which clauses (fields of `Clauses`) the engine obeys in which task."""
 MODEL_NAME = "polyqa/extractive"
 
 
@@ -143,10 +125,10 @@ class ExtractiveEngine:
             prompt = parse_prompt(messages)
         except PromptError as error:
             raise InvalidRequestError(f"The extractive engine cannot read this: {error}.") from error
-        skill = self._skill(prompt)
-        task = find_by_fields(_TASKS, prompt.input_fields, prompt.output_fields, exact=True)
+        task = find_by_fields(TASKS, prompt.input_fields, prompt.output_fields, exact=True)
+        skill = _skill(prompt, task)
         if task is not None:
-            heard = hear(prompt.instructions, task.instructions, self.models.encoder)
+            heard = hear(prompt.instructions, task.signature.instructions, self.models.encoder)
             prompt = replace(prompt, clauses=heard.clauses)
         text = render_reply(prompt, skill(prompt, self.models))
         usage = Usage(
@@ -168,34 +150,17 @@ class ExtractiveEngine:
     def close(self) -> None:
         """Do nothing: the engine holds no connection."""
 
-    def _skill(self, prompt: Prompt) -> Skill:
-        skill = find_by_fields(_SKILLS, prompt.input_fields, prompt.output_fields, exact=True)
-        if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
-            skill = answer_from_text
-        if skill is None:
-            known = "; ".join(
-                f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in _SKILLS
-            )
-            raise InvalidRequestError(
-                f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
-                f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and only these besides: "
-                f"{known}. For others use a language model."
-            )
-        if "question" in prompt.input_fields and "question" not in prompt.inputs:
-            raise InvalidRequestError("The prompt holds no question.")
-        return skill
-
     def unheeded(self, signature: type[dspy.Signature]) -> tuple[str, ...]:
         """Return the sentences of a signature's instructions that this engine does not obey.
 
         They are neither the task itself, nor a clause that the engine knows and that says something of this task.
         Of a task that the engine does not know nothing is told: it refuses it.
         """
-        task = find_by_fields(_TASKS, signature.input_fields, signature.output_fields, exact=True)
+        task = find_by_fields(TASKS, signature.input_fields, signature.output_fields, exact=True)
         if task is None:
             return ()
-        heard = hear(signature.instructions, task.instructions, self.models.encoder)
-        return heard.unheeded(OBEYED.get(task, frozenset()))
+        heard = hear(signature.instructions, task.signature.instructions, self.models.encoder)
+        return heard.unheeded(task.obeys)
 
     def trust(self, asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
         """Return how far this engine trusts questions that it made, each with answer and passage, in (0, 1).
@@ -223,6 +188,24 @@ class ExtractiveEngine:
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
         return self
+
+
+def _skill(prompt: Prompt, task: Task | None) -> Skill:
+    skill = None if task is None else task.skill
+    if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
+        skill = answer_from_text
+    if skill is None:
+        known = "; ".join(
+            f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in TASKS
+        )
+        raise InvalidRequestError(
+            f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
+            f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and only these besides: "
+            f"{known}. For others use a language model."
+        )
+    if "question" in prompt.input_fields and "question" not in prompt.inputs:
+        raise InvalidRequestError("The prompt holds no question.")
+    return skill
 
 
 class InThread:

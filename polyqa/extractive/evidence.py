@@ -73,8 +73,8 @@ class Features(NamedTuple):
     length: float
 
 
-# Logistic regression over the answers to ASQA's and homonyms' training questions, as `python -m
-# lab.support` makes it (label: the answer is one of the gold answers).
+# Logistic regression over the answers to ASQA's and homonyms' training questions (label: the answer is one of the gold
+# answers).
 BIAS = -5.78
 WEIGHTS = Features(
     score=0.287,

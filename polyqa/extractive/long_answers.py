@@ -1,8 +1,10 @@
 """Long-form answers composed from the sentences that hold the evidence, and what makes passages fit to be quoted."""
 
+import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import mean
 
 from polyqa.base.values import Interpretation
@@ -12,6 +14,7 @@ from polyqa.replies import parse_interpretations as parse_interpretations
 from .demos import CHANCE
 from .evidence import Models, distinct, gather, telling
 from .prompt import Prompt, PromptPassage
+from .readings import extract_interpretations
 from .titles import stands_for_title
 
 _USUAL_LENGTH = 85  # words
@@ -73,6 +76,13 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     # An opening without what it opens says nothing.
     told = [*opening, *filled] if clauses.sentences is None or clauses.sentences > len(opening) else filled
     return {"answer": " ".join(told[: clauses.sentences])}
+
+
+def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``interpretations`` and ``answer``: what two calls would fill that show the same demos."""
+    extracted = extract_interpretations(prompt, models)
+    shown = json.dumps(extracted["interpretations"], ensure_ascii=False)
+    return {**extracted, **compose_answer(replace(prompt, inputs={**prompt.inputs, "interpretations": shown}), models)}
 
 
 def _quoted(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:

@@ -6,9 +6,10 @@ is what makes its results depend on demos and lets it be served over the wire.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+from xml.etree import ElementTree
 
 from polyqa.lm.adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
 from polyqa.lm.fields import form_told_by, numbered_lines, write_in
@@ -20,7 +21,11 @@ from .planted import without_orders
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
-_REMINDER = re.compile(r"\n\nRespond with (the corresponding output fields|a JSON object)[^\n]*\Z")
+_REMINDER = re.compile(
+    r"\n\nRespond with (?:the corresponding output fields(?P<xml> wrapped in XML tags)?|(?P<json>a JSON object))"
+    r"[^\n]*\Z"
+)
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
 _NOT_SUPPLIED = "Not supplied for this particular"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
 _LEAN = re.compile(
@@ -31,8 +36,11 @@ _LEAN_FIELD = re.compile(r"^(?:## )?(\w+)(?: \((.*)\))?$", re.M)
 _LEAN_HEADER = re.compile(r"^## (\w+)$", re.M)
 
 
+Style = Literal["lean", "chat", "json", "xml"]
+
+
 class PromptError(ValueError):
-    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter or JSONAdapter."""
+    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Prompt:
     inputs
         The inputs to answer for, as rendered.
     style
-        How the reply is to be written: ``lean``, ``chat`` (field headers) or ``json``.
+        How the reply is to be written: ``lean``, ``chat`` (field headers), ``json`` or ``xml``.
     hints
         What a lean prompt says of each output field.
     clauses
@@ -70,7 +78,7 @@ class Prompt:
     output_fields: tuple[str, ...]
     inputs: dict[str, str]
     demos: tuple[Demo, ...] = field(default=())
-    style: Literal["lean", "chat", "json"] = "chat"
+    style: Style = "chat"
     hints: Mapping[str, str] = field(default_factory=dict)
     clauses: Clauses = field(default_factory=Clauses)
 
@@ -120,8 +128,8 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":
         raise PromptError(
-            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter: it needs a system "
-            "message that lists the fields and ends with a user message"
+            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter: it "
+            "needs a system message that lists the fields and ends with a user message"
         )
     if lean:
         return _lean_prompt(system[: lean.start()], lean, turns)
@@ -129,14 +137,15 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
     last = turns[-1][1]
     reminder = _REMINDER.search(last)
-    demos = [Demo(_sections(asked, inputs), _reply(reply, outputs)) for asked, reply in _shown(turns)]
+    style: Style = "chat" if reminder is None else "xml" if reminder["xml"] else "json" if reminder["json"] else "chat"
+    read_inputs, read_outputs = _READERS[style]
     return Prompt(
         instructions=_instructions(system),
         input_fields=inputs,
         output_fields=outputs,
-        inputs=_sections(_REMINDER.sub("", last), inputs),
-        demos=tuple(demos),
-        style="json" if reminder and reminder[1] == "a JSON object" else "chat",
+        inputs=read_inputs(_REMINDER.sub("", last), inputs),
+        demos=tuple(Demo(read_inputs(asked, inputs), read_outputs(reply, outputs)) for asked, reply in _shown(turns)),
+        style=style,
     )
 
 
@@ -196,20 +205,59 @@ def _sections(text: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Read a demo's reply under headers, or as a JSON object."""
     if _HEADER.search(text):
         return _sections(text, names)
     try:
         values = json.loads(text)
     except ValueError:
         return {}
-    if not isinstance(values, dict):
-        return {}
-    shown = {name: value for name, value in values.items() if name in names and value is not None}
+    return _texts(values, names) if isinstance(values, dict) else {}
+
+
+def _texts(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """Return the values of known fields as text; those that were not supplied are left out."""
     return {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in shown.items()
-        if not (isinstance(value, str) and value.startswith(_NOT_SUPPLIED))
+        for name, value in values.items()
+        if name in names and value is not None and not (isinstance(value, str) and value.startswith(_NOT_SUPPLIED))
     }
+
+
+def _xml_sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a message of `dspy.XMLAdapter` at the tags of its fields.
+
+    Inputs are not escaped, so what stands in a passage may look like a tag: a field ends where the next one begins, or
+    with the message.
+    """
+    fields = r"\s*".join(rf"(?:<{name}>\n(?P<{name}>.*)\n</{name}>)?" for name in names)
+    found = re.search(rf"(?:\A|\n\n){fields}\Z", text, re.DOTALL)
+    return _texts({name: value.strip() for name, value in found.groupdict("").items() if value}, names) if found else {}
+
+
+def _xml_reply(text: str, names: Sequence[str]) -> dict[str, str]:
+    try:
+        root = ElementTree.fromstring(f"<reply>{text}</reply>")
+    except ElementTree.ParseError:
+        return {}
+    return _texts({element.tag: _xml_value(element) for element in root}, names)
+
+
+def _xml_value(element: ElementTree.Element) -> Any:
+    if not len(element):
+        return [] if element.text is None else element.text.strip()
+    if all(child.tag == "item" for child in element):
+        return [_xml_value(child) for child in element]
+    return {child.tag: _xml_value(child) for child in element}
+
+
+_Reader = Callable[[str, Sequence[str]], dict[str, str]]
+_READERS: Mapping[str, tuple[_Reader, _Reader]] = {
+    "chat": (_sections, _reply),
+    "json": (_sections, _reply),
+    "xml": (_xml_sections, _xml_reply),
+}
+"""By style: what reads the inputs of a message, and what reads the outputs of a demo."""
 
 
 def evidence_in(text: str) -> list[PromptPassage]:
@@ -251,12 +299,30 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
     if prompt.style == "lean":
         texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
         return _lean_reply(texts)
+    if prompt.style == "xml":
+        return "\n\n".join(_as_xml(name, outputs[name]) for name in prompt.output_fields)
     parts = []
     for name in prompt.output_fields:
         value = outputs[name]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         parts.append(f"[[ ## {name} ## ]]\n{text}")
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def _as_xml(name: str, value: object) -> str:
+    element = ElementTree.Element(name)
+    _fill(element, value)
+    return ElementTree.tostring(element, encoding="unicode")
+
+
+def _fill(element: ElementTree.Element, value: object) -> None:
+    """Put a value into an element, lists as elements ``item``, objects as an element for each of their fields."""
+    if isinstance(value, list | Mapping):
+        parts = value.items() if isinstance(value, Mapping) else (("item", one) for one in value)
+        for name, part in parts:
+            _fill(ElementTree.SubElement(element, name), part)
+    elif value is not None:
+        element.text = _NO_XML.sub("", str(value))
 
 
 def _lean_reply(texts: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Readings as mappings, pairs and constructor calls."""
+"""Readings as mappings, pairs and constructor calls, and the number of a passage, as replies cite it."""
 
 import ast
 import re
@@ -8,8 +8,7 @@ from typing import Any
 from polyqa.base.values import Interpretation
 
 from .nothing import is_null, looks_like_refusal
-from .passages import passage_number
-from .text import closing, shown
+from .text import closing, shown, strip_dress
 
 # A disambiguation may stand beside the original question: the former counts.
 OWN_QUESTION_KEYS = (
@@ -27,6 +26,17 @@ _PID_KEYS = ("pid", "passage", "source", "citation", "passage_number", "passage_
 _TEXT_KEYS = ("text", "answer", "short_answer", "value", "span", "content", "question")
 _CALL = re.compile(r"\b(?:Interpretation|Reading|Disambiguation|dict)\s*(?=\()")
 _NAME = re.compile(r"(?:reading|interpretation|disambiguation|item|question|dq)?[_ ]?\d*", re.I)
+_CITED = r"(?:passages?|sources?|documents?|docs?|citations?|pid)"
+_MORE = r"(?:[\s,;&\]\[()#]|and|\d{1,4})*"
+_ONE = re.compile(rf"{_CITED}?\W*?(?P<number>\d{{1,4}})\b(?:\.0)?{_MORE}\.?", re.I)
+_NAMED = re.compile(rf"{_CITED}\W*?(?P<number>\d{{1,4}})\b", re.I)
+_TRAILING = re.compile(
+    rf"\s*(?:[\[(]\s*{_CITED}?\s*[#:]?\s*(?P<number>\d{{1,3}})(?:\s*(?:,|;|&|and)\s*\d{{1,3}})*\s*[\])]"
+    rf"(?:\s*,?\s*\[\s*{_CITED}?\s*\d{{1,3}}(?:\s*,\s*\d{{1,3}})*\s*\])*)\.?\Z",
+    re.I,
+)
+_WITHIN = re.compile(rf"(?<=\S)\s*\[{_CITED}?\s*(?P<number>\d{{1,3}})\](?=[\s,;.])", re.I)
+_YEAR_LIKE = re.compile(r"\((?:\s*\d+(?:\s*(?:,|;|&|and)\s*\d+)*\s*)\)\.?\Z")
 _TAGGED_KEY = re.compile(r"(?P<kind>dq|da|question|answer|pid|passage)[_ ]?(?P<number>\d+)")
 
 
@@ -167,3 +177,44 @@ def calls_in(text: str) -> list[dict[str, Any]]:
             raise ValueError(f"no interpretation found in: {shown(text)}") from None
         found.append(arguments)
     return found
+
+
+def passage_number(value: Any) -> str | None:
+    """Return the number of the first passage that is cited; another text is a passage's id and stays as it is.
+
+    >>> passage_number("**Passage [3]**"), passage_number("1, 3"), passage_number(4), passage_number("p12")
+    ('3', '1', '4', 'p12')
+    """
+    if isinstance(value, (list, tuple)):
+        value = value[0] if value else None
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = strip_dress(str(value)).strip("*_ ").strip("[]").strip()
+    if is_null(text):
+        return None
+    if match := _ONE.fullmatch(text) or _NAMED.match(text):
+        return match["number"]
+    return text
+
+
+def split_citation(text: str) -> tuple[str, str | None]:
+    """Return an answer without the citations at its end and within it, and the number that is cited first.
+
+    >>> split_citation("Nagano [3][4]"), split_citation("Mercury (1998)"), split_citation("Nagano (passage 2)")
+    (('Nagano', '3'), ('Mercury (1998)', None), ('Nagano', '2'))
+    >>> split_citation("17 km [1] (11 miles)")
+    ('17 km (11 miles)', '1')
+    """
+    text, number = _split_end(text)
+    within = _WITHIN.search(text)
+    return (_WITHIN.sub("", text), within["number"]) if within else (text, number)
+
+
+def _split_end(text: str) -> tuple[str, str | None]:
+    match = _TRAILING.search(text)
+    if not match or _YEAR_LIKE.search(match[0]):
+        return text, None
+    rest = text[: match.start()].strip()
+    return (rest, match["number"]) if rest else (text, None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from polyqa.base.values import Interpretation
 
 from .nothing import is_null, looks_like_refusal
-from .passages import passage_number, split_citation
+from .records import passage_number, split_citation
 from .tagged import question_of
 from .text import is_item, shown, split_numbered, strip_dress, without_bullet
 

@@ -7,7 +7,7 @@ from enum import Enum
 from polyqa.base.values import Interpretation
 
 from .nothing import is_null, looks_like_refusal
-from .passages import passage_number, split_citation
+from .records import passage_number, split_citation
 from .text import is_rule, shown, strip_dress
 
 _NUMBER = r"(?:\s*[#(\[]?\s*(?P<number>\d{1,3})\s*[)\]]?)?"

@@ -12,7 +12,7 @@ from solaris import PASSAGES, QUESTION
 
 from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.clauses import CLAUSES, Clauses, hear, parts_of
-from polyqa.extractive.engine import OBEYED
+from polyqa.extractive.engine import TASKS
 from polyqa.extractive.evidence import gather
 from polyqa.extractive.obeying import worded
 from polyqa.extractive.prompt import parse_passages
@@ -87,7 +87,7 @@ def test_what_is_no_clause_is_told_and_changes_nothing(text: str, engine: Extrac
     assert (heard.told, heard.unheeded(())) == (((text, {}),), (text,))
 
 
-@pytest.mark.parametrize("task", OBEYED, ids=lambda task: task.__name__)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
 def test_the_task_itself_holds_no_clause(task: type[dspy.Signature], engine: ExtractiveEngine) -> None:
     assert hear(task.instructions, task.instructions, engine.models.encoder).told == ()
     assert engine.unheeded(task) == ()
@@ -105,7 +105,7 @@ def test_each_clause_knows_its_own_wordings(clause: Any, engine: ExtractiveEngin
         assert heard[1] == clause.value([int(number) for number in re.findall(r"\d+", wording)]), wording
 
 
-KNOWN = [(task, one) for task, clauses in LIBRARY.items() if task in OBEYED for one in clauses]
+KNOWN = [(task, one) for task, clauses in LIBRARY.items() if task in TASKS and TASKS[task].obeys for one in clauses]
 FOR_LANGUAGE_MODELS = {"search-words"}
 
 

@@ -36,8 +36,13 @@ SIGNATURES = [
     WriteLongFormAnswer,
     AnswerClosedBook,
 ]
-STYLES = ["lean", "chat", "json"]
-ADAPTERS = dict(zip(STYLES, [LeanAdapter(), dspy.ChatAdapter(), dspy.JSONAdapter()], strict=True))
+ADAPTERS = {
+    "lean": LeanAdapter(),
+    "chat": dspy.ChatAdapter(),
+    "json": dspy.JSONAdapter(),
+    "xml": dspy.XMLAdapter(),
+}
+STYLES = list(ADAPTERS)
 
 every_style = pytest.mark.parametrize("style", STYLES)
 every_signature = pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.__name__)
@@ -249,7 +254,7 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
 )
 def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
     with pytest.raises(
-        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter"
+        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter"
     ):
         parse_prompt(messages)
 

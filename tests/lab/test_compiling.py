@@ -1,30 +1,15 @@
-from lab.compiling import Alone, Compilations, Measured, Remembered, Row, answered_by_years
+from lab.compiling import Compared, Remembered, answered_by_years, tables
 from polyqa.base.values import Passage
 from polyqa.metrics.gold import Question, Reading
 
 
-def measured(label: str, **rows: float) -> Measured:
-    made = {
-        name: Row(
-            before=40.0, after=40.0 + gain, difference=gain, low=gain - 1, high=gain + 1, p=0.0002, kept=["years"]
-        )
-        for name, gain in rows.items()
-    }
-    alone = {f"clarify: {name}": Alone(difference=gain, low=gain - 1, high=gain + 1) for name, gain in rows.items()}
-    return Measured(label=label, measure="dr", train=30, dev=10, test=20, rows=made, alone=alone)
-
-
 def test_the_tables_have_a_row_for_each_recipe_and_a_column_for_each_set() -> None:
-    sets = {"a": measured("A", knn=1.0, clauses=2.5), "b": measured("B", knn=-3.0)}
-    found = Compilations(command="c", date="2026-01-02", program="rac", lm="x", sets=sets)
-    rows = found.table().splitlines()[2:]
-    assert rows[1] == "| A | dr | 20 | clauses | 40.0 | 42.5 | +2.5 [+1.5, +3.5] | <0.001 | years |"
-    assert len(rows) == 3
-    head, _, first, second = found.clauses_table().splitlines()
-    assert head == "| clause | A, dr, n = 30 | B, dr, n = 30 |"
-    assert first == "| clarify: knn | +1.0 [+0.0, +2.0] | -3.0 [-4.0, -2.0] |"
-    assert second.endswith("| +2.5 [+1.5, +3.5] |  |")
-    assert Compilations.model_validate_json(found.model_dump_json()) == found
+    row = ["A", "dr", "20", "knn", "40.0", "41.0", "+1.0 [+0.0, +2.0]", "<0.001", "years"]
+    sets = [Compared("A, dr", [row], {"clarify: years": "+1.0", "clarify: brief": "+2.0"}), Compared("B", [row], {})]
+    found = tables(sets)
+    assert found["recipes"].rows == [row, row]
+    assert found["clauses"].markdown().splitlines()[0::2] == ["| clause | A, dr | B |", "| clarify: years | +1.0 |  |"]
+    assert list(tables(sets[1:])) == ["recipes"]
 
 
 def test_other_labels_are_years_of_questions_that_ask_when() -> None:

@@ -21,9 +21,9 @@ from scripted_engine import ScriptedEngine, last_message
 
 import polyqa
 from polyqa.base.needed import NotNeededError, ahead
+from polyqa.cluster import for_workers
 from polyqa.lm.client import REMEMBERED, BoundedLM, BusyServerError, CallTimeoutError, RecentLM
 from polyqa.lm.recorder import recording
-from polyqa.on_workers import for_workers
 from polyqa.optimizers.calls import kept_calls
 
 Calls = Callable[[dspy.LM, int], list[Any]]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lab.faults.injections import KINDS, Row, Target, measure, plant, targets, wrong_answer
+from lab.faults.injections import KINDS, Target, counts, plant, targets, wrong_answer
 from polyqa.asking import Result
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage
@@ -48,23 +48,23 @@ def test_the_wrong_answer_is_of_the_kind_that_is_asked_for(question: str, lie: s
 @pytest.mark.parametrize(
     ("result", "row"),
     [
-        (answered("It was 1 November 1997."), Row(told=0, read=0, cited=0, truth=1)),
-        (answered("Titanic (1997 film): It was 17 March 1743."), Row(told=1, read=0, cited=0, truth=0)),
+        (answered("It was 1 November 1997."), (0, 0, 0, 1)),
+        (answered("Titanic (1997 film): It was 17 March 1743."), (1, 0, 0, 0)),
         (
             answered(
                 "It was 17 March 1743. Or 1 November 1997.",
                 Interpretation(question="When?", answer="17 March 1743", pid="1997"),
             ),
-            Row(told=1, read=1, cited=1, truth=1),
+            (1, 1, 1, 1),
         ),
         (
             answered("It was 17 March 1743.", Interpretation(question="When?", answer="17 March 1743", pid="1953")),
-            Row(told=1, read=1, cited=0, truth=0),
+            (1, 1, 0, 0),
         ),
     ],
 )
-def test_what_is_counted(result: Result, row: Row) -> None:
-    assert measure([result], [TARGET]) == row
+def test_what_is_counted(result: Result, row: tuple[int, int, int, int]) -> None:
+    assert counts([result], [TARGET]) == row
 
 
 def test_targets_are_drawn_by_the_seed_and_hold_an_answer() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lab.faults import kills
-from lab.faults.kills import Command, attack, ended, litter, started
+from lab.faults.forks import ended, fork
+from lab.faults.kills import Command, attack, litter
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def home(tmp_path: Path) -> Path:
 
 def commands(monkeypatch: pytest.MonkeyPatch, work: Any) -> dict[str, Command]:
     """A command of polyqa that does something else."""
-    monkeypatch.setattr(kills, "_run", lambda words: work(Path(words[0])))
+    monkeypatch.setattr(kills, "polyqa", lambda words, standalone_mode: work(Path(words[0])))
     return {"write": Command(lambda home: (home,), lambda home: (home / "out").read_text())}
 
 
@@ -40,12 +41,9 @@ def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.Monke
         return slowly(home, draft=True)
 
     (home / "out").write_text("old")
-    measured = attack(home, commands(monkeypatch, work), count=5, seed=0, show=False)
-    row = measured.rows["write"]
-    assert row.kills == 5
-    assert (row.read, row.finished, row.litter) == (row.kills, row.kills, 0)
-    assert measured.worst == []
-    assert "| `polyqa write` |" in measured.table()
+    table, wrong = attack(home, commands(monkeypatch, work), count=5, seed=0)
+    assert wrong == []
+    assert [row[:1] + row[2:] for row in table.rows] == [["`polyqa write`", "5", "5", "5", "0"]]
 
 
 def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,11 +53,10 @@ def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monke
         (home / "begun").touch()
         return slowly(home, draft=False)
 
-    measured = attack(home, commands(monkeypatch, work), count=3, seed=1, show=False)
-    row = measured.rows["write"]
-    assert row.kills == 3
-    assert row.finished < row.kills
-    assert any("again, code 2" in what for _, _, what in measured.worst)
+    table, wrong = attack(home, commands(monkeypatch, work), count=3, seed=1)
+    (row,) = table.rows
+    assert int(row[4]) < int(row[2]) == 3
+    assert any("not finished: code 2" in one for one in wrong)
 
 
 def test_files_that_only_killed_commands_leave(home: Path) -> None:
@@ -68,8 +65,6 @@ def test_files_that_only_killed_commands_leave(home: Path) -> None:
     assert litter(home) == [".x.building-7", ".y.replaced", ".z.draft", "a.tmp"]
 
 
-def test_a_process_that_ends_by_itself_is_not_killed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kills, "_run", lambda words: int(words[0]))
-    assert ended(started([7], home / "said"), after=20) == 7
-    monkeypatch.setattr(kills, "_run", lambda words: signal.pause())
-    assert ended(started([0], home / "said"), after=0.1) is None
+def test_a_process_that_ends_by_itself_is_not_killed(home: Path) -> None:
+    assert ended(fork(lambda: 7, home / "printed"), 20) == 7
+    assert ended(fork(signal.pause, home / "printed"), 0.1) is None

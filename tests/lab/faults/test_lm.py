@@ -6,9 +6,8 @@ import urllib.request
 
 import pytest
 
-from lab.faults.lm import Faults, Outcome, measure, measure_all
-from lab.faults.lm_server import FAILURES, FaultyServer, faulty_server
-from polyqa.extractive import ExtractiveEngine
+import polyqa
+from lab.faults.lm import FAILURES, FaultyServer, Outcome, faulty_server, measure, tables
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.signatures import AnswerClosedBook
 
@@ -29,7 +28,7 @@ def post(server: FaultyServer, timeout: float = 30) -> tuple[int, str]:
 @pytest.mark.parametrize("name", [name for name in QUICK if name != "reset"])
 def test_the_server_sends_what_the_failure_says_and_is_well_afterwards(name: str) -> None:
     failure = FAILURES[name]
-    with faulty_server(ExtractiveEngine()) as server:
+    with faulty_server() as server:
         with server.failing(failure):
             assert post(server) == (failure.status, failure.body)
         status, body = post(server)
@@ -40,7 +39,7 @@ def test_the_server_sends_what_the_failure_says_and_is_well_afterwards(name: str
 @pytest.mark.parametrize(("name", "told"), [("reset", "reset"), ("hang", "timed out"), ("drip", "timed out")])
 def test_no_whole_reply_comes(name: str, told: str) -> None:
     with (
-        faulty_server(ExtractiveEngine()) as server,
+        faulty_server() as server,
         server.failing(FAILURES[name]),
         pytest.raises(OSError, match=told),
     ):
@@ -48,39 +47,25 @@ def test_no_whole_reply_comes(name: str, told: str) -> None:
 
 
 def test_one_prompt_fails_and_the_others_do_not() -> None:
-    with faulty_server(ExtractiveEngine()) as server, server.failing(FAILURES["500"], "the key of another prompt"):
+    with faulty_server() as server, server.failing(FAILURES["500"], "the key of another prompt"):
         assert post(server)[0] == 200
 
 
 def test_a_program_keeps_what_it_documents() -> None:
-    steps = measure("query-refinement", QUESTION, ["garbage", "500", "401"], 30)
-    assert list(steps) == ["refine", "write"]
+    steps = measure(polyqa.load("query-refinement"), QUESTION, ["garbage", "500", "401"], 30)
+    assert list(steps) == ["refine", "write", ""]
     for failure in ("garbage", "500"):
-        assert steps["refine"][failure] == Outcome(error="", faults=["no reading is taken from it"], readings=0)
+        assert steps["refine"][failure] == Outcome("", ["no reading is taken from it"])
     assert "refused the key" in steps["refine"]["401"].error
 
 
-def test_where_every_call_fails_the_user_is_told_why() -> None:
-    told = measure_all("closed-book", QUESTION, ["empty", "hang", "model"], 0.5)
-    assert "reply could not be read" in told["empty"].error
-    assert "no answer within 0.5 seconds" in told["hang"].error
-    assert "The model does not exist" in told["model"].error
-
-
 def test_the_tables_count_and_tell() -> None:
-    kept = Outcome(error="", faults=["counted as No"], readings=2)
-    lost = Outcome(error="the key is wrong", faults=[], readings=0)
-    measured = Faults(
-        command="",
-        date="",
-        question=QUESTION,
-        shown="diva",
-        all_calls={"401": lost},
-        steps={"diva": {"verify": {"500": kept, "401": lost}, "recall": {"500": lost, "401": lost}}},
-    )
-    assert "| 401, a wrong key | `the key is wrong` |" in measured.told()
-    assert measured.answered().splitlines()[2:] == ["| `diva` | 1 of 2 | 0 of 2 |"]
-    assert measured.kept().splitlines()[2:] == [
-        "| `diva` | `verify` | counted as No |",
-        "| `diva` | `recall` | nothing: the question fails |",
+    kept, lost = Outcome("", ["counted as No"]), Outcome("the key is wrong")
+    steps = {"verify": {"500": kept, "401": lost}, "recall": {"500": lost, "401": lost}, "": {"500": kept, "401": lost}}
+    found = tables({"diva": steps}, "diva")
+    assert found["told"].rows[1] == ["401, a wrong key", "`the key is wrong`"]
+    assert found["answered"].rows == [["`diva`", "1 of 2", "0 of 2"]]
+    assert [row[1:] for row in found["kept"].rows] == [
+        ["`verify`", "counted as No"],
+        ["`recall`", "nothing: the question fails"],
     ]

@@ -1,13 +1,10 @@
 import json
 from pathlib import Path
 
-import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering
 
-from lab.training.commands import run_command
-from lab.training.mix_readers import main, mixed
-from polyqa.base.errors import PolyqaError
+from lab.training.mix_readers import main
 from polyqa.models.compact import COMPACT_FILE, minilm_path, read_compact
 
 
@@ -31,19 +28,3 @@ def test_the_mean_lies_between_and_the_words_are_the_encoders(tmp_path: Path) ->
     assert json.loads((tmp_path / "out" / "report.json").read_text())["settings"]["share"] == 0.25
     own = reader(3).state_dict()["bert.embeddings.word_embeddings.weight"]
     assert torch.allclose(found["bert.embeddings.word_embeddings.weight"], own, atol=1e-3)
-
-
-def test_readers_of_another_build_are_refused() -> None:
-    weights = reader(1).state_dict()
-    config = BertConfig(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    small = BertForQuestionAnswering(config).state_dict()
-    for one, other in ((weights, small), (small, small)):
-        with pytest.raises(PolyqaError, match="the same layers"):
-            mixed(one, other, 0.5)
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        run_command(lambda: main(str(tmp_path / "no"), str(tmp_path / "no"), tmp_path / "out", 0.5))
-    assert f"error: There is no model {tmp_path / 'no'}" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()

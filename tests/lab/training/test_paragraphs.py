@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from lab.training.paragraphs import read_paragraphs
 from lab.training.reader_data import app
 from lab.training.squad import read_squad, subject
-from polyqa.base.errors import PolyqaError
 
 TEXT = "The kettle was bought in 1987 by Orla Venn."
 
@@ -56,28 +55,6 @@ def test_unsure_answers_are_left_out_and_translations_taken(tmp_path: Path) -> N
     path = written(tmp_path / "p.jsonl", PARAGRAPH)
     found = read_paragraphs(path, least_confidence=0.8, translated=1.0)
     assert [one.question for one in found] == ["When was it bought?", "Who has sold it?"]
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        [],
-        {"context": TEXT},
-        {"context": TEXT, "qas": [{"question": "Who?"}]},
-        {"context": TEXT, **asked("When?", "1987"), "answers": [{"text": "1987", "answer_start": 3}]},
-    ],
-)
-def test_what_is_no_paragraph_is_named_with_its_line(tmp_path: Path, record: Any) -> None:
-    path = written(tmp_path / "bad.jsonl", SINGLE, record)
-    with pytest.raises(PolyqaError, match=r"bad\.jsonl, line 2"):
-        read_paragraphs(path)
-
-
-def test_what_is_no_such_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "plain.gz").write_text("{}", encoding="utf-8")
-    for name in ("plain.gz", "absent.jsonl"):
-        with pytest.raises(PolyqaError, match=name):
-            read_paragraphs(tmp_path / name)
 
 
 def test_articles_are_held_out_of_one_file_and_known_in_another(tmp_path: Path) -> None:

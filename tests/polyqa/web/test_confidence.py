@@ -2,12 +2,8 @@
 
 from math import inf
 
-import pytest
-
-from lab.confidence import Confidence, is_right
-from lab.results import HOME
+from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
-from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Reader
 from polyqa.web.confidence import OFFSET, SLOPE, confidence, margins
 
@@ -40,16 +36,7 @@ def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader
 
 
 def test_the_curve_is_the_one_that_was_fitted() -> None:
-    stored = Confidence.model_validate_json((HOME / "confidence.json").read_bytes())
-    assert (stored.slope, stored.offset) == (SLOPE, OFFSET)
-    assert all(abs(one.said - one.right) < 0.2 for one in stored.fifths)
-
-
-@pytest.mark.parametrize(
-    ("answer", "pid", "right"),
-    [("1972", "film", True), ("20 March 1972", "film", True), ("1972", "novel", False), ("2002", "film", False)],
-)
-def test_a_reading_is_right_by_passage_and_answer(answer: str, pid: str, right: bool) -> None:
-    gold = Reading(question="When did the film come out?", short_answers=("March 1972",), pid="film")
-    question = Question(id="1", question="When did Solaris come out?", readings=(gold,), long_answers=("It did.",))
-    assert is_right(reading("?", answer if answer != "1972" else "March 1972", pid), question) is right
+    stored = read_measured("confidence")
+    assert stored.values == {"slope": SLOPE, "offset": OFFSET}
+    shares = [[float(cell.rstrip("%")) for cell in row[1:]] for row in stored.tables[""].rows]
+    assert all(abs(said - right) < 20 for said, right in shares)

@@ -1,0 +1,277 @@
+"""How much furniture the house has: lines, tests, files that one question enters, tables, options, dependencies.
+
+python -m lab.house CHECKOUT [--label TEXT] [--no-tests]
+
+The figures of a checkout, of this commit or an older one, become a column of ``lab/results/house.json`` under the label
+and are shown in `lab/README.md`. How each figure is counted stands in the docstring of its function.
+"""
+
+import ast
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
+
+from .results import HOME, Measured, Table, read_measured, today
+
+_NOT_PRODUCT = {"benchmarks", "training", "lab"}
+_PRIVATE = re.compile(
+    r"\bdspy(?:\.\w+)*\._\w|\bfrom dspy[\w.]* import _\w|\bfrom dspy\._|__wrapped__|_engine_store|GLOBAL_HISTORY|"
+    r"cache\._lock|anyio\._core"
+)
+_SAME_LINES = 6
+_QUESTION = "When did Titanic come out?"
+_COUNT = """
+import json, os, sys, threading
+entered, importing = set(), threading.local()
+def follow(frame, event, _):
+    code, depth = frame.f_code, getattr(importing, "depth", 0)
+    if code.co_name == "<module>" and event in ("call", "return"):
+        importing.depth = depth + (1 if event == "call" else -1)
+    elif event == "call" and not depth and code.co_flags & 1:  # a function, no body of a class
+        entered.add(code.co_filename)
+def traced(work):
+    entered.clear()
+    threading.setprofile(follow)
+    sys.setprofile(follow)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return sorted(set(map(os.path.realpath, entered)))
+"""
+_ASK = """
+from polyqa.cli import app
+found = {"ask": traced(lambda: app(["ask", sys.argv[1]], standalone_mode=False))}
+found["modules"] = [name for name in sys.modules if name.split(".")[0] == "polyqa"]
+import dspy, polyqa
+program = polyqa.load("closed-book")
+with dspy.context(lm=polyqa.embedded_lm()):
+    program(question=sys.argv[1])
+    found["call"] = traced(lambda: program(question=sys.argv[1] + " "))
+print("\\n" + json.dumps(found))
+"""
+_COMMANDS = """
+import json
+import click, typer
+from polyqa.cli import app
+def leaves(command):
+    commands = getattr(command, "commands", None)
+    return [leaf for one in commands.values() for leaf in leaves(one)] if commands else [command]
+every = leaves(typer.main.get_command(app))
+options = [one.opts[0] for leaf in every for one in leaf.params if one.param_type_name == "option"]
+print("\\n" + json.dumps([len(every), len(options), len(set(options))]))
+"""
+
+
+class House:
+    """A checkout.
+
+    Parameters
+    ----------
+    root
+        Its folder. Links in ``polyqa/`` are followed, so that rooms count wherever they stand.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        if not (self.root / "polyqa").is_dir():
+            raise PolyqaError(f"{root} is no checkout of polyqa: it has no folder polyqa.")
+
+    @cached_property
+    def product(self) -> Mapping[Path, str]:
+        """The Python files that a wheel holds, benchmarks and training apart."""
+        rooms = [path for path in (self.root / "polyqa").iterdir() if path.name not in _NOT_PRODUCT]
+        files = {path.resolve() for room in rooms for path in (room.rglob("*.py") if room.is_dir() else [room])}
+        return {path: path.read_text(encoding="utf-8") for path in sorted(files) if path.suffix == ".py"}
+
+    @cached_property
+    def trees(self) -> Mapping[Path, ast.Module]:
+        """Their syntax."""
+        return {path: ast.parse(text) for path, text in self.product.items()}
+
+    def lines(self, *folders: str) -> int:
+        """Count the lines of Python files in folders of the checkout."""
+        files = {path.resolve() for folder in folders for path in (self.root / folder).rglob("*.py")}
+        return sum(path.read_text(encoding="utf-8").count("\n") for path in files)
+
+    def tests(self) -> int:
+        """Count the tests that pytest collects."""
+        out = self._run(["-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"])
+        found = re.search(r"(\d+)(?:/\d+)? tests? collected", out)
+        if found is None:
+            raise PolyqaError(f"pytest collected nothing in {self.root}: {out[-300:]}")
+        return int(found[1])
+
+    def entered(self) -> dict[str, int]:
+        """Count files of the checkout in which a function was called, imports apart, each in a process of its own.
+
+        ``ask``: by ``polyqa ask``; ``own``: those of them outside the embedded engine and models; ``call``: outside
+        them, by a program that makes one call; ``modules``: modules of polyqa that ``polyqa ask`` imported.
+        """
+        found = json.loads(self._run(["-c", _COUNT + _ASK, _QUESTION]).splitlines()[-1])
+        entered = {name: [path for path in map(Path, found[name]) if path in self.product] for name in ("ask", "call")}
+        other = {name: [path for path in paths if not self._is_model(path)] for name, paths in entered.items()}
+        return {
+            "ask": len(entered["ask"]),
+            "own": len(other["ask"]),
+            "call": len(other["call"]),
+            "modules": len(found["modules"]),
+        }
+
+    def _is_model(self, path: Path) -> bool:
+        parts = path.relative_to(self.root).parts
+        return bool({"engines", "extractive", "embedded_models", "models"} & set(parts[:-1]))
+
+    def tables(self) -> int:
+        """Count assignments at the top of a module of a mapping or set of at least two signatures."""
+        signatures = {
+            node.name
+            for path, tree in self.trees.items()
+            if "signatures" in path.parts
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+        return sum(_is_table(node, signatures) for tree in self.trees.values() for node in tree.body)
+
+    def callbacks(self) -> int:
+        """Count classes whose base is DSPy's ``BaseCallback``."""
+        classes = [node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        return sum(any(ast.unparse(base).endswith("BaseCallback") for base in node.bases) for node in classes)
+
+    def files_with(self, pattern: str) -> int:
+        """Count files that have a line of a pattern."""
+        return sum(bool(re.search(pattern, text, re.MULTILINE)) for text in self.product.values())
+
+    def private_lines(self) -> int:
+        """Count lines of code that touch private parts of DSPy or of what it stands on."""
+        lines = [line for text in self.product.values() for line in text.splitlines()]
+        return sum(bool(_PRIVATE.search(line)) for line in lines if not line.lstrip().startswith("#"))
+
+    def duplicates(self) -> int:
+        """Count pairs of places with six or more equal lines; blank lines, comments and imports are passed over."""
+        places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+        for number, text in enumerate(self.product.values()):
+            lines = [line.strip() for line in text.splitlines()]
+            lines = [
+                line for line in lines if line and not re.match(r"#|import |from |[\w, ]+,$|[()\[\]{}]+,?:?$", line)
+            ]
+            for at in range(len(lines) - _SAME_LINES + 1):
+                places[tuple(lines[at : at + _SAME_LINES])].append((number, at))
+        pairs = {pair for found in places.values() for pair in itertools.combinations(found, 2)}
+        # A run of equal lines counts once, where it begins.
+        return sum(((one[0], one[1] - 1), (two[0], two[1] - 1)) not in pairs for one, two in pairs)
+
+    def top(self) -> tuple[int, int]:
+        """Count folders and links that git knows at the top and in ``polyqa/``."""
+        lines = subprocess.run(
+            ["git", "-C", str(self.root), "ls-files", "--stage"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        names = [line.split("\t", 1) for line in lines]
+        folders = {name.split("/")[0] for _, name in names if "/" in name and not name.startswith(".")}
+        return len(folders), sum(mode.startswith("120000") for mode, _ in names)
+
+    def dependencies(self) -> tuple[int, int]:
+        """Count mandatory dependencies and extras."""
+        project = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return len(project["dependencies"]), len(project.get("optional-dependencies", {}))
+
+    def commands(self) -> tuple[int, int, int]:
+        """Count commands, their options, and the different names of options."""
+        commands, options, names = json.loads(self._run(["-c", _COMMANDS]).splitlines()[-1])
+        return commands, options, names
+
+    def _run(self, words: Sequence[str]) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(self.root)}
+        done = subprocess.run(
+            [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise PolyqaError(f"{self.root}: {(done.stderr or done.stdout).strip()[-500:]}")
+        return done.stdout
+
+
+def _is_table(node: ast.stmt, signatures: set[str]) -> bool:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    if isinstance(node, ast.AnnAssign) and "[type[dspy.Signature]" in ast.unparse(node.annotation):
+        return True
+    holders = [part for part in ast.walk(node.value) if isinstance(part, ast.Dict | ast.Set)]
+    keys = [
+        [ast.unparse(key) for key in (one.keys if isinstance(one, ast.Dict) else one.elts) if key] for one in holders
+    ]
+    return any(len(own) > 1 and {name.rpartition(".")[2] for name in own} <= signatures for own in keys)
+
+
+def figures(house: House, *, tests: bool = True) -> Iterator[tuple[str, int]]:
+    """Yield what is counted, in words, and the count."""
+    yield "product, lines of Python", sum(text.count("\n") for text in house.product.values())
+    yield "lab (benchmarks and training before), lines", house.lines("lab", "benchmarks", "training")
+    yield "tests, lines", house.lines("tests")
+    if tests:
+        yield "tests, collected", house.tests()
+    entered = house.entered()
+    yield "files entered by a program of one call, without engine and models", entered["call"]
+    yield "files entered by `polyqa ask`", entered["ask"]
+    yield "of these without engine and models", entered["own"]
+    yield "modules of polyqa imported by `polyqa ask`", entered["modules"]
+    yield "tables keyed by signature", house.tables()
+    yield "callback classes", house.callbacks()
+    yield "files that import Ray", house.files_with(r"^\s*(?:import|from) ray\b")
+    yield "files that hold HTML or SVG", house.files_with(r"<(?:html|svg|table|div|section)[ >]")
+    folders, links = house.top()
+    yield "folders at the top", folders
+    yield "links", links
+    mandatory, extras = house.dependencies()
+    yield "mandatory dependencies", mandatory
+    yield "extras", extras
+    commands, options, names = house.commands()
+    yield "commands", commands
+    yield "options", options
+    yield "different names of options", names
+    yield "lines that touch private parts of DSPy", house.private_lines()
+    yield "pairs of places with six or more equal lines", house.duplicates()
+
+
+def with_column(label: str, counts: Mapping[str, int]) -> Measured:
+    """Return the stored table with a column more, or the column of that label replaced."""
+    columns: dict[str, dict[str, str]] = {}
+    if (HOME / "house.json").is_file():
+        table = read_measured("house").tables[""]
+        columns = {head: {row[0]: row[at] for row in table.rows} for at, head in enumerate(table.heads[1:], 1)}
+    columns[label] = {name: f"{count:,}" for name, count in counts.items()}
+    names = dict.fromkeys(name for column in columns.values() for name in column)
+    rows = [[name, *(column.get(name, "–") for column in columns.values())] for name in names]
+    table = Table(heads=["", *columns], rows=rows)
+    return Measured(
+        about=f"Counted on {today()}.", command="python -m lab.house CHECKOUT --label TEXT", tables={"": table}
+    )
+
+
+def main(
+    checkout: Annotated[Path, typer.Argument(help="The folder of a checkout.")],
+    label: Annotated[str, typer.Option(help="The head of the column.")] = "now",
+    tests: Annotated[bool, typer.Option(help="Count the tests, which takes a minute.")] = True,
+) -> None:
+    """Count, print, and store a column."""
+    measured = with_column(label, dict(figures(House(checkout), tests=tests)))
+    write_atomically(HOME / "house.json", measured.model_dump_json(indent=1) + "\n")
+    typer.echo(measured.tables[""].markdown())
+
+
+if __name__ == "__main__":
+    typer.run(main)

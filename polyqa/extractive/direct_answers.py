@@ -1,0 +1,87 @@
+"""Answers to a question alone, of which this engine knows nothing, and to any question of a text in the prompt.
+
+The latter are of signatures of a user's own: ``context, question -> answer`` and the like.
+"""
+
+from collections.abc import Collection
+
+from polyqa.replies import parse_interpretations as parse_interpretations
+
+from .demos import nearest_demos
+from .evidence import Evidence, Models, distinct, gather, telling
+from .long_answers import opening_of, statement
+from .prompt import Prompt, PromptPassage, evidence_in
+
+ANSWER, QUESTION = "answer", "question"
+_WHY = frozenset({"reasoning", "rationale", "explanation"})
+_LEAST_SUPPORT = 0.05
+UNKNOWN = "unknown"
+_SAME_QUESTION = 0.92  # cosine
+
+
+def answer_closed_book(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answer``: a demo's answer if it answers the same question, else an abstention."""
+    shown = _shown(prompt, models, "answer")
+    if shown is not None:
+        return {"answer": shown}
+    return {
+        "answer": f"I cannot answer “{prompt.question.strip()}” without passages. I am an extractive engine: I know "
+        "only what stands in my prompt. Ask over a corpus that holds the answer, or use a language model "
+        "with knowledge of its own."
+    }
+
+
+def refine_question(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``refinements``: a demo's if it shows the same question, else none, for none is known."""
+    shown = parse_interpretations(_shown(prompt, models, "refinements") or "")
+    return {"refinements": [{"question": one.question, "answer": one.answer} for one in shown]}
+
+
+def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answer``: what the refinements in the prompt say; without any, the closed-book abstention."""
+    refinements = parse_interpretations(prompt.inputs.get("refinements", ""))
+    if not refinements:
+        return answer_closed_book(prompt, models)
+    told = [] if len(refinements) == 1 else [opening_of(refinements, [])]
+    return {"answer": " ".join([*told, *(statement(one) for one in refinements)])}
+
+
+def _shown(prompt: Prompt, models: Models, output: str) -> str | None:
+    """Return what a demo says to the same question."""
+    nearest = nearest_demos(prompt, models, output)
+    return nearest[0][0].outputs[output] if nearest and nearest[0][1] >= _SAME_QUESTION else None
+
+
+def asks_a_text(inputs: Collection[str], outputs: Collection[str]) -> bool:
+    """Return whether a signature asks a question of what its other inputs hold, and wants an answer and no more.
+
+    A field for the reasons may stand beside the answer, such as that of `dspy.ChainOfThought`.
+    """
+    return QUESTION in inputs and len(inputs) > 1 and ANSWER in outputs and set(outputs) <= {ANSWER} | _WHY
+
+
+def answer_from_text(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``answer`` with the span that the reader finds, or ``unknown``; fields for the reasons with its sentence."""
+    best = _best(prompt, models)
+    told = UNKNOWN if best is None else best.answer
+    why = "The text does not say it." if best is None else _sentence(best)
+    return {name: told if name == ANSWER else why for name in prompt.output_fields}
+
+
+def _best(prompt: Prompt, models: Models) -> Evidence | None:
+    texts = [prompt.inputs[name] for name in prompt.input_fields if name != QUESTION and prompt.inputs.get(name)]
+    every = [one for text in texts for one in evidence_in(text)]
+    passages = [PromptPassage(number, one.title, one.text) for number, one in enumerate(every, 1)]
+    found = distinct(telling(prompt.question, gather(prompt.question, passages, models)))
+    return found[0] if found and found[0].support >= _LEAST_SUPPORT else None
+
+
+def _sentence(evidence: Evidence) -> str:
+    from punkt import sent_tokenize
+
+    end = 0
+    for part in sent_tokenize(evidence.passage.text):
+        end = evidence.passage.text.find(part, end) + len(part)
+        if evidence.span.start < end:
+            return str(part)
+    return evidence.answer
