@@ -5,6 +5,7 @@ from .base import GroundedProgram, Program, RetrievingProgram
 from .closed_book import ClosedBook
 from .crag import CRAG
 from .diva import DIVA
+from .diversify import DiversifyingProgram
 from .dtv import DiversifyThenVerify
 from .jpr import JPR
 from .knn import KNNPredict, set_knn_demos
@@ -30,6 +31,7 @@ __all__ = [
     "ClarificationNode",
     "ClosedBook",
     "DiversifyThenVerify",
+    "DiversifyingProgram",
     "GroundedProgram",
     "KNNPredict",
     "Program",
