@@ -1,9 +1,8 @@
-"""Starts the server: who may ask and how much from plain settings, threads bounded, a stop that finishes what runs."""
+"""Starts the server: who may ask, how much at once, threads bounded, a stop that finishes what runs."""
 
 import os
 import socket
 from collections.abc import Callable
-from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.web.app import make_app
@@ -45,9 +44,9 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
     return Guard(named, origins, token)
 
 
-def limits_of(lm: str, at_once: int | None, queue: int, seconds: float) -> WebLimits:
+def limits_of(lm: str, at_once: int | None = None, seconds: float = WebLimits.seconds) -> WebLimits:
     """Return a server's limits; the embedded engine (by name) shares the CPU, another model answers many at once."""
-    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), queue, seconds)
+    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
 
 
 def serve(
@@ -57,10 +56,9 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    runs: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; then finish what runs. Runs below a folder can be looked at, if one is given.
+    """Serve until Ctrl-C or SIGTERM; then finish what runs.
 
     Raises
     ------
@@ -75,7 +73,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         token = ", with the token" if guard.token else ""
         say(f"polyqa is at http://{shown}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
-        server(make_app(service, guard, runs=runs), host, port).run(sockets=[listening])
+        server(make_app(service, guard), host, port).run(sockets=[listening])
 
 
 def _bound_threads(at_once: int) -> None:

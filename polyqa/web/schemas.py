@@ -31,7 +31,7 @@ class ErrorBody(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """An answer that is none."""
+    """Why there is no answer."""
 
     error: ErrorBody
 
@@ -62,7 +62,6 @@ class Health(BaseModel):
     running: int = Field(description="Questions under way.")
     waiting: int = Field(description="Questions that wait for their turn.")
     answered: int = Field(description="Questions answered since the start.")
-    runs: bool = Field(description="Whether stored runs can be looked at.")
 
 
 class Message(BaseModel):
