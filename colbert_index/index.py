@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import html_block, html_facts, markdown_facts, tag
+from polyqa.base.html import render
 from polyqa.base.values import Passage
 from polyqa.models.forks import own_threads
 from polyqa.models.loading import LOADING
@@ -361,11 +361,11 @@ class ColBERTIndex(Shared, Retriever):
 
     def to_markdown(self) -> str:
         """Return what the index is, as a table in Markdown."""
-        return markdown_facts(self.name, self._facts())
+        return render("facts.md", title=self.name, facts=self._facts())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what the index is."""
-        return html_block(tag("p", tag("b", self.name)), html_facts(self._facts()))
+        return render("facts.html", title=self.name, facts=self._facts())
 
     def _facts(self) -> dict[str, str]:
         told, made = self.info(), self.settings

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from polyqa.base.html import html_block, html_facts, html_table, markdown, markdown_facts, markdown_rows, tag
+from polyqa.base.html import render
 
 from .card import Card, Figure, Gain
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .store import Artifact
 
 _HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
-_NOTE = "Differences: 95% paired bootstrap interval, two-sided permutation test."
 
 
 def figure_text(figure: Figure) -> str:
@@ -32,20 +31,10 @@ def artifact_repr(artifact: "Artifact") -> str:
     return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{told})"
 
 
-def artifact_markdown(artifact: "Artifact") -> str:
-    """Return the card as Markdown: what was compiled how, and what it brought."""
+def artifact_text(artifact: "Artifact", kind: str) -> str:
+    """Return the card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
     card = artifact.card
-    shown = markdown_facts(card.name, _facts(card))
-    rows = [list(map(markdown, row)) for row in _gains(card)]
-    return f"{shown}\n{markdown_rows(_HEAD, rows)}\n\n{_NOTE}\n" if rows else shown
-
-
-def artifact_html(artifact: "Artifact") -> str:
-    """Return the card as HTML without scripts."""
-    card = artifact.card
-    rows = _gains(card)
-    gains = [html_table(_HEAD, rows, numbers=(1,)), tag("p", _NOTE, class_="quiet")] if rows else []
-    return html_block(tag("p", tag("b", card.name)), html_facts(_facts(card)), *gains)
+    return render(f"artifact.{kind}", title=card.name, facts=_facts(card), head=_HEAD, gains=_gains(card))
 
 
 def _facts(card: Card) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: all metrics, the breakdowns, and what to be careful about."""
-        from .showing import comparison_html
+        from .tables import comparison_html
 
         return comparison_html(self)
 

@@ -1,19 +1,22 @@
-"""Tables in Markdown: runs beside the published figures, and comparisons."""
+"""Tables of runs beside the published figures, and of comparisons: Markdown, and what a notebook shows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from polyqa.base.counts import counted
-from polyqa.evaluation.statistics import Difference, Estimate
+from polyqa.base.html import render, shortened
 
 from .columns import COLUMNS
 from .comparison import Comparison
 from .published import Published
 from .runs import Run, summarize
+from .statistics import Difference, Estimate
 
 LONG_FORM = ("str_em", "rouge_l", "disambig_f1", "dr", "length")
 SHORT_FORM = ("f1_answer", "exact_match", "edit_f1")
 GROUNDED = ("g_precision", "g_recall", "g_f1")
 COST = ("readings", "calls", "input_tokens", "output_tokens", "seconds")
+_FAILURES = 5
+_INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of the second."
 DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST)
 
 
@@ -59,6 +62,37 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
         )
 
 
+def run_html(run: Run) -> str:
+    """Return what a notebook shows of a run: what was run on what, every corpus value, the first failures."""
+    made = run.settings
+    facts = (
+        {"program": "outputs of another system"}
+        if made is None
+        else {
+            "program": made.program,
+            "language model": made.lm,
+            "questions": made.questions,
+            "index": made.index or "none",
+            "reader": made.reader,
+            "judge": made.judge or "none",
+        }
+    )
+    values = [(COLUMNS[name].label, estimate_text(name, value), value.n) for name, value in run.summarized().items()]
+    failures = [
+        (shortened(record.question, 200), shortened(f"{record.error.kind}: {record.error.message}", 300))
+        for record in run.records
+        if record.error is not None
+    ]
+    return render("run.html", name=run.name, run=run, facts=facts, values=values, failures=failures, most=_FAILURES)
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return what a notebook shows of a comparison: all metrics, the breakdowns, and what to be careful about."""
+    tables = [(title, *_differences(title, rows, comparison)) for title, rows in _breakdowns(comparison).items()]
+    label = COLUMNS[comparison.headline].label
+    return render("comparison.html", comparison=comparison, label=label, tables=tables, note=_INTERVALS)
+
+
 def comparison_tables(comparison: Comparison) -> str:
     """Return a comparison as Markdown: all metrics, then the breakdowns of the headline metric."""
     parts = [
@@ -67,21 +101,30 @@ def comparison_tables(comparison: Comparison) -> str:
         + (f" (only in {comparison.b}: {comparison.only_b})" if comparison.only_b else "")
         + ".",
         *(f"Careful: {caution}" for caution in comparison.cautions),
-        _differences("metric", {COLUMNS[name].label: one for name, one in comparison.metrics.items()}, comparison),
     ]
     label = COLUMNS[comparison.headline].label
-    for title, groups in (("ambiguity", comparison.by_ambiguity), ("gold readings", comparison.by_readings)):
-        if groups:
-            parts.append(f"{label} by {title}:\n\n" + _differences(title, groups, comparison))
-    parts.append("Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of the second.")
-    return "\n\n".join(parts) + "\n"
+    for title, rows in _breakdowns(comparison).items():
+        head = "" if title == "metric" else f"{label} by {title}:\n\n"
+        parts.append(head + markdown_table(*_differences(title, rows, comparison)))
+    return "\n\n".join([*parts, _INTERVALS]) + "\n"
 
 
-def _differences(head: str, rows: Mapping[str, Difference], comparison: Comparison) -> str:
-    lines = []
-    for name, one in rows.items():
-        lines.append([name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p_text(one.p), record_text(one)])
-    return markdown_table([head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], lines)
+def _breakdowns(comparison: Comparison) -> dict[str, Mapping[str, Difference]]:
+    """Return all metrics, and the groups of the headline metric that are not empty, by the name of their rows."""
+    metrics = {COLUMNS[name].label: difference for name, difference in comparison.metrics.items()}
+    groups = {"ambiguity": comparison.by_ambiguity, "gold readings": comparison.by_readings}
+    return {"metric": metrics, **{title: rows for title, rows in groups.items() if rows}}
+
+
+def _differences(
+    head: str, differences: Mapping[str, Difference], comparison: Comparison
+) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of a table."""
+    rows = [
+        [name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p_text(one.p), record_text(one)]
+        for name, one in differences.items()
+    ]
+    return [head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], rows
 
 
 def p_text(p: float) -> str:
