@@ -6,9 +6,8 @@ from typing import Any
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
-from polyqa.showing.citing import cited, pieces
-from polyqa.showing.places import all_places, places
-from polyqa.showing.words import cautions, numbers_of
+from polyqa.reports.marks import all_places, cited, pieces, places
+from polyqa.reports.result import cautions, numbers_of
 
 
 def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, Any]:

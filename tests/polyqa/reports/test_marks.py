@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.metrics.text import holds, several, without_marks
-from polyqa.showing.places import all_places, excerpt, places
+from polyqa.reports.marks import all_places, excerpt, places
 
 TEXTS = st.text(alphabet=st.sampled_from("abAB12 .,;-–’'()_İßΣé\n"), max_size=40) | st.text(max_size=40)
 
