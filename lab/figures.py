@@ -21,7 +21,7 @@ from polyqa.artifacts.store import README, artifact_names, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.cli import app as polyqa
 from polyqa.evaluation.runs import write_atomically
-from polyqa.optimizers.readme import artifact_readme
+from polyqa.reports.readme import artifact_readme
 
 from .documents import PARTS
 from .results import BASELINE, store_runs

@@ -1,8 +1,8 @@
 r"""HTML and Markdown made of anybody's texts: what a text holds is shown, and never acts.
 
 `render` fills a template of ``templates/`` (Jinja). The ending of its name, ``.html`` or ``.md``, decides how every
-value is escaped; only what is ``Markup`` already stays as it is. Characters that steer a terminal or turn the direction of
-writing are left out, and half a character is shown as U+FFFD.
+value is escaped; only what is ``Markup`` already stays as it is. Characters that steer a terminal or turn the direction
+of writing are left out, and half a character is shown as U+FFFD.
 """
 
 import re
@@ -68,7 +68,7 @@ def render(template: str, **values: object) -> str:
         A file of ``templates/``: ``.html`` or ``.md``.
 
     >>> render("facts.md", title="<b>", facts={"a": 5})
-    '## \\<b\\>\n\n|  |  |\n| --- | --- |\n| a | 5 |\n'
+    '## \\<b\\>\n\n|  |  |\n|---|---|\n| a | 5 |\n'
     """
     return _environment(Path(template).suffix).get_template(template).render(values).rstrip() + "\n"
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import yaml
 from hub_server import TOKEN, Answer, Hub, blob, serve_hub
+from polyqa.compilation_report import read_report
 
 import polyqa
 from polyqa.artifacts import compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
-from polyqa.compilation_report import read_report
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.hub.client import told

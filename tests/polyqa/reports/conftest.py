@@ -8,13 +8,13 @@ from harness import record, run_of
 import polyqa
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, Spent
 from polyqa.base.unicode import well_formed
-from polyqa.compilation_report import compilation_report
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.records import Failure
 from polyqa.evaluation.runs import Run
 from polyqa.optimizers import Compiled
 from polyqa.optimizers.trials import Trial
 from polyqa.programs import set_knn_demos
+from polyqa.reports.compilation import compilation_report
 
 Report = Callable[..., str]
 N = 50

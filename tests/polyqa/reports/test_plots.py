@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,13 +7,15 @@ import pytest
 from harness import long_form, record, run_of
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.plots import FORMATS, plot_runs
 from polyqa.evaluation.published import ASQA
 from polyqa.evaluation.runs import Run, RunSettings
+from polyqa.reports.plots import FORMATS, plot_changes, plot_runs
 
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 GOOD = run_of(long_form(12, lambda at: at / 12), "good")
 POOR = run_of(long_form(12, lambda at: at / 48), "poor")
+BEFORE = run_of(long_form(12, lambda at: 0.4), "before")
+AFTER = run_of(long_form(14, lambda at: 0.6 if at < 5 else 0.4 if at < 9 else 0.1), "after")
 
 
 def labels(svg: Path) -> list[str]:
@@ -22,9 +25,17 @@ def labels(svg: Path) -> list[str]:
     return [label for label, _ in sorted(placed, key=lambda one: float(one[1]))]
 
 
+def texts(svg: Path) -> str:
+    """Return the texts of a picture, which matplotlib keeps as comments."""
+    return "\n".join(re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8"), re.DOTALL))
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_pictures_are_pictures(suffix: str, tmp_path: Path) -> None:
-    path = plot_runs([GOOD, POOR], tmp_path / "new" / f"figure{suffix}", published=ASQA)
+@pytest.mark.parametrize(
+    "draw", [lambda to: plot_runs([GOOD, POOR], to, published=ASQA), lambda to: plot_changes(BEFORE, AFTER, to)]
+)
+def test_pictures_are_pictures(draw: Callable[[Path], Path], suffix: str, tmp_path: Path) -> None:
+    path = draw(tmp_path / "new" / f"figure{suffix}")
     assert path.read_bytes().startswith(MAGIC[suffix])
     assert path.stat().st_size > 5_000
     assert list(path.parent.iterdir()) == [path], "no draft is left"
@@ -58,13 +69,14 @@ def of(questions: str, name: str, n: int = 3) -> Run:
     ],
     ids=["same", "renamed", "unfinished", "another", "outputs", "more outputs"],
 )
-def test_different_questions_share_a_picture_only_if_told(other: Run, same: bool, tmp_path: Path) -> None:
+def test_different_questions_share_no_picture(other: Run, same: bool, tmp_path: Path) -> None:
     own, path = of("homonyms/dev, 3 questions (aa11)", "own"), tmp_path / "figure.svg"
     if not same:
-        with pytest.raises(PolyqaError, match=r"own and other are of different questions .homonyms/dev.*say --diff"):
+        with pytest.raises(PolyqaError, match=r"own and other are of different questions .homonyms/dev"):
             plot_runs([own, other], path)
         assert not path.exists()
-    shown = labels(plot_runs([own, other], path, mixed=not same))
+        return
+    shown = labels(plot_runs([own, other], path))
     assert {f"own (n={len(own.records)})", f"other (n={len(other.records)})"} <= set(shown)
 
 
@@ -79,7 +91,7 @@ def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_run_of_few_or_equal_questions_is_drawn(n: int, tmp_path: Path) -> None:
     equal = run_of(long_form(n, lambda at: 0.1 + 0.2), "equal")
-    shown = labels(plot_runs([equal, GOOD], tmp_path / "figure.svg", mixed=True))
+    shown = labels(plot_runs([equal], tmp_path / "figure.svg"))
     assert f"equal (n={n})" in shown
     assert "30.0" in shown
     assert not any("nan" in one for one in shown)
@@ -90,6 +102,36 @@ def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
     assert not any("other" in one for one in labels(plot_runs([GOOD, other], tmp_path / "figure.svg")))
     with pytest.raises(PolyqaError, match="No run has the metric 'dr'"):
         plot_runs([other], tmp_path / "none.svg")
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ((BEFORE, AFTER), ("5 won", "4 drawn", "3 lost", "12 questions", "after", "before")),
+        ((BEFORE, BEFORE), ("0 won", "12 drawn", "0 lost")),
+        ((AFTER, BEFORE), ("3 won", "4 drawn", "5 lost")),
+        ((run_of(long_form(1, lambda at: 0.2)), BEFORE), ("1 won", "0 drawn", "1 question,")),
+    ],
+)
+def test_wins_ties_and_losses_are_counted(runs: tuple[Run, Run], told: tuple[str, ...], tmp_path: Path) -> None:
+    shown = texts(plot_changes(*runs, tmp_path / "figure.svg"))
+    for one in told:
+        assert one in shown
+
+
+@pytest.mark.parametrize(
+    ("draw", "told"),
+    [
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.jpg"), "a plot is written as"),
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="beauty"), "not 'beauty': disambig_f1"),
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="seconds"), "of which more is better"),
+        (lambda to: plot_changes(BEFORE, run_of([record("other")]), to / "x.svg"), "no question in common"),
+    ],
+)
+def test_changes_that_cannot_be_drawn_are_told(draw: Callable[[Path], Path], told: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        draw(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from polyqa.artifacts.store import README, artifact_names, compiled_home, find_artifact, read_artifact
-from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipes import RECIPES
+from polyqa.reports.readme import artifact_readme
 
 
 def told(folder: str | Path) -> list[str]:

@@ -8,9 +8,9 @@ import pytest
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.optimizers.trial_plots import plot_neighbourhood, plot_trials
 from polyqa.optimizers.trials import Trial
 from polyqa.programs import set_knn_demos
+from polyqa.reports.compilation_plots import plot_neighbourhood, plot_trials
 
 TRIALS = [
     Trial(number=0, label="as it was", on="dev", n=4, score=0.3, calls=4, kept=True),

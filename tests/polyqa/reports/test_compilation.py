@@ -1,5 +1,6 @@
 """The report tells what happened, and nothing of a stranger's text acts in it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from well_formed_html import Page, read_html
 import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import plain
-from polyqa.compilation_report import read_report
-from polyqa.compilation_report.page import BEGINNING
 from polyqa.evaluation.loading import load_questions
+from polyqa.optimizers.trials import Trial
+from polyqa.reports.compilation import BEGINNING, read_report, tree_events
 
 Report = Callable[..., str]
 
@@ -22,6 +23,7 @@ def shown(report: str) -> Page:
     assert report.startswith(BEGINNING)
     assert report.count("<meta") == 3, "the characters, what may be loaded, the width"
     body = report[report.index("</head>") + len("</head>") :].removesuffix("</html>\n")
+    body = re.sub("<svg .*?</svg>", "", body, flags=re.DOTALL)
     return read_html(body.strip(), whole=True)
 
 
@@ -31,13 +33,17 @@ def classed(page: Page, name: str) -> list[str]:
 
 @pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
 def test_texts_of_strangers_are_shown_and_do_not_act(report: Report, text: str) -> None:
-    page = shown(report(text, name=f"n{text}"[:40]))
+    html = report(text, name=f"n{text}"[:40])
+    page = shown(html)
     told = plain(text)
     assert told in plain(page.text)
     assert told in plain(" ".join(one[2:] for one in classed(page, "added"))), "a line each, after its sign"
     for name in ("answers", "demo", "tree"):
         assert any(told in plain(one) for one in classed(page, name)), name
     assert not [one for one in page.elements if one.name in ("script", "img", "link", "a", "iframe")]
+    drawings = re.findall("<svg .*?</svg>", html, flags=re.DOTALL)
+    assert len(drawings) == 2
+    assert text not in "".join(drawings), "no text of a stranger's is in them"
 
 
 @pytest.mark.parametrize(
@@ -96,15 +102,31 @@ def test_a_program_that_is_as_it_was_is_told_so(report: Report) -> None:
 
 
 @pytest.mark.parametrize("many", [0, 1, 7, 12, 80])
-def test_every_candidate_is_in_the_tree_and_in_the_plot(report: Report, many: int) -> None:
+def test_every_candidate_is_in_the_tree(report: Report, many: int) -> None:
     page = shown(report(many=many))
     listed = [one for one in page.elements if one.attributes.get("class") == "name"]
     assert len(listed) == many + 2
     assert sorted(int(one.text.split()[1]) for one in listed) == list(range(many + 2))
-    marks = [one for one in page.elements if one.name in ("circle", "rect", "polygon")]
-    assert len(marks) == many + 2 + 2, "and the two of the bars"
     assert any(one.text == f"{many - 1} that were not kept" for one in page.named("summary")) == (many > 9)
     assert ("tries no candidates" in page.text) == (many == 0)
+
+
+def test_a_tree_of_any_depth_is_shown(report: Report) -> None:
+    chain = [Trial(number=at, label=f"step {at}", parent=at - 1 if at else None, kept=True) for at in range(2_000)]
+    events = list(tree_events(chain))
+    assert [value.number for name, value in events if name == "item"] == list(range(2_000))
+    assert events[-1] == ("end", "item")
+
+
+def test_what_is_drawn_is_told_to_who_cannot_see_it(report: Report) -> None:
+    html = report()
+    told = [one.attributes["aria-label"] for one in shown(html).elements if one.attributes.get("role") == "img"]
+    assert told == [
+        "dev, uncompiled: 30.0; dev, compiled: 43.6",
+        "Scores against calls; the best is 40.0",
+    ]
+    assert html.count("<svg ") == 2
+    assert ">train, dropped</text>" in html
 
 
 def test_it_tells_what_it_cost(report: Report) -> None:
