@@ -19,7 +19,7 @@ from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict, won_and_lost
-from polyqa.hub.contents import ORIGIN
+from polyqa.hub import ORIGIN
 from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
 from polyqa.optimizers.trials import Trial

@@ -1,6 +1,5 @@
 """Artifacts and question sets go to a hub and come back; what is not one, or not whole, is refused in one line."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -12,15 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hub_server import TOKEN, Answer, Hub, blob, serve_hub
-from polyqa.compilation_report import read_report
+from hub_server import TOKEN, Answer, Hub, serve_hub
 
 import polyqa
 from polyqa.artifacts import compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
-from polyqa.hub.client import told
+from polyqa.reports.compilation import read_report
 
 REPO = "tester/rac"
 NAMES = ["README.md", "card.json", "program.json"]
@@ -245,21 +243,18 @@ def _sizes(size: Any) -> Callable[[dict[str, Any]], object]:
     return lambda data: [one.update(size=size) for one in data["siblings"]]
 
 
-BIG = b" " * (65 << 20)
+REACHED = "cannot be reached, or does not answer as the hub does"
 
 
 @pytest.mark.parametrize(
     ("name", "change", "why"),
     [
-        ("card.json", lambda answer: (200, b"{}", answer[2]), "came damaged"),
-        ("card.json", lambda answer: (200, answer[1][:99], {"Content-Length": "999"}), "cannot be reached"),
-        ("card.json", lambda answer: (200, BIG, answer[2]), "larger than 64 MB"),
-        ("card.json", lambda answer: (200, answer[1], {"X-Repo-Commit": "f" * 40}), "of another commit"),
+        ("card.json", lambda answer: (200, answer[1][:99], {**answer[2], "Content-Length": "999"}), REACHED),
         ("card.json", lambda answer: (403, b"", {}), "refused to pull"),
         ("revision/main", _listed(_sizes(10**12)), "larger than"),
-        ("revision/main", _listed(_sizes("many")), "did not answer as the hub does"),
-        ("revision/main", _listed(lambda data: data.update(sha="../../etc")), "did not answer as the hub does"),
-        ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), "did not answer as the hub"),
+        ("revision/main", _listed(_sizes("many")), REACHED),
+        ("revision/main", _listed(lambda data: data.update(sha="../../etc")), REACHED),
+        ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), REACHED),
         ("revision/main", lambda answer: (500, b"oops", {}), "could not pull"),
     ],
 )  # fmt: skip
@@ -355,9 +350,9 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub: Hub) -> No
     assert hub.files("model", REPO)["README.md"] == b"# theirs\n"
 
 
-@pytest.mark.parametrize("path", ["/api/repos/create", "commit/main", "revision/main", "card.json"])
+@pytest.mark.parametrize("path", ["/api/repos/create", "revision/main"])
 def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr("polyqa.hub.client.TIMEOUT", 0.3)
+    monkeypatch.setattr("polyqa.hub.TIMEOUT", 0.3)
     hub.commit("model", "tester/other", shipped())
     done = threading.Event()
 
@@ -367,42 +362,13 @@ def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.Mo
         return answer
 
     hub.twist = silent
-    pushes = path in ("/api/repos/create", "commit/main")
+    pushes = path == "/api/repos/create"
     try:
         message = refused(lambda: polyqa.push("rac-homonyms", REPO) if pushes else polyqa.pull("tester/other"))
     finally:
         done.set()
     assert "cannot be reached" in message
     assert not Path("other").exists()
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_large_file_lies_elsewhere_and_is_checked_by_its_own_hash(hub: Hub, whole: bool) -> None:
-    files = shipped()
-    hub.commit("model", REPO, files)
-    told = {"size": len(files["program.json"]), "sha256": hashlib.sha256(files["program.json"]).hexdigest()}
-
-    def large(path: str, answer: Answer) -> Answer:
-        if path.endswith("resolve/" + str(hub.commit_of("model", REPO, "main")) + "/program.json"):
-            return 302, b"", answer[2] | {"Location": f"{hub.base}/elsewhere"}
-        if path == "/elsewhere":
-            return 200, files["program.json"] if whole else b"{}", {}
-        if path.endswith("revision/main"):
-            names = {"program.json": {"lfs": told | {"pointerSize": 134}}}
-            return _listed(lambda data: [one.update(names.get(one["rfilename"], {})) for one in data["siblings"]])(
-                answer
-            )
-        return answer
-
-    hub.twist = large
-    if whole:
-        assert read_artifact(polyqa.pull(REPO).path).state == json.loads(files["program.json"])
-    else:
-        assert "program.json of tester/rac came damaged" in refused(lambda: polyqa.pull(REPO))
-
-
-def test_the_hash_of_a_file_is_git_s() -> None:
-    assert blob(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
 def test_the_commands(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -424,8 +390,3 @@ def test_the_commands(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert (code, out) == (2, "")
     assert re.fullmatch(r"polyqa: here is there already: .*\n", err)
     assert run("pull", REPO, "--to", "here", "--overwrite")[0] == 0
-
-
-def test_errors_of_ours_pass_through() -> None:
-    with pytest.raises(PolyqaError, match="as it is"), told("a/b", "pull"):
-        raise PolyqaError("as it is")
