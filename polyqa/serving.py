@@ -34,7 +34,7 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
         )
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise PolyqaError(
-            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; this one could be guessed."
+            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; a shorter one can be guessed."
         )
     for origin in origins:
         scheme, _, rest = origin.partition("://")
@@ -70,9 +70,9 @@ def serve(
     with listening:
         shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next
         service = Service(shelf, limits, ready_reader())
-        shown = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         token = ", with the token" if guard.token else ""
-        say(f"polyqa is at http://{shown}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
+        say(f"polyqa is at http://{address}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
         server(make_app(service, guard), host, port).run(sockets=[listening])
 
 

@@ -26,9 +26,9 @@ def artifact_repr(artifact: "Artifact") -> str:
     """Return one line: where it lies, what it is, and what compiling brought on the questions reported last."""
     card = artifact.card
     gain = card.test_gain or card.dev_gain
-    told = f", {gain.metric:.40} {_change(gain)}" if gain is not None and gain.tells else ""
+    brought = f", {gain.metric:.40} {_change(gain)}" if gain is not None and gain.tells else ""
     recipe = str(card.recipe.get("name"))[:60]
-    return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{told})"
+    return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{brought})"
 
 
 def artifact_text(artifact: "Artifact", kind: str) -> str:

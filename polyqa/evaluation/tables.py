@@ -28,18 +28,18 @@ def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[
     """
     summaries = [summarize(run.records) for run in runs]
     known = {name for values in summaries for name in values}
-    kept = [name for name in columns if name in known]
+    filled = [name for name in columns if name in known]
     rows = []
     for run, values in zip(runs, summaries, strict=True):
         lm = run.settings.lm if run.settings else "–"
-        cells = [estimate_text(name, values.get(name)) for name in kept]
+        cells = [estimate_text(name, values.get(name)) for name in filled]
         rows.append([run.name, lm, str(len(run.records)), *cells])
-    shown = [one for one in published if set(kept) & set(one.metrics)]
-    for one in shown:
-        cells = [f"{one.metrics[name]:.1f}" if name in one.metrics else "–" for name in kept]
-        rows.append([f"*{one.system}*", one.lm, "948", *cells])
-    table = markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in kept)], rows)
-    return "\n".join([table, "", *_notes(runs, shown)]) + "\n"
+    beside = [paper for paper in published if set(filled) & set(paper.metrics)]
+    for paper in beside:
+        cells = [f"{paper.metrics[name]:.1f}" if name in paper.metrics else "–" for name in filled]
+        rows.append([f"*{paper.system}*", paper.lm, "948", *cells])
+    table = markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in filled)], rows)
+    return "\n".join([table, "", *_notes(runs, beside)]) + "\n"
 
 
 def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]:
@@ -51,11 +51,11 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
         if run.settings is None:
             yield f"- {run.name}: outputs of another system{failed}."
             continue
-        made = run.settings
-        parts = [f"reader {made.reader}", f"judge {made.judge or 'none'}", f"index {made.index or 'none'}"]
-        yield f"- {run.name}: {made.program}, {made.questions}; {', '.join(parts)}{failed}."
+        ran = run.settings
+        parts = [f"reader {ran.reader}", f"judge {ran.judge or 'none'}", f"index {ran.index or 'none'}"]
+        yield f"- {run.name}: {ran.program}, {ran.questions}; {', '.join(parts)}{failed}."
     if published:
-        sources = "; ".join(dict.fromkeys(one.source for one in published))
+        sources = "; ".join(dict.fromkeys(paper.source for paper in published))
         yield (
             f"- In italics, from the papers ({sources}): the whole dev set, RoBERTa-large as the reader, "
             "Wikipedia and the web as the corpus, language models as judges. Not made with our reader or corpus."
@@ -64,19 +64,11 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
 
 def run_html(run: Run) -> str:
     """Return what a notebook shows of a run: what was run on what, every corpus value, the first failures."""
-    made = run.settings
-    facts = (
-        {"program": "outputs of another system"}
-        if made is None
-        else {
-            "program": made.program,
-            "language model": made.lm,
-            "questions": made.questions,
-            "index": made.index or "none",
-            "reader": made.reader,
-            "judge": made.judge or "none",
-        }
-    )
+    facts = {"program": "outputs of another system"}
+    if run.settings is not None:
+        names = {"lm": "language model"}
+        fields = ("program", "lm", "questions", "index", "reader", "judge")
+        facts = {names.get(field, field): getattr(run.settings, field) or "none" for field in fields}
     values = [(COLUMNS[name].label, estimate_text(name, value), value.n) for name, value in run.summarized().items()]
     failures = [
         (shortened(record.question, 200), shortened(f"{record.error.kind}: {record.error.message}", 300))
@@ -121,8 +113,8 @@ def _differences(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table."""
     rows = [
-        [name, str(one.n), f"{one.a:.1f}", f"{one.b:.1f}", str(one), p_text(one.p), record_text(one)]
-        for name, one in differences.items()
+        [name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record_text(d)]
+        for name, d in differences.items()
     ]
     return [head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], rows
 

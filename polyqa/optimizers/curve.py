@@ -74,12 +74,12 @@ def learning_curve(program: dspy.Module, plan: Plan, *, sizes: Sequence[int], wo
     for size in sorted(set(sizes)):
         tries = []
         observed = AnswerMetric(metric.reader, measure=metric.measure, threshold=metric.threshold, observe=tries.append)
-        own = replace(plan, trainset=shuffled[:size], metric=observed)
-        made = compile_program(program, own, Path(work) / str(size))
+        part = replace(plan, trainset=shuffled[:size], metric=observed)
+        compiled = compile_program(program, part, Path(work) / str(size))
         tries = _kept_tries(Path(work) / str(size) / "tries.json", tries)
         if not points:
-            points.append((0, summarize(made.before.records)[metric.measure]))
-        points.append((size, summarize(made.after.records)[metric.measure]))
+            points.append((0, summarize(compiled.before.records)[metric.measure]))
+        points.append((size, summarize(compiled.after.records)[metric.measure]))
     title = f"{type(program).__name__}, {plan.recipe.name}, {plan.lm.model}"
     return Curve(metric.measure, points, [100 * value for value in tries], title, why_no_tries(plan.recipe))
 

@@ -204,15 +204,15 @@ def plot_neighbourhood(program: dspy.Module, question: str, path: str | Path) ->
     for number, place in enumerate(nearest, 1):
         axes.plot(*zip(star, place, strict=True), color=ORANGE, linewidth=0.8, alpha=0.7, zorder=1)
         axes.annotate(str(number), place, xytext=(6, 4), textcoords="offset points", color=ORANGE, weight="bold")
-    shown = f"the {len(picked)} that are shown"
-    axes.scatter(*np.transpose(nearest), color=ORANGE, s=42, zorder=3, label=shown)
+    label = f"the {len(picked)} that are shown"
+    axes.scatter(*np.transpose(nearest), color=ORANGE, s=42, zorder=3, label=label)
     axes.plot(*star, "*", color=BLUE, markersize=16, zorder=4, label="the question")
     for at, axis in enumerate((axes.xaxis, axes.yaxis)):
         axis.set_ticks([])
         axis.set_label_text(f"component {at + 1} ({shares[at]:.0%} of the variance)")
     axes.margins(0.08)
     axes.set_title(_plain(shortened(question, 90)), fontsize="medium", loc="left")
-    listed = "\n".join(f"{number}  {_plain(shortened(one, 95))}" for number, one in enumerate(picked, 1))
+    listed = "\n".join(f"{number}  {_plain(shortened(demo, 95))}" for number, demo in enumerate(picked, 1))
     figure.supxlabel(listed, x=0.02, ha="left", fontsize="small", color=ORANGE)
     axes.legend(frameon=False, fontsize="small", loc="best")
     return save_figure(figure, path)

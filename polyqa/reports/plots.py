@@ -143,7 +143,7 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     check_format(path)
     column = COLUMNS.get(metric)
     if column is None or column.higher_is_better is not True:
-        known = ", ".join(name for name, one in COLUMNS.items() if one.higher_is_better)
+        known = ", ".join(name for name, column in COLUMNS.items() if column.higher_is_better)
         raise PolyqaError(f"Questions are won and lost by a metric of which more is better, not {metric!r}: {known}.")
     shared = len({record.id for record in a.records} & {record.id for record in b.records})
     if not shared:

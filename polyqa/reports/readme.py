@@ -69,10 +69,10 @@ def _predictors(state: Mapping[str, Any], *, instructions: bool) -> Iterator[tup
     for name, predictor in state.items():
         demos, knn = predictor["demos"], predictor.get("knn")
         written = fenced(predictor["signature"]["instructions"]) if instructions else ""
-        said = f"{len(demos)} demos" + (f", each call shows the {knn['k']} nearest" if knn else "")
-        said += f"; the first {DEMOS}" if len(demos) > DEMOS else ""
-        shown = "\n\n".join(demo_text(demo, demo) for demo in demos[:DEMOS])
-        yield name, Markup(written), said if demos else "", Markup(fenced(shown))
+        title = f"{len(demos)} demos" + (f", each call shows the {knn['k']} nearest" if knn else "")
+        title += f"; the first {DEMOS}" if len(demos) > DEMOS else ""
+        texts = "\n\n".join(demo_text(demo, demo) for demo in demos[:DEMOS])
+        yield name, Markup(written), title if demos else "", Markup(fenced(texts))
 
 
 def _handle(folder: Path) -> str:

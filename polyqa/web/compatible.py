@@ -49,7 +49,9 @@ def compatible_router(service: Service) -> APIRouter:
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
             return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
-        return await answer_while_connected(request, service.answer(asked), lambda told: _completion(sent.model, told))
+        return await answer_while_connected(
+            request, service.answer(asked), lambda answer: _completion(sent.model, answer)
+        )
 
     @router.get("/api/search", tags=["ColBERTv2"])
     async def search(query: str, k: int = 10, index: _Index = None) -> Any:

@@ -1,4 +1,4 @@
-"""Answers questions for clients: one gate, one shelf, each question told as events, as JSON or as a stream."""
+"""Answers questions for clients: one gate, one shelf; each question is a series of events, sent as JSON or as a stream."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.models import SpanReader
 
-from .answered import answered, told_sentences
+from .answered import answered, sentence_events
 from .confidence import confidence
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
@@ -187,7 +187,7 @@ class Service:
                 f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
                 f"why, at request {asked.request_id}.",
             ) from None
-        for sentence in told_sentences(result):
+        for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
         queue.put_nowait(Event("result", answered(result, sure)))
         return result
@@ -232,10 +232,10 @@ async def event_stream(
             return KEEPALIVE_COMMENT
         return b"".join(
             format_sse_event(
-                data_str=json.dumps(one.data, ensure_ascii=False) if one.raw_data is None else one.raw_data,
-                event=one.event,
+                data_str=json.dumps(sse.data, ensure_ascii=False) if sse.raw_data is None else sse.raw_data,
+                event=sse.event,
             )
-            for one in encoded(event)
+            for sse in encoded(event)
         )
 
     async def stream() -> AsyncIterator[bytes]:
