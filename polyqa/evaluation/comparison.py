@@ -51,10 +51,9 @@ class Comparison:
     cautions: Sequence[str] = ()
 
     def __repr__(self) -> str:
+        names = f"{shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}"
         headline = f"{COLUMNS[self.headline].label} {self.metrics[self.headline]}"
-        return (
-            f"Comparison({shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}, {self.n} questions, {headline})"
-        )
+        return f"Comparison({names}, {self.n} questions, {headline})"
 
     def to_markdown(self) -> str:
         """Return all metrics and the breakdowns of the headline metric, as tables in Markdown."""

@@ -1,4 +1,4 @@
-"""Answers questions for clients: one gate, one shelf; each question is a series of events, sent as JSON or as a stream."""
+"""Answers questions for clients: one gate, one shelf; a question is a series of events, as JSON or as a stream."""
 
 import asyncio
 import json
