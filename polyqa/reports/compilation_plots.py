@@ -195,18 +195,19 @@ def plot_neighbourhood(program: dspy.Module, question: str, path: str | Path) ->
     vectors = predictor.encoder.encode([question, *asked]).astype(np.float64)
     centred = vectors - vectors.mean(axis=0)
     u, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    star, *others = u[:, :2] * sizes[:2]
+    plane = u[:, :2] * sizes[:2]
+    star, others = plane[0], plane[1:]
     shares = sizes**2 / (sizes**2).sum()
 
     figure, axes = new_figure(8, 5.2 + 0.2 * len(picked))
-    axes.scatter(*np.transpose(others), color=GREY, s=18, alpha=0.6, label=f"{len(asked)} demos of {name}")
-    nearest = [others[asked.index(demo)] for demo in picked]
+    axes.scatter(others[:, 0], others[:, 1], color=GREY, s=18, alpha=0.6, label=f"{len(asked)} demos of {name}")
+    nearest = np.array([others[asked.index(demo)] for demo in picked])
     for number, place in enumerate(nearest, 1):
         axes.plot(*zip(star, place, strict=True), color=ORANGE, linewidth=0.8, alpha=0.7, zorder=1)
         axes.annotate(str(number), place, xytext=(6, 4), textcoords="offset points", color=ORANGE, weight="bold")
     label = f"the {len(picked)} that are shown"
-    axes.scatter(*np.transpose(nearest), color=ORANGE, s=42, zorder=3, label=label)
-    axes.plot(*star, "*", color=BLUE, markersize=16, zorder=4, label="the question")
+    axes.scatter(nearest[:, 0], nearest[:, 1], color=ORANGE, s=42, zorder=3, label=label)
+    axes.plot(star[0], star[1], "*", color=BLUE, markersize=16, zorder=4, label="the question")
     for at, axis in enumerate((axes.xaxis, axes.yaxis)):
         axis.set_ticks([])
         axis.set_label_text(f"component {at + 1} ({shares[at]:.0%} of the variance)")

@@ -346,9 +346,7 @@ def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_runs_of_different_questions_share_no_picture(
-    refused: Refused, runs: Path, tmp_path: Path
-) -> None:
+def test_runs_of_different_questions_share_no_picture(refused: Refused, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
     lines = (runs / "good" / PREDICTIONS).read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "fewer" / PREDICTIONS).write_text("".join(lines[:4]), encoding="utf-8")
