@@ -32,6 +32,7 @@ from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index
+from polyqa.reports.compilation import compilation_report
 from polyqa.reports.readme import artifact_readme
 
 from .evaluating import evaluate
@@ -221,8 +222,6 @@ def _compile(
         test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    from polyqa.reports.compilation import compilation_report
-
     readme = artifact_readme(card, dump_program(compiled.program), out)
     report = compilation_report(card, student, compiled, test_runs)
     return Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)

@@ -1,5 +1,8 @@
 """HTML and Markdown of anybody's texts: what they hold is shown, and nothing of it acts."""
 
+import re
+from pathlib import Path
+
 import pytest
 from attack_texts import ATTACKS
 from hypothesis import given
@@ -8,6 +11,7 @@ from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 from well_formed_html import read_html
 
+import polyqa
 from polyqa.base.html import markdown, plain, render, shortened
 
 # Pieces of which markup is made, among other texts.
@@ -41,6 +45,16 @@ def test_any_text_keeps_to_its_cell_in_markdown(name: str, value: str) -> None:
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(shown)
     cells = ["thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
     assert [token.tag for token in tokens if token.nesting == 1] == ["h2", "table", *cells]
+
+
+def test_markup_is_written_in_templates_only() -> None:
+    package = Path(polyqa.__file__).parent
+    rooms = [package, *(path for path in package.iterdir() if path.is_symlink())]
+    paths = [path for room in rooms for path in room.resolve().rglob("*.py")]
+    assert len(paths) > 200
+    tags = re.compile(r"</(?:div|p|table|tr|td|li|ul|span|svg|b|a|details)>")
+    written = {path.name for path in paths if tags.search(re.sub(r"(?s)>>>.*?\"\"\"", "", path.read_text("utf-8")))}
+    assert written == set()
 
 
 def test_a_value_that_a_template_lacks_is_an_error() -> None:
