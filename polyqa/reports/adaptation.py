@@ -17,7 +17,8 @@ def adaptation_report(adapted: "Adapted") -> str:
     """Return the page as Markdown."""
     won, lost = won_and_lost(*adapted.test_runs, adapted.measure)
     label, changed = COLUMNS[adapted.measure].label, {"Won": won, "Lost": lost}
-    return render("adaptation.md", adapted=adapted, label=label, changed=changed, most=_MOST)
+    dropped = [(reason, f"{count:,}") for reason, count in adapted.dropped.items()]
+    return render("adaptation.md", adapted=adapted, label=label, changed=changed, most=_MOST, dropped=dropped)
 
 
 def examples(adapted: "Adapted", count: int) -> Sequence[Changed]:
