@@ -51,7 +51,7 @@ def draw_bars(rows: Sequence[tuple[str, float, float | None, float | None]]) -> 
         axes.annotate(f"{value:.1f}", (value, at), xytext=(0, 6), textcoords="offset points", ha="center")
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
     axes.invert_yaxis()
-    axes.margins(x=0.08, y=0.3)
+    axes.margins(x=0.08, y=0.45)
     return figure
 
 

@@ -8,7 +8,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from polyqa import __version__
 
-from .schemas import Ask, ErrorAnswer, Found, FoundPassage, Health
+from .schemas import Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -72,11 +72,11 @@ def api_router(service: Service) -> APIRouter:
         query: Annotated[str, Query(description="What to search for.")],
         k: Annotated[int, Query(ge=1, le=MOST_PASSAGES, description="How many passages.")] = 5,
         index: Annotated[str | None, Query(max_length=200, description="One of `/indexes`.")] = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Find passages."""
         passages = await service.search(query, k, index)
-        listed = [FoundPassage(pid=p.pid, title=p.title, text=p.text, score=p.score) for p in passages]
-        return Found(index=index or shelf.default_index, query=query, passages=listed)
+        listed = [ScoredPassage(pid=p.pid, title=p.title, text=p.text, score=p.score) for p in passages]
+        return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
 
     return router
 

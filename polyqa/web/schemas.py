@@ -36,7 +36,7 @@ class ErrorAnswer(BaseModel):
     error: ErrorBody
 
 
-class FoundPassage(BaseModel):
+class ScoredPassage(BaseModel):
     """A passage and its score for a query."""
 
     pid: str
@@ -45,12 +45,12 @@ class FoundPassage(BaseModel):
     score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
 
 
-class Found(BaseModel):
+class SearchResult(BaseModel):
     """What a search found, best first."""
 
     index: str
     query: str
-    passages: list[FoundPassage]
+    passages: list[ScoredPassage]
 
 
 class Health(BaseModel):

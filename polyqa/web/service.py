@@ -33,7 +33,7 @@ _ALIVE = 5.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClientQuestion:
     """A question of a client's, checked.
 
     Attributes
@@ -82,7 +82,7 @@ class Service:
         self.gate = Gate(limits)
         self._reader = reader
 
-    def checked(self, question: str, program: str | None, index: str | None, request_id: str = "") -> Asked:
+    def checked(self, question: str, program: str | None, index: str | None, request_id: str = "") -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
         Raises
@@ -91,7 +91,7 @@ class Service:
             If the question is none, or a name is unknown.
         """
         try:
-            return Asked(check_question(question), *self.shelf.names(program, index), request_id)
+            return ClientQuestion(check_question(question), *self.shelf.names(program, index), request_id)
         except PolyqaError as error:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
 
@@ -110,7 +110,7 @@ class Service:
             raise WebError(Kind.BAD_REQUEST, str(error).replace("The question", "The query", 1)) from None
         return await asyncio.to_thread(opened.search, checked, k)
 
-    async def answer(self, asked: Asked) -> dict[str, Any]:
+    async def answer(self, asked: ClientQuestion) -> dict[str, Any]:
         """Return the JSON of an answer.
 
         Raises
@@ -124,7 +124,7 @@ class Service:
                     return dict(event.data)
         raise AssertionError("no result came of a question")
 
-    async def events(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
         """Yield what happens while a question is answered; the last event is the result.
 
         Whoever stops listening stops the work: the generator, when it is closed, cancels what runs.
@@ -153,7 +153,7 @@ class Service:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    async def _work(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> None:
+    async def _work(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> None:
         """Answer a question, and log how it ended: never its text, which is the client's own affair."""
         began, outcome = time.perf_counter(), "cancelled"
         try:
@@ -166,7 +166,7 @@ class Service:
             seconds = time.perf_counter() - began
             LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
 
-    async def _answer(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
                 names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
@@ -192,7 +192,7 @@ class Service:
         queue.put_nowait(Event("result", answered(result, sure)))
         return result
 
-    async def _ask(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index)
         loop = asyncio.get_running_loop()
 
@@ -204,7 +204,7 @@ class Service:
         return replace(result, program=asked.program)
 
 
-def _names(asked: Asked) -> tuple[str, str, str]:
+def _names(asked: ClientQuestion) -> tuple[str, str, str]:
     return asked.request_id, asked.program, asked.index
 
 
