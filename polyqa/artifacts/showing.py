@@ -22,6 +22,12 @@ def change_text(difference: float, low: float | None, high: float | None) -> str
     return f"{difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")
 
 
+def gain_texts(gain: Gain) -> tuple[str, str, str]:
+    """Return the values before and after, and the difference; in its place, where it says nothing, the failures."""
+    difference = _change(gain) if gain.tells else gain.failures
+    return figure_text(gain.before), figure_text(gain.after), difference
+
+
 def artifact_repr(artifact: "Artifact") -> str:
     """Return one line: where it lies, what it is, and what compiling brought on the questions reported last."""
     card = artifact.card
@@ -59,9 +65,7 @@ def _gains(card: Card) -> list[tuple[str, ...]]:
             f"{title}: {gain.data.source}",
             str(gain.before.n),
             gain.metric,
-            figure_text(gain.before),
-            figure_text(gain.after),
-            _change(gain) if gain.tells else gain.failures,
+            *gain_texts(gain),
             f"{gain.p:.3f}" if gain.tells else "",
         )
         for title, gain in (("dev", card.dev_gain), ("test", card.test_gain))

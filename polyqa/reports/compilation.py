@@ -10,12 +10,12 @@ import dspy
 from markupsafe import Markup
 
 from polyqa.artifacts.card import Card, Gain
-from polyqa.artifacts.showing import change_text, figure_text
+from polyqa.artifacts.showing import gain_texts
 from polyqa.artifacts.store import REPORT, Artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict, won_and_lost
@@ -63,7 +63,7 @@ def compilation_report(
     """
     all_gains = {"dev": card.dev_gain, "test": card.test_gain}
     gains = {name: gain for name, gain in all_gains.items() if gain is not None}
-    runs = {"dev": (compiled.before, compiled.after), "test": test_runs}
+    comparisons = {"dev": compiled.comparison, "test": compare_runs(*test_runs) if test_runs else None}
     bars = [
         (f"{name}, {side}", figure.value, figure.low, figure.high)
         for name, gain in gains.items()
@@ -76,7 +76,7 @@ def compilation_report(
         "report.html",
         beginning=BEGINNING,
         card=card,
-        verdicts={name: _verdict(runs[name], gain) for name, gain in gains.items()},
+        verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
         bars=inline_svg(draw_bars(bars)),
         bars_text="; ".join(f"{name}: {value:.1f}" for name, value, _, _ in bars),
         figures=[_figures(name, gain) for name, gain in gains.items()],
@@ -96,21 +96,18 @@ def compilation_report(
     )
 
 
-def _verdict(runs: tuple[Run, Run] | None, gain: Gain) -> str:
+def _verdict(comparison: Comparison | None, gain: Gain) -> str:
     """Return the sentence; of a difference that says nothing, why."""
-    if runs is None or not gain.tells:
+    if comparison is None or not gain.tells:
         return f"{gain.failures}."
-    difference = compare_runs(*runs, headline=gain.metric).metrics[gain.metric]
-    return verdict(difference, what="Compiling", metric=COLUMNS[gain.metric].label)
+    return verdict(comparison.metrics[gain.metric], what="Compiling", metric=COLUMNS[gain.metric].label)
 
 
 def _figures(name: str, gain: Gain) -> list[object]:
     return [
         f"{name}: {gain.data.source}",
         gain.before.n,
-        figure_text(gain.before),
-        figure_text(gain.after),
-        change_text(gain.difference, gain.low, gain.high) if gain.tells else gain.failures,
+        *gain_texts(gain),
         p_text(gain.p) if gain.tells else "",
     ]
 

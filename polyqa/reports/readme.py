@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from polyqa.artifacts.card import Card, Gain
-from polyqa.artifacts.showing import change_text, figure_text
+from polyqa.artifacts.showing import gain_texts
 from polyqa.artifacts.store import compiled_home
 from polyqa.base.html import render
 from polyqa.evaluation.tables import p_text
@@ -57,9 +57,7 @@ def _gain(title: str, gain: Gain) -> list[object]:
     return [
         f"{title}: {gain.data.source}, n = {gain.before.n}",
         _LABELS.get(gain.metric, gain.metric),
-        Markup(figure_text(gain.before)),
-        Markup(figure_text(gain.after)),
-        Markup(change_text(gain.difference, gain.low, gain.high)) if gain.tells else gain.failures,
+        *map(Markup, gain_texts(gain)),
         p_text(gain.p) if gain.tells else "",
     ]
 
