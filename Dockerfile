@@ -35,7 +35,7 @@ RUN apt-get update \
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build --chown=polyqa /opt/polyqa /opt/polyqa
 COPY --from=build --chown=polyqa /opt/cache /opt/cache
-RUN mkdir -p /data/runs && chown -R polyqa /data
+RUN mkdir -p /data && chown -R polyqa /data
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 XDG_CACHE_HOME=/opt/cache
 USER 10001
 WORKDIR /home/polyqa

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.base.html import html_block, html_facts, markdown_facts, tag
+from polyqa.base.html import render
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Memory, Shared, locked_property
@@ -312,11 +312,11 @@ class ColBERTIndex(Shared, Ranks):
 
     def to_markdown(self) -> str:
         """Return what the index is, as a table in Markdown."""
-        return markdown_facts(self.name, self._facts())
+        return render("facts.md", title=self.name, facts=self._facts())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what the index is."""
-        return html_block(tag("p", tag("b", self.name)), html_facts(self._facts()))
+        return render("facts.html", title=self.name, facts=self._facts())
 
     def _facts(self) -> dict[str, str]:
         info, settings = self.info(), self.settings

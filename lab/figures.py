@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from polyqa.artifacts.store import README, artifact_names, read_artifact
 from polyqa.base.files import write_atomically
 from polyqa.cli import app as polyqa
-from polyqa.optimizers.readme import artifact_readme
+from polyqa.reports.readme import artifact_readme
 
 from .documents import part
 from .results import BASELINE, store_runs

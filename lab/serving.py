@@ -46,7 +46,7 @@ def _serve(index: str, program: str, address: str | None, told: Connection) -> N
     from polyqa.web.shelf import Shelf
 
     lm = language_model("openai/prepared", api_base=address, cache=False) if address else language_model()
-    limits = limits_of(lm.model, None, 64, 300.0)
+    limits = limits_of(lm.model, seconds=300.0)
     serve(Shelf(lm, indexes=[index], programs=[program]), guard_of("127.0.0.1"), limits, port=0, say=told.send)
 
 

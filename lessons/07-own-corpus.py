@@ -217,7 +217,7 @@ print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 # what would be sent:
 
 # %%
-from polyqa.hub.contents import ARTIFACT, check
+from polyqa.hub import ARTIFACT, check
 
 names = [path.name for path in made.path.iterdir() if path.is_file()]
 print("sent:", ARTIFACT.chosen(names))

@@ -33,8 +33,8 @@ from polyqa.questions.training_set import (
     split_questions,
     training_questions,
 )
+from polyqa.reports.adaptation import adaptation_report
 
-from .adaptation_report import adaptation_report
 from .compiling import Budget, Made, check_program, chosen_recipe, compile
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader

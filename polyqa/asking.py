@@ -88,13 +88,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer with links to its evidence, readings, passages, tree."""
-        from polyqa.showing.result_html import result_html
+        from polyqa.reports.result import result_html
 
         return result_html(self)
 
     def to_markdown(self) -> str:
         """Return the answer with its ``[n]``, the readings with their sources, and the passages cited, as Markdown."""
-        from polyqa.showing.result_markdown import result_markdown
+        from polyqa.reports.result import result_markdown
 
         return result_markdown(self)
 

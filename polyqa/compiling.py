@@ -29,13 +29,13 @@ from polyqa.optimizers.clauses.search import changes
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.forecast import Forecast, forecast, measure_question
 from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer, every_step
-from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index
+from polyqa.reports.compilation import compilation_report
+from polyqa.reports.readme import artifact_readme
 
-from .compilation_report import compilation_report
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
 from .question_sets import Questions, Sets

@@ -77,7 +77,7 @@ class LMSettings:
         for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
-        if name := next((name for name in self.more if name in _OWN_OPTIONS), None):
+        for name in self.more.keys() & _OWN_OPTIONS.keys():
             raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
 
     def sampling(self) -> dict[str, Any]:

@@ -1,9 +1,8 @@
-"""Starts the server: who may ask and how much from plain settings, threads bounded, a stop that finishes what runs."""
+"""Starts the server: who may ask, how much at once, threads bounded, a stop that finishes what runs."""
 
 import os
 import socket
 from collections.abc import Callable
-from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.web.app import make_app
@@ -35,7 +34,7 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
         )
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise PolyqaError(
-            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; this one could be guessed."
+            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; a shorter one can be guessed."
         )
     for origin in origins:
         scheme, _, rest = origin.partition("://")
@@ -45,9 +44,9 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
     return Guard(named, origins, token)
 
 
-def limits_of(lm: str, at_once: int | None, queue: int, seconds: float) -> WebLimits:
+def limits_of(lm: str, at_once: int | None = None, seconds: float = WebLimits.seconds) -> WebLimits:
     """Return a server's limits; the embedded engine (by name) shares the CPU, another model answers many at once."""
-    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), queue, seconds)
+    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
 
 
 def serve(
@@ -57,10 +56,9 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    runs: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; then finish what runs. Runs below a folder can be looked at, if one is given.
+    """Serve until Ctrl-C or SIGTERM; then finish what runs.
 
     Raises
     ------
@@ -72,10 +70,10 @@ def serve(
     with listening:
         shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next
         service = Service(shelf, limits, ready_reader())
-        shown = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         token = ", with the token" if guard.token else ""
-        say(f"polyqa is at http://{shown}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
-        server(make_app(service, guard, runs=runs), host, port).run(sockets=[listening])
+        say(f"polyqa is at http://{address}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")
+        server(make_app(service, guard), host, port).run(sockets=[listening])
 
 
 def _bound_threads(at_once: int) -> None:

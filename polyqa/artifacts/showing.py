@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from polyqa.base.html import html_block, html_facts, html_table, markdown, markdown_facts, markdown_rows, tag
+from polyqa.base.html import render
 
 from .card import Card, Figure, Gain
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .store import Artifact
 
 _HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
-_NOTE = "Differences: 95% paired bootstrap interval, two-sided permutation test."
 
 
 def figure_text(figure: Figure) -> str:
@@ -23,29 +22,25 @@ def change_text(difference: float, low: float | None, high: float | None) -> str
     return f"{difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")
 
 
+def gain_texts(gain: Gain) -> tuple[str, str, str]:
+    """Return the values before and after, and the difference; in its place, where it says nothing, the failures."""
+    difference = _change(gain) if gain.tells else gain.failures
+    return figure_text(gain.before), figure_text(gain.after), difference
+
+
 def artifact_repr(artifact: "Artifact") -> str:
     """Return one line: where it lies, what it is, and what compiling brought on the questions reported last."""
     card = artifact.card
     gain = card.test_gain or card.dev_gain
-    told = f", {gain.metric:.40} {_change(gain)}" if gain is not None and gain.tells else ""
+    brought = f", {gain.metric:.40} {_change(gain)}" if gain is not None and gain.tells else ""
     recipe = str(card.recipe.get("name"))[:60]
-    return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{told})"
+    return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{brought})"
 
 
-def artifact_markdown(artifact: "Artifact") -> str:
-    """Return the card as Markdown: what was compiled how, and what it brought."""
+def artifact_text(artifact: "Artifact", kind: str) -> str:
+    """Return the card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
     card = artifact.card
-    shown = markdown_facts(card.name, _facts(card))
-    rows = [list(map(markdown, row)) for row in _gains(card)]
-    return f"{shown}\n{markdown_rows(_HEAD, rows)}\n\n{_NOTE}\n" if rows else shown
-
-
-def artifact_html(artifact: "Artifact") -> str:
-    """Return the card as HTML without scripts."""
-    card = artifact.card
-    rows = _gains(card)
-    gains = [html_table(_HEAD, rows, numbers=(1,)), tag("p", _NOTE, class_="quiet")] if rows else []
-    return html_block(tag("p", tag("b", card.name)), html_facts(_facts(card)), *gains)
+    return render(f"artifact.{kind}", title=card.name, facts=_facts(card), head=_HEAD, gains=_gains(card))
 
 
 def _facts(card: Card) -> dict[str, str]:
@@ -70,9 +65,7 @@ def _gains(card: Card) -> list[tuple[str, ...]]:
             f"{title}: {gain.data.source}",
             str(gain.before.n),
             gain.metric,
-            figure_text(gain.before),
-            figure_text(gain.after),
-            _change(gain) if gain.tells else gain.failures,
+            *gain_texts(gain),
             f"{gain.p:.3f}" if gain.tells else "",
         )
         for title, gain in (("dev", card.dev_gain), ("test", card.test_gain))

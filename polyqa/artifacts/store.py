@@ -41,15 +41,15 @@ class Artifact:
 
     def to_markdown(self) -> str:
         """Return the card as Markdown: what was compiled how, and what it brought."""
-        from .showing import artifact_markdown
+        from .showing import artifact_text
 
-        return artifact_markdown(self)
+        return artifact_text(self, "md")
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the card."""
-        from .showing import artifact_html
+        from .showing import artifact_text
 
-        return artifact_html(self)
+        return artifact_text(self, "html")
 
 
 def compiled_home() -> Path:

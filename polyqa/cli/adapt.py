@@ -48,7 +48,6 @@ def adapt_command(
 
     The same command goes on where it was stopped, and asks again what failed. Exit code 3 if questions failed.
     """
-    from polyqa.adaptation_report import examples
     from polyqa.adapting import REPORT, adapt
     from polyqa.base.errors import PolyqaError
     from polyqa.compiling import Budget
@@ -56,6 +55,7 @@ def adapt_command(
     from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
+    from polyqa.reports.adaptation import examples
     from polyqa.tracing import traced
 
     from .display import Bars, confirming, console

@@ -51,7 +51,7 @@ def _show(result: "Result", with_prompts: bool) -> None:
     from rich.padding import Padding
     from rich.rule import Rule
 
-    from polyqa.showing.words import cautions, numbers_of, took
+    from polyqa.reports.result import cautions, numbers_of, took
 
     from .display import console as own_console
     from .display import show_prompts, table

@@ -54,12 +54,12 @@ def compile_command(
     """
     from polyqa.base.errors import PolyqaError
     from polyqa.compiling import Budget, compile
-    from polyqa.evaluation.plots import check_format
     from polyqa.evaluation.progress import showing
     from polyqa.evaluation.tables import comparison_tables, p_text
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
+    from polyqa.reports.plots import check_format
     from polyqa.tracing import traced
 
     from .display import Bars, confirming, show_json, show_markdown
@@ -86,7 +86,7 @@ def compile_command(
         return
     if plot is not None:
         from polyqa.evaluation.columns import COLUMNS
-        from polyqa.optimizers.trial_plots import plot_trials
+        from polyqa.reports.compilation_plots import plot_trials
 
         plot_trials(made.compiled.trials, plot, metric=COLUMNS[measure].label)
     runs = (made.compiled.before, made.compiled.after, *(made.test_runs or ()))
@@ -145,12 +145,13 @@ def curve_command(
     from polyqa.base.errors import PolyqaError
     from polyqa.compiling import make_plan
     from polyqa.evaluating import run_name
-    from polyqa.evaluation.plots import check_format
     from polyqa.evaluation.progress import showing
     from polyqa.language_models import ready_reader
     from polyqa.loading import load
-    from polyqa.optimizers.curve import learning_curve, plot_curve
+    from polyqa.optimizers.curve import learning_curve
     from polyqa.question_sets import Sets
+    from polyqa.reports.compilation_plots import plot_curve
+    from polyqa.reports.plots import check_format
 
     from .display import Bars
 

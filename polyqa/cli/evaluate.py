@@ -145,7 +145,7 @@ def compare_command(
     runs = open_run(a), open_run(b)
     comparison = compare_runs(*runs, headline=metric, seed=seed)
     if plot is not None:
-        from polyqa.evaluation.run_plots import plot_changes
+        from polyqa.reports.plots import plot_changes
 
         plot_changes(*runs, plot, metric=comparison.headline)
     if as_json:
@@ -160,13 +160,7 @@ def table_command(
     published: Annotated[bool, typer.Option("--published", help="Add the figures of the papers on ASQA.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the table to a Markdown file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a metric to a .png, .svg or .pdf file.")] = None,
-    plot_cost: Annotated[
-        Path | None, typer.Option(help="Draw a metric against the tokens it took to a .png, .svg or .pdf file.")
-    ] = None,
     metric: Annotated[str, typer.Option(help="The metric to draw.", autocompletion=completion.metrics)] = "dr",
-    mixed: Annotated[
-        bool, typer.Option("--different-questions", help="Draw runs of different questions in one picture.")
-    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Put runs side by side, with the published figures if wanted."""
@@ -184,13 +178,9 @@ def table_command(
     opened = [open_run(path) for path in runs]
     beside = ASQA if published else ()
     if plot is not None:
-        from polyqa.evaluation.plots import plot_runs
+        from polyqa.reports.plots import plot_runs
 
-        plot_runs(opened, plot, metric=metric, published=beside, mixed=mixed)
-    if plot_cost is not None:
-        from polyqa.evaluation.run_plots import plot_costs
-
-        plot_costs(opened, plot_cost, metric=metric, mixed=mixed)
+        plot_runs(opened, plot, metric=metric, published=beside)
     if as_json:
         _show(opened, True)
         return

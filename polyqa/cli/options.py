@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -377,17 +377,3 @@ def opened(
         raise PolyqaError("--index-workers spreads an index that is named: add --index.")
     with spread_index(index, Ray(beside.workers if beside else 1, address, index_workers)) as spread:
         yield spread
-
-
-@contextmanager
-def all_opened(
-    indexes: Sequence[str], index_workers: int | None, address: str | None
-) -> Iterator[list["str | ColBERTIndex"]]:
-    """Give several indexes, see `opened`; each is spread over workers of its own."""
-    from polyqa.base.errors import PolyqaError
-
-    if index_workers is not None and not indexes:
-        raise PolyqaError("--index-workers spreads indexes that are named: add --index.")
-    with ExitStack() as stack:
-        made = [stack.enter_context(opened(index, index_workers, address)) for index in indexes]
-        yield [one for one in made if one is not None]

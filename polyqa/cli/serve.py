@@ -1,8 +1,7 @@
 """`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
 
-import logging
+from dataclasses import fields, replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,16 +11,13 @@ from .terminal import say
 from .waiting import ready
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyqa.colbert_index import ColBERTIndex
     from polyqa.web.shelf import Shelf
 
 _Indexes = Annotated[
     list[str] | None,
     typer.Option(
         "--index",
-        help="An index that may be searched, by name or path; again for more. By default all that have a name.",
+        help="Name or path of an index that may be searched; repeat for more. By default all that have a name.",
         autocompletion=completion.indexes,
     ),
 ]
@@ -29,45 +25,41 @@ _Programs = Annotated[
     list[str] | None,
     typer.Option(
         "--program",
-        help="A program that may be asked, or a compiled one's folder; again for more. By default all.",
+        help="A program that may be asked, or the folder of a compiled one; repeat for more. By default all.",
         autocompletion=completion.programs,
     ),
 ]
-LOG = logging.getLogger("polyqa.serve")
 _GUARD = "Who may ask"
-_LIMITS = "Limits"
+_SET_BY_LM_SET = ("helper_api_base", "temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
+"""Fields of `options.LanguageModels` without an option here: `--lm-set temperature=0` sets them."""
+_WITHOUT = (*_SET_BY_LM_SET, "prompt_lm", "connect_timeout", "read_timeout", "max_reply")
 
 
-@options.takes_language_models("prompt_lm")
+@options.takes_language_models(*_WITHOUT)
 def serve_command(
     host: Annotated[str, typer.Option(help="Address to listen on.", rich_help_panel=_GUARD)] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8000,
     indexes: _Indexes = None,
     programs: _Programs = None,
     models: options.LanguageModels = options.EMBEDDED,
-    runs: Annotated[
-        Path | None, typer.Option(help="A folder of runs of polyqa evaluate, to look at and compare in the page.")
-    ] = None,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="POLYQA_TOKEN",
             show_envvar=True,
-            help="What clients must send as `Authorization: Bearer …`; others on this machine can read a command line, "
-            "so rather set the variable.",
+            help="Clients must send it as `Authorization: Bearer …`. Other users of this machine can read a command "
+            "line, so set the variable instead.",
             rich_help_panel=_GUARD,
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A host name under which clients may know this server; again for more.", rich_help_panel=_GUARD
-        ),
+        typer.Option(help="A host name that clients may use for this server; repeat for more.", rich_help_panel=_GUARD),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
-            help="A page of another origin that may ask, such as https://chat.example; again for more.",
+            help="Origin of another site whose pages may ask, such as https://chat.example; repeat for more.",
             rich_help_panel=_GUARD,
         ),
     ] = None,
@@ -76,54 +68,33 @@ def serve_command(
         typer.Option(
             min=1,
             max=1_000,
-            help="Questions answered at once: 64, embedded engine as many as there are cores.",
-            rich_help_panel=_LIMITS,
+            help="Questions answered at the same time: 64, with the embedded engine the number of cores.",
         ),
     ] = None,
-    queue: Annotated[
-        int, typer.Option(min=0, max=10_000, help="Questions that wait; more are refused.", rich_help_panel=_LIMITS)
-    ] = 64,
-    seconds: Annotated[
-        float, typer.Option(min=1, help="How long a question may take.", rich_help_panel=_LIMITS)
-    ] = 120.0,
-    index_workers: options.IndexWorkers = None,
-    address: options.Address = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit of a question.")] = 120.0,
     mlflow: options.Mlflow = None,
-    json_log: Annotated[
-        bool,
-        typer.Option("--log-json", help="Log to standard error, one JSON object for each request, question and fault."),
-    ] = False,
-    log_questions: Annotated[
-        bool, typer.Option("--log-questions", help="With --log-json: the texts of questions, too.")
-    ] = False,
 ) -> None:
     """Serve a page, an HTTP API, OpenAI's chat completions and ColBERTv2's search: http://127.0.0.1:8000.
 
-    Only this machine can ask, unless --host says otherwise; that needs --token. Ctrl-C finishes what runs.
+    Only this machine can ask. With another --host other machines can, and --token is required. Ctrl-C finishes the
+    questions that are being answered.
     """
     _require("fastapi", "serve")
-    from polyqa.base.errors import PolyqaError
     from polyqa.serving import guard_of, limits_of, serve
     from polyqa.tracing import traced
-    from polyqa.web.logs import log_json
 
-    if log_questions and not json_log:
-        raise PolyqaError("--log-questions says what --log-json writes; give both.")
-    if json_log:
-        log_json(questions=log_questions)
     guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
 
     def announce(line: str) -> None:
         ready()
-        LOG.info(line) if json_log else say(line)
+        say(line)
 
-    with traced(mlflow), options.all_opened(indexes or [], index_workers, address) as opened:
-        shelf = _shelf(models, opened, programs)
-        limits = limits_of(shelf.lm.model, at_once, queue, seconds)
-        serve(shelf, guard, limits, host=host, port=port, runs=runs, say=announce)
+    with traced(mlflow):
+        shelf = _shelf(models, indexes, programs)
+        serve(shelf, guard, limits_of(shelf.lm.model, at_once, seconds), host=host, port=port, say=announce)
 
 
-@options.takes_language_models("prompt_lm")
+@options.takes_language_models(*_WITHOUT)
 def mcp_command(
     indexes: _Indexes = None,
     programs: _Programs = None,
@@ -135,7 +106,7 @@ def mcp_command(
     from polyqa.tracing import traced
     from polyqa.web.mcp import run_mcp
 
-    shelf = _shelf(models, indexes or (), programs)
+    shelf = _shelf(models, indexes, programs)
     ready()
     with traced(mlflow):
         run_mcp(shelf)
@@ -148,15 +119,17 @@ def _require(package: str, extra: str) -> None:
         raise PolyqaError(f"This needs the extra {extra}: pip install 'polyqa[{extra}]'.")
 
 
-def _shelf(
-    models: options.LanguageModels, indexes: "Sequence[str | ColBERTIndex]", programs: list[str] | None
-) -> "Shelf":
+def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":
     from polyqa.web.shelf import Shelf
 
-    asked = models.models()
-    return Shelf(
-        asked.answering(),
-        helper_lm=asked.helping(),
-        indexes=indexes,
-        programs=programs or (),
-    )
+    chosen = _with_lm_set(models).models()
+    return Shelf(chosen.answering(), helper_lm=chosen.helping(), indexes=indexes or (), programs=programs or ())
+
+
+def _with_lm_set(models: options.LanguageModels) -> options.LanguageModels:
+    """Return models with the settings of ``--lm-set`` that other commands have options for."""
+    pairs = models.lm_set or []
+    named = {pair: options.named_value("--lm-set", pair, "temperature=0") for pair in pairs}
+    known = {field.name for field in fields(models)} & set(_SET_BY_LM_SET)
+    others = [pair for pair, (name, _) in named.items() if name not in known]
+    return replace(models, lm_set=others, **{name: value for name, value in named.values() if name in known})

@@ -54,8 +54,8 @@ def _write_report(artifact: str, to: Path) -> None:
     from polyqa.artifacts.store import read_artifact
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import write_atomically
-    from polyqa.compilation_report import read_report
     from polyqa.programs import PROGRAMS
+    from polyqa.reports.compilation import read_report
 
     if artifact in PROGRAMS:
         raise PolyqaError(f"{artifact} is not compiled, so there is no report of it: name a compiled program.")
@@ -119,7 +119,7 @@ def why_command(
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=asked.helping(), **settings)
     if plot is not None:
-        from polyqa.optimizers.trial_plots import plot_neighbourhood
+        from polyqa.reports.compilation_plots import plot_neighbourhood
 
         plot_neighbourhood(ready, question, plot)  # before the question is asked: it may be that there is no map
     result = ask(question, program=ready, lm=model)

@@ -51,8 +51,9 @@ class Comparison:
     cautions: Sequence[str] = ()
 
     def __repr__(self) -> str:
-        told = f"{COLUMNS[self.headline].label} {self.metrics[self.headline]}"
-        return f"Comparison({shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}, {self.n} questions, {told})"
+        names = f"{shortened(self.b, 80)!r} against {shortened(self.a, 80)!r}"
+        headline = f"{COLUMNS[self.headline].label} {self.metrics[self.headline]}"
+        return f"Comparison({names}, {self.n} questions, {headline})"
 
     def to_markdown(self) -> str:
         """Return all metrics and the breakdowns of the headline metric, as tables in Markdown."""
@@ -62,14 +63,14 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: all metrics, the breakdowns, and what to be careful about."""
-        from .showing import comparison_html
+        from .tables import comparison_html
 
         return comparison_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""
         tables = {
-            name: {key: one.to_dict() for key, one in getattr(self, name).items()}
+            name: {key: difference.to_dict() for key, difference in getattr(self, name).items()}
             for name in ("metrics", "by_ambiguity", "by_readings")
         }
         return asdict(self) | tables
@@ -92,22 +93,23 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
     PolyqaError
         If no question is in both, a question differs, or the metric is unknown.
     """
-    left, right = {one.id: one for one in a.records}, {one.id: one for one in b.records}
-    shared = [one for one in left if one in right]
+    left, right = ({record.id: record for record in run.records} for run in (a, b))
+    shared = [id for id in left if id in right]
     if not shared:
         raise PolyqaError(f"{a.path} and {b.path} have no question in common.")
-    for one in shared:
-        if left[one].question != right[one].question:
-            raise PolyqaError(f"Question {one!r} differs between {a.path} and {b.path}; these are different data sets.")
-    pairs = [(left[one], right[one]) for one in shared]
+    for id in shared:
+        if left[id].question != right[id].question:
+            raise PolyqaError(f"Question {id!r} differs between {a.path} and {b.path}; these are different data sets.")
+    pairs = [(left[id], right[id]) for id in shared]
     scores = {name: _paired(name, pairs) for name in COLUMNS}
-    metrics = {name: found for name, own in scores.items() if (found := compare(COLUMNS[name], *own, seed=seed))}
+    compared = {name: compare(COLUMNS[name], *paired, seed=seed) for name, paired in scores.items()}
+    metrics = {name: difference for name, difference in compared.items() if difference is not None}
     chosen = headline or next((name for name in HEADLINE if name in metrics), next(iter(metrics)))
     if chosen not in metrics:
         raise PolyqaError(f"There is no metric {headline!r} in both runs; there are {', '.join(metrics)}.")
 
     def groups(key: Callable[[Record], Any]) -> dict[str, Difference]:
-        return _groups(chosen, scores[chosen], [key(one) for one, _ in pairs], seed)
+        return _groups(chosen, scores[chosen], [key(record) for record, _ in pairs], seed)
 
     return Comparison(
         a=a.name,
@@ -129,13 +131,13 @@ def _paired(name: str, pairs: Sequence[tuple[Record, Record]]) -> tuple[Scores, 
 
 
 def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any], seed: int) -> dict[str, Difference]:
-    found = {}
+    differences = {}
     for key in sorted({key for key in keys if key is not None}):
-        own = np.array([other == key for other in keys])
-        if own.sum() >= FEWEST:
-            a, b = ([values[own] for values in side] for side in scores)
-            found[str(key)] = compare(COLUMNS[name], a, b, seed=seed)
-    return {key: one for key, one in found.items() if one is not None}
+        of_group = np.array([other == key for other in keys])
+        if of_group.sum() >= FEWEST:
+            a, b = ([values[of_group] for values in side] for side in scores)
+            differences[str(key)] = compare(COLUMNS[name], a, b, seed=seed)
+    return {key: difference for key, difference in differences.items() if difference is not None}
 
 
 _MATTERS = {
@@ -149,9 +151,9 @@ def _cautions(a: Run, b: Run) -> list[str]:
     if a.settings is None or b.settings is None:
         unknown = " and ".join(run.name for run in (a, b) if run.settings is None)
         return [f"{unknown}: outputs of another system; compare only if the same reader and judge scored them."]
-    told = []
+    cautions = []
     for field, what in _MATTERS.items():
         left, right = getattr(a.settings, field), getattr(b.settings, field)
         if left != right and (field != "index" or (left and right)):
-            told.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {what} do not compare.")
-    return told
+            cautions.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {what} do not compare.")
+    return cautions

@@ -77,7 +77,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run on what, every value, the first failures."""
-        from .showing import run_html
+        from .tables import run_html
 
         return run_html(self)
 

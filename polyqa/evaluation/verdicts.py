@@ -39,14 +39,14 @@ def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
     moved = f"{change.wins} became better, {change.losses} worse."
     if isnan(change.low):
         return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {figures}; {moved}"
-    told = f"{figures} [{change.low:+.1f}, {change.high:+.1f}] {on}; {moved}"
+    evidence = f"{figures} [{change.low:+.1f}, {change.high:+.1f}] {on}; {moved}"
     if change.low > 0:
-        return f"{what} helped: {told}"
+        return f"{what} helped: {evidence}"
     if change.high < 0:
-        return f"{what} did harm: {told}"
+        return f"{what} did harm: {evidence}"
     if change.low > -LITTLE and change.high < LITTLE:
-        return f"{what} changed nothing to speak of: {told}"
-    return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {told}"
+        return f"{what} changed nothing to speak of: {evidence}"
+    return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {evidence}"
 
 
 def question_values(records: Sequence[Record], metric: str) -> NDArray[np.float64]:
@@ -58,7 +58,7 @@ def question_values(records: Sequence[Record], metric: str) -> NDArray[np.float6
         A column of `columns.COLUMNS`, such as ``dr``.
     """
     column = COLUMNS[metric]
-    return column.value(*(one[:, None] for one in column_scores(records, column.scores)))
+    return column.value(*(scores[:, None] for scores in column_scores(records, column.scores)))
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,16 @@ def changed_questions(a: Run, b: Run, metric: str) -> list[Changed]:
     others = {record.id: record for record in b.records}
     pairs = [(record, others[record.id]) for record in a.records if record.id in others]
     before, after = (question_values([pair[side] for pair in pairs], metric) for side in (0, 1))
-    found = [
+    changed = [
         Changed(float(before[at]), float(after[at]), *pair)
         for at, pair in enumerate(pairs)
         if abs(after[at] - before[at]) > _SAME
     ]
-    return sorted(found, key=lambda one: (-one.difference, one.old.id))
+    return sorted(changed, key=lambda change: (-change.difference, change.old.id))
 
 
 def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Changed]]:
     """Return the questions that became better and those that became worse, those that changed most first."""
     changed = changed_questions(a, b, metric)
-    return [one for one in changed if one.difference > 0], [one for one in reversed(changed) if one.difference < 0]
+    won = [change for change in changed if change.difference > 0]
+    return won, [change for change in reversed(changed) if change.difference < 0]

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dspy
-import numpy as np
 
 from polyqa.artifacts.identity import identity_hash
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.ledger import differences
-from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import questions_fingerprint
-from polyqa.evaluation.plots import save_figure
 from polyqa.evaluation.runs import summarize
 from polyqa.evaluation.statistics import Estimate
 from polyqa.metrics.optimizing import AnswerMetric
@@ -79,12 +76,12 @@ def learning_curve(program: dspy.Module, plan: Plan, *, sizes: Sequence[int], wo
     for size in sorted(set(sizes)):
         tries = []
         observed = AnswerMetric(metric.reader, measure=metric.measure, threshold=metric.threshold, observe=tries.append)
-        own = replace(plan, trainset=shuffled[:size], metric=observed)
-        made = compile_program(program, own, Path(work) / str(size))
+        part = replace(plan, trainset=shuffled[:size], metric=observed)
+        compiled = compile_program(program, part, Path(work) / str(size))
         tries = _kept_tries(Path(work) / str(size) / "tries.json", tries)
         if not points:
-            points.append((0, summarize(made.before.records)[metric.measure]))
-        points.append((size, summarize(made.after.records)[metric.measure]))
+            points.append((0, summarize(compiled.before.records)[metric.measure]))
+        points.append((size, summarize(compiled.after.records)[metric.measure]))
     title = f"{type(program).__name__}, {plan.recipe.name}, {plan.lm.model}"
     return Curve(metric.measure, points, [100 * value for value in tries], title, why_no_tries(plan.recipe))
 
@@ -124,42 +121,3 @@ def _kept_tries(path: Path, tries: list[float]) -> list[float]:
         write_atomically(path, json.dumps(tries))
         return tries
     return [float(value) for value in json.loads(path.read_text(encoding="utf-8"))]
-
-
-def plot_curve(curve: Curve, path: str | Path, *, window: int = 20) -> Path:
-    """Draw a learning curve: score against training examples, and the metric's calls beside it.
-
-    Parameters
-    ----------
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-    window
-        How many calls of the metric are averaged.
-    """
-    from matplotlib.figure import Figure
-
-    label = COLUMNS[curve.measure].label
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    sizes = [size for size, _ in curve.points]
-    values = np.array([one.value for _, one in curve.points])
-    low, high = (np.array([getattr(one, side) for _, one in curve.points]) for side in ("low", "high"))
-    left.plot(sizes, values, marker="o", color="#2f6f9f")
-    left.fill_between(sizes, low, high, color="#2f6f9f", alpha=0.15, linewidth=0)
-    left.set_xlabel("training examples (0: uncompiled)")
-    left.set_ylabel(f"{label} on dev, 95% interval")
-    if curve.tries:
-        size = min(window, len(curve.tries))
-        calls = range(1, len(curve.tries) + 1)
-        mean = [np.mean(curve.tries[max(0, call - size) : call]) for call in calls]
-        right.plot(calls, curve.tries, ".", color="#2f6f9f", alpha=0.25)
-        right.plot(calls, mean, color="#2f6f9f")
-        right.set_ylabel(f"{label} per question, mean of the last {size}")
-    else:
-        right.text(0.5, 0.5, curve.no_tries, ha="center", va="center", transform=right.transAxes, fontsize="small")
-        right.set_yticks([])
-    right.set_xlabel("calls of the metric while compiling")
-    figure.suptitle(curve.title, fontsize="medium")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    return save_figure(figure, path)

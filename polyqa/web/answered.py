@@ -6,9 +6,8 @@ from typing import Any
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
-from polyqa.showing.citing import cited, pieces
-from polyqa.showing.places import all_places, places
-from polyqa.showing.words import cautions, numbers_of
+from polyqa.reports.marks import all_places, cited, pieces, places
+from polyqa.reports.result import cautions, numbers_of
 
 
 def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, Any]:
@@ -23,11 +22,11 @@ def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, An
         "evidence": list(_evidence(result)),
         "confidence": list(confidence),
         "cautions": cautions(result),
-        "log": [_logged(call) for call in result.calls],
+        "log": [_call_data(call) for call in result.calls],
     }
 
 
-def _logged(call: Call) -> dict[str, Any]:
+def _call_data(call: Call) -> dict[str, Any]:
     return {
         "name": call.predictor,
         "messages": call.messages,
@@ -38,22 +37,22 @@ def _logged(call: Call) -> dict[str, Any]:
     }
 
 
-def told_sentences(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of the answer, from 1, each in pieces."""
+def sentence_events(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield the sentences of the answer, numbered from 1, each in pieces."""
     for number, sentence in enumerate(sentences(result.cited_answer), 1):
         yield {"number": number, "pieces": _pieces(sentence.text, result)}
 
 
 def _pieces(text: str, result: Result) -> list[dict[str, Any]]:
     cut = pieces(text, len(result.passages))
-    return [{"text": one} if isinstance(one, str) else {"cites": list(one)} for one in cut if one]
+    return [{"text": piece} if isinstance(piece, str) else {"cites": list(piece)} for piece in cut if piece]
 
 
 def _evidence(result: Result) -> Iterator[dict[str, Any]]:
     named = cited(result.cited_answer, len(result.passages))
     numbers = numbers_of(result.passages)
     for number, passage in enumerate(result.passages, 1):
-        readings = [at for at, one in enumerate(result.interpretations, 1) if numbers.get(one.pid or "") == number]
+        readings = [at for at, r in enumerate(result.interpretations, 1) if numbers.get(r.pid or "") == number]
         answers = {at: result.interpretations[at - 1].answer for at in readings}
         yield {
             "number": number,
@@ -66,12 +65,12 @@ def _evidence(result: Result) -> Iterator[dict[str, Any]]:
 
 def _parts(text: str, answers: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return a text in parts: those that are answers are marked, with the numbers of the readings they answer."""
-    own = {number: places(text, answer) for number, answer in answers.items()}
+    by_reading = {number: places(text, answer) for number, answer in answers.items()}
     parts: list[dict[str, Any]] = []
     at = 0
     for start, end in all_places(text, answers.values()):
-        told = [number for number, spans in own.items() if any(s < end and start < e for s, e in spans)]
-        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True, "readings": told}]
+        marked = [number for number, spans in by_reading.items() if any(s < end and start < e for s, e in spans)]
+        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True, "readings": marked}]
         at = end
     parts.append({"text": text[at:], "mark": False})
     return [part for part in parts if part["text"]]

@@ -6,28 +6,24 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from polyqa import __version__
 from polyqa.base.event_loops import give_threads
 
-from .ask import ask_router
-from .catalog import catalog_router
-from .chat import chat_router
-from .colbert import colbert_router
+from .api import api_router
+from .compatible import compatible_router
 from .errors import STATUS, Kind, WebError
-from .gone import GoneError
 from .guard import Guard, Guarded
-from .runs import runs_router
 from .service import Service
 
 STATIC = Path(__file__).parent / "static"
 _KINDS = {status: kind for kind, status in STATUS.items()}
 
 
-def make_app(service: Service, guard: Guard = Guard(), *, runs: Path | None = None) -> Guarded:
+def make_app(service: Service, guard: Guard = Guard()) -> Guarded:
     """Return the application that a server runs.
 
     Parameters
@@ -36,13 +32,6 @@ def make_app(service: Service, guard: Guard = Guard(), *, runs: Path | None = No
         Answers the questions.
     guard
         Who may ask.
-    runs
-        A folder of evaluation runs that may be looked at.
-
-    Raises
-    ------
-    PolyqaError
-        If there is no such folder.
     """
     app = FastAPI(
         title="polyqa",
@@ -52,15 +41,10 @@ def make_app(service: Service, guard: Guard = Guard(), *, runs: Path | None = No
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.include_router(ask_router(service))
-    app.include_router(catalog_router(service, runs=runs is not None))
-    app.include_router(chat_router(service))
-    app.include_router(colbert_router(service))
-    if runs is not None:
-        app.include_router(runs_router(runs))
+    app.include_router(api_router(service))
+    app.include_router(compatible_router(service))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _not_understood)
-    app.add_exception_handler(GoneError, _gone)
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
@@ -88,15 +72,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if not isinstance(error, WebError):
+        nothing = "There is nothing at this address; /openapi.json lists what there is."
+        message = nothing if error.status_code == 404 else f"{error.detail}."
         kind = _KINDS.get(error.status_code, Kind.BAD_REQUEST)
-        error = WebError(kind, _said(error), error.headers, status=error.status_code)
-    return JSONResponse(error.body(), error.status_code, error.headers)
-
-
-def _said(error: HTTPException) -> str:
-    if error.status_code == 404:
-        return "There is nothing at this address; /openapi.json lists what there is."
-    return f"{error.detail}."
+        error = WebError(kind, message, error.headers, status=error.status_code)
+    return error.response()
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:
@@ -104,8 +84,4 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
     message = f"{place or 'The request'}: {first['msg']}."
-    return JSONResponse(WebError(Kind.BAD_REQUEST, message, status=422).body(), 422)
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=499)  # nobody reads it
+    return WebError(Kind.BAD_REQUEST, message, status=422).response()

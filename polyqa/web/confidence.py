@@ -11,7 +11,7 @@ from polyqa.models.spans import Reading
 SPANS = 5
 """How many spans of a passage are looked at."""
 SLOPE, OFFSET = 0.225, 0.078
-"""Of the logistic curve from the reader's margin to the share of right readings; `benchmarks.confidence` fits them."""
+"""Of the logistic curve from the reader's margin to the share of right readings; `lab/confidence.py` fitted them."""
 
 
 def confidence(
@@ -22,8 +22,7 @@ def confidence(
     The embedded reader is asked the disambiguated question of the passage that is cited, see `margins`. The curve from
     margins to shares was fitted on training questions of `homonyms`, with the embedded engine's readings.
     """
-    found = margins(readings, passages, reader)
-    return [None if margin is None else _share(margin) for margin in found]
+    return [None if margin is None else _share(margin) for margin in margins(readings, passages, reader)]
 
 
 def _share(margin: float) -> float:
@@ -37,15 +36,15 @@ def margins(readings: Sequence[Interpretation], passages: Sequence[Passage], rea
     is the answer, and ``None`` for a reading without a passage.
     """
     texts = {passage.pid: passage.indexed_text for passage in passages}
-    cited = [(one, texts[one.pid]) for one in readings if one.pid in texts]
-    found = iter(reader.read([(one.question, text) for one, text in cited], keep=SPANS))
-    return [_margin(one.answer, next(found)) if one.pid in texts else None for one in readings]
+    asked = [(reading.question, texts[reading.pid]) for reading in readings if reading.pid in texts]
+    spans = iter(reader.read(asked, keep=SPANS))
+    return [_margin(reading.answer, next(spans)) if reading.pid in texts else None for reading in readings]
 
 
 def _margin(answer: str, reading: Reading) -> float:
     wanted = [normalize_answer(part) for part in (several(answer) or [answer])]
     for span in reading.spans:
-        said = normalize_answer(span.text)
-        if said and any(said in one or one in said for one in wanted if one):
+        text = normalize_answer(span.text)
+        if text and any(text in answer or answer in text for answer in wanted if answer):
             return span.score - reading.null_score
     return -inf

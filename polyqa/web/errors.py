@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 
 class Kind(StrEnum):
@@ -30,10 +31,11 @@ STATUS: Mapping[Kind, int] = {
     Kind.BUSY: 429,
     Kind.FAILED: 503,
 }
+_UNREAD = (408, 413)  # the rest of such a request is not read, so nothing else can come on its connection
 
 
 class WebError(HTTPException):
-    """An answer that is none.
+    """Why there is no answer.
 
     Parameters
     ----------
@@ -55,3 +57,8 @@ class WebError(HTTPException):
     def body(self) -> dict[str, Any]:
         """Return the JSON that a client gets."""
         return {"error": {"message": self.message, "kind": str(self.kind)}}
+
+    def response(self) -> JSONResponse:
+        """Return the answer that a client gets."""
+        closing = {"connection": "close"} if self.status_code in _UNREAD else {}
+        return JSONResponse(self.body(), self.status_code, {**(self.headers or {}), **closing})

@@ -2,27 +2,20 @@
 
 import asyncio
 import hmac
-import json
-import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .errors import Kind, WebError
 from .limits import WebLimits
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-LOG = logging.getLogger("polyqa.web.requests")
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -66,13 +59,23 @@ class Guard:
 
 
 class Guarded:
-    """An application behind a guard; each request gets a number, ``X-Request-ID``, in ``scope["request_id"]``."""
+    """An application behind a guard; each request gets a number, ``X-Request-ID``, in ``scope["request_id"]``.
 
-    def __init__(self, app: App, guard: Guard, limits: WebLimits) -> None:
-        self._app = app
+    Host and origin are checked here and not by Starlette's `TrustedHostMiddleware` and `CORSMiddleware` alone: the
+    first answers in plain text, the second lets a foreign page ask and only keeps the answer from it.
+    """
+
+    def __init__(self, app: ASGIApp, guard: Guard, limits: WebLimits) -> None:
+        self._app = RequestBodyLimitMiddleware(app, limits.body)
         self._guard = guard
         self._limits = limits
-        self._wrong = _Wrong()
+        self._wrong_tokens = _WrongTokens()
+        self._shared = CORSMiddleware(
+            self._with_token,
+            allow_origins=guard.origins,
+            allow_methods=("GET", "POST"),
+            allow_headers=("authorization", "content-type"),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -80,103 +83,88 @@ class Guarded:
             await self._app(scope, receive, send)
             return
         scope["request_id"] = uuid.uuid4().hex[:12]
-        with _logged(scope, send) as noting:
-            await self._answer(scope, receive, noting)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        more = {"x-request-id": scope["request_id"]}
+        send = _with_headers(send, scope["request_id"])
         try:
-            headers = _headers(scope)
-            self._check_host(headers)
-            more |= self._allowed_origin(headers)
-            if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
-                await _answer(send, 204, b"", more)
-                return
-            self._check_token(scope, headers)
-            await self._app(scope, self._bounded(headers, receive), _with(send, more))
+            self._check_sender(Headers(scope=scope))
         except WebError as error:
-            body = json.dumps(error.body()).encode()
-            await _answer(send, error.status_code, body, {**more, **(error.headers or {}), "connection": "close"})
+            await error.response()(scope, receive, send)
+        else:
+            await self._shared(scope, receive, send)
 
-    def _check_host(self, headers: dict[str, str]) -> None:
-        name = _host_name(headers.get("host", ""))
+    async def _with_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        try:
+            self._check_token(scope, headers)
+            self._check_size(headers)
+        except WebError as error:
+            await error.response()(scope, receive, send)
+        else:
+            await self._app(scope, self._timed(receive), send)
+
+    def _check_sender(self, headers: Headers) -> None:
+        host = headers.get("host", "")
+        name = _host_name(host)
         if name is None or (self._guard.hosts and name not in self._guard.hosts):
             raise WebError(
                 Kind.FORBIDDEN, "This server is not known under that host name; its owner names it with --allow-host."
             )
-
-    def _allowed_origin(self, headers: dict[str, str]) -> dict[str, str]:
-        """Return the headers for a page of another origin that may ask."""
         origin = headers.get("origin")
         if origin is None:
             if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
                 raise WebError(Kind.FORBIDDEN, "Pages of other sites may not ask this server.")
-            return {}
-        if urlsplit(origin).netloc == headers.get("host") and origin.startswith(("http://", "https://")):
-            return {}
-        if origin not in self._guard.origins:
+        elif origin not in (f"http://{host}", f"https://{host}", *self._guard.origins):
             raise WebError(
                 Kind.FORBIDDEN,
                 "A page of another origin may not ask this server; its owner allows one with --allow-origin.",
             )
-        return {
-            "access-control-allow-origin": origin,
-            "access-control-allow-headers": "authorization, content-type",
-            "access-control-allow-methods": "GET, POST",
-            "access-control-max-age": "600",
-            "cross-origin-resource-policy": "cross-origin",
-            "vary": "Origin",
-        }
 
-    def _check_token(self, scope: Scope, headers: dict[str, str]) -> None:
+    def _check_token(self, scope: Scope, headers: Headers) -> None:
         path = scope["path"]
         if self._guard.token is None or path in OPEN or path.startswith(_OPEN_BELOW):
             return
         address = (scope.get("client") or ("",))[0]
-        if after := self._wrong.wait(address):
+        if after := self._wrong_tokens.wait(address):
             raise WebError(Kind.BUSY, "Too many wrong tokens: wait a minute.", {"retry-after": str(after)})
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._guard.token.encode()):
             return
         if given:
-            self._wrong.add(address)
+            self._wrong_tokens.add(address)
         raise WebError(
             Kind.UNAUTHORIZED,
             "This server wants a token: send Authorization: Bearer …; whoever started it has it.",
             {"www-authenticate": "Bearer"},
         )
 
-    def _bounded(self, headers: dict[str, str], receive: Receive) -> Receive:
-        """Return what receives a request that is neither too large nor too slow."""
-        most = self._limits.body
-        told = headers.get("content-length", "0")
-        if not told.isdecimal():
-            raise WebError(Kind.BAD_REQUEST, "Content-Length is no number.")
-        too_large = WebError(Kind.TOO_LARGE, f"A request has at most {most:,} bytes.", {"connection": "close"})
-        if int(told) > most:
-            raise too_large
-        began, taken, whole = time.monotonic(), 0, False
+    def _check_size(self, headers: Headers) -> None:
+        """Refuse a request by the length that it states; one without is counted as it arrives."""
+        length = headers.get("content-length", "0")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise WebError(Kind.BAD_REQUEST, "A request has a length or comes in chunks, not both.")
+        if int(length) > self._limits.body:
+            raise WebError(Kind.TOO_LARGE, f"A request has at most {self._limits.body:,} bytes.")
 
-        async def bounded() -> Message:
-            nonlocal taken, whole
+    def _timed(self, receive: Receive) -> Receive:
+        """Return what receives a request that must arrive in time."""
+        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+        whole = False
+
+        async def timed() -> Message:
+            nonlocal whole
             if whole:  # what comes now is the end of the connection, which may be long away
                 return await receive()
-            left = self._limits.body_seconds - (time.monotonic() - began)
             try:
-                message = await asyncio.wait_for(receive(), max(left, 0.001))
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
             except TimeoutError:
-                closing = {"connection": "close"}
-                raise WebError(Kind.TOO_SLOW, "The request took too long to arrive.", closing, status=408) from None
-            taken += len(message.get("body", b""))
-            if taken > most:
-                raise too_large
+                raise WebError(Kind.TOO_SLOW, "The request took too long to arrive.", status=408) from None
             whole = not message.get("more_body", False)
             return message
 
-        return bounded
+        return timed
 
 
-class _Wrong:
+class _WrongTokens:
     """Wrong tokens of the last minute, by address."""
 
     def __init__(self) -> None:
@@ -202,65 +190,22 @@ def _host_name(host: str) -> str | None:
     """Return the name in a ``Host`` header, without its port, an IPv6 address in brackets; ``None`` if it is none."""
     try:
         parts = urlsplit(f"//{host}")
-        named, _ = parts.hostname, parts.port
+        name, _ = parts.hostname, parts.port
     except ValueError:
         return None
-    if not named or parts.netloc != host or parts.username is not None:
+    if not name or parts.netloc != host or parts.username is not None:
         return None
-    return f"[{named}]" if ":" in named else named
+    return f"[{name}]" if ":" in name else name
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        if key in found and key in ("host", "authorization", "content-length", "origin"):
-            raise WebError(Kind.BAD_REQUEST, f"The header {key} is there twice.")
-        found[key] = value.decode("latin-1")
-    if "content-length" in found and "transfer-encoding" in found:
-        raise WebError(Kind.BAD_REQUEST, "A request has a length or comes in chunks, not both.")
-    return found
-
-
-@contextmanager
-def _logged(scope: Scope, send: Send) -> Iterator[Send]:
-    """Log a request when it ends, with the status that was sent; its query, which may hold a question, is left out."""
-    began = time.perf_counter()
-    told: dict[str, Any] = {"request": scope["request_id"], "method": scope["method"], "path": scope["path"]}
-    told["status"] = None  # where the client went before there was an answer
-
-    async def noting(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            told["status"] = message["status"]
-        await send(message)
-
-    try:
-        yield noting
-    finally:
-        LOG.info("request", extra={"told": {**told, "seconds": round(time.perf_counter() - began, 3)}})
-
-
-def _with(send: Send, more: Mapping[str, str]) -> Send:
+def _with_headers(send: Send, request_id: str) -> Send:
     """Return what sends answers with the headers of all answers, unless one has its own."""
-    headers = {**HEADERS, **more}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower() for name, _ in message.get("headers", ())}
-            added = [(name.encode(), value.encode()) for name, value in headers.items() if name.encode() not in own]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
+            headers = MutableHeaders(scope=message)
+            for name, value in {**HEADERS, "x-request-id": request_id}.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending
-
-
-async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
-    own = {"content-length": str(len(body)), **({"content-type": "application/json"} if body else {}), **headers}
-    start = {
-        "type": "http.response.start",
-        "status": status,
-        "headers": [(name.lower().encode(), value.encode()) for name, value in own.items()],
-    }
-    send = _with(send, {})
-    await send(start)
-    await send({"type": "http.response.body", "body": body})

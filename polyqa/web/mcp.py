@@ -78,7 +78,7 @@ def mcp_server(shelf: Shelf) -> MCPServer:
     @server.resource("polyqa://catalog", mime_type="application/json")
     def catalog() -> dict[str, Any]:
         """Say which programs and indexes there are."""
-        programs = {one.name: one.about.get("summary", "") for one in shelf.programs.values()}
+        programs = {offered.name: offered.about.get("summary", "") for offered in shelf.programs.values()}
         return {"programs": programs, "indexes": {name: len(index) for name, index in shelf.indexes.items()}}
 
     return server

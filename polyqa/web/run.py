@@ -6,12 +6,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from .guard import App
 
 HEADER_SECONDS = 10.0
 STOP_SECONDS = 30
+_LOG_CONFIG = LOGGING_CONFIG | {
+    "loggers": {
+        "uvicorn": {"handlers": ["default"], "level": "WARNING", "propagate": False},
+        "polyqa.web": {"handlers": ["default"], "level": "INFO"},
+    }
+}
+"""One line for each question on standard error. Uvicorn's lines of requests would hold what was searched for."""
 
 
 class Impatient(H11Protocol):
@@ -58,7 +65,7 @@ class _Server(uvicorn.Server):
             self._captured_signals.clear()
 
 
-def server(app: App, host: str, port: int) -> uvicorn.Server:
+def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
     """Return a server that is not running yet."""
     return _Server(
         uvicorn.Config(
@@ -69,7 +76,7 @@ def server(app: App, host: str, port: int) -> uvicorn.Server:
             ws="none",
             lifespan="on",
             access_log=False,
-            log_config=None,
+            log_config=_LOG_CONFIG,
             server_header=False,
             date_header=True,
             timeout_keep_alive=5,

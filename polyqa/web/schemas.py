@@ -31,12 +31,12 @@ class ErrorBody(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """An answer that is none."""
+    """Why there is no answer."""
 
     error: ErrorBody
 
 
-class FoundPassage(BaseModel):
+class ScoredPassage(BaseModel):
     """A passage and its score for a query."""
 
     pid: str
@@ -45,12 +45,12 @@ class FoundPassage(BaseModel):
     score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
 
 
-class Found(BaseModel):
+class SearchResult(BaseModel):
     """What a search found, best first."""
 
     index: str
     query: str
-    passages: list[FoundPassage]
+    passages: list[ScoredPassage]
 
 
 class Health(BaseModel):
@@ -62,7 +62,6 @@ class Health(BaseModel):
     running: int = Field(description="Questions under way.")
     waiting: int = Field(description="Questions that wait for their turn.")
     answered: int = Field(description="Questions answered since the start.")
-    runs: bool = Field(description="Whether stored runs can be looked at.")
 
 
 class Message(BaseModel):

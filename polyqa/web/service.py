@@ -1,19 +1,25 @@
-"""Answers questions for clients: one gate, one shelf, one question after the other told as events."""
+"""Answers questions for clients: one gate, one shelf; a question is a series of events, as JSON or as a stream."""
 
 import asyncio
+import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fastapi import Request
+from fastapi.responses import Response
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
+
 from polyqa.asking import Result, aask, check_question
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
 from polyqa.models import SpanReader
 
-from .answered import answered, told_sentences
+from .answered import answered, sentence_events
 from .confidence import confidence
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
@@ -21,12 +27,13 @@ from .shelf import Shelf
 from .watching import Watch
 
 LOG = logging.getLogger("polyqa.web")
+MOST_PASSAGES = 100
 _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClientQuestion:
     """A question of a client's, checked.
 
     Attributes
@@ -75,7 +82,7 @@ class Service:
         self.gate = Gate(limits)
         self._reader = reader
 
-    def checked(self, question: str, program: str | None, index: str | None, request_id: str = "") -> Asked:
+    def checked(self, question: str, program: str | None, index: str | None, request_id: str = "") -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
         Raises
@@ -84,11 +91,26 @@ class Service:
             If the question is none, or a name is unknown.
         """
         try:
-            return Asked(check_question(question), *self.shelf.names(program, index), request_id)
+            return ClientQuestion(check_question(question), *self.shelf.names(program, index), request_id)
         except PolyqaError as error:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
 
-    async def answer(self, asked: Asked) -> dict[str, Any]:
+    async def search(self, query: str, k: int, index: str | None) -> list[Passage]:
+        """Return the best passages of an index for a query.
+
+        Raises
+        ------
+        WebError
+            If the query is none, or there is no such index.
+        """
+        opened = self.shelf.index(index)
+        try:
+            checked = check_question(query)
+        except PolyqaError as error:
+            raise WebError(Kind.BAD_REQUEST, str(error).replace("The question", "The query", 1)) from None
+        return await asyncio.to_thread(opened.search, checked, k)
+
+    async def answer(self, asked: ClientQuestion) -> dict[str, Any]:
         """Return the JSON of an answer.
 
         Raises
@@ -97,12 +119,12 @@ class Service:
             If the server is busy, the language model fails, or it takes too long.
         """
         async with aclosing(self.events(asked)) as events:
-            async for one in events:
-                if one.name == "result":
-                    return dict(one.data)
+            async for event in events:
+                if event.name == "result":
+                    return dict(event.data)
         raise AssertionError("no result came of a question")
 
-    async def events(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
         """Yield what happens while a question is answered; the last event is the result.
 
         Whoever stops listening stops the work: the generator, when it is closed, cancels what runs.
@@ -118,42 +140,36 @@ class Service:
         try:
             while True:
                 try:
-                    one = await asyncio.wait_for(queue.get(), _ALIVE)
+                    event = await asyncio.wait_for(queue.get(), _ALIVE)
                 except TimeoutError:
                     yield ALIVE
                     continue
-                if one is None:
+                if event is None:
                     break
-                yield one
+                yield event
             await work
         finally:
             if not work.done():
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    async def _work(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> None:
-        names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
-        began = time.perf_counter()
-        told: dict[str, Any] = {
-            "request": asked.request_id,
-            "question": asked.question,
-            **names,
-            "outcome": "cancelled",
-        }
+    async def _work(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> None:
+        """Answer a question, and log how it ended: never its text, which is the client's own affair."""
+        began, outcome = time.perf_counter(), "cancelled"
         try:
-            await self._answer(asked, queue, names, told)
+            result = await self._answer(asked, queue)
+            outcome = f"answered, {len(result.interpretations)} readings, {len(result.calls)} calls"
         except WebError as error:
-            told["outcome"] = error.kind.name.lower()
+            outcome = str(error.kind)
             raise
         finally:
-            LOG.info("question", extra={"told": {**told, "seconds": round(time.perf_counter() - began, 3)}})
+            seconds = time.perf_counter() - began
+            LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
 
-    async def _answer(
-        self, asked: Asked, queue: asyncio.Queue[Event | None], names: Mapping[str, str], told: dict[str, Any]
-    ) -> None:
-        """Answer a question, and note in ``told`` what the log says of it."""
+    async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
+                names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(self.limits.seconds):
                     result = await self._ask(asked, queue)
@@ -165,24 +181,18 @@ class Service:
         except WebError:
             raise
         except Exception as error:
-            LOG.exception("request %s: %s failed", asked.request_id, asked.program, exc_info=error)
+            LOG.exception("request %s: %s over %s failed", *_names(asked), exc_info=error)
             raise WebError(
                 Kind.FAILED,
                 f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
                 f"why, at request {asked.request_id}.",
             ) from None
-        told |= {
-            "outcome": "answered",
-            "readings": len(result.interpretations),
-            "calls": len(result.calls),
-            "input_tokens": result.input_tokens,
-            "output_tokens": result.output_tokens,
-        }
-        for sentence in told_sentences(result):
+        for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
         queue.put_nowait(Event("result", answered(result, sure)))
+        return result
 
-    async def _ask(self, asked: Asked, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index)
         loop = asyncio.get_running_loop()
 
@@ -192,3 +202,70 @@ class Service:
         with listening(Watch(emit), program):
             result = await aask(asked.question, program=program, lm=self.shelf.lm)
         return replace(result, program=asked.program)
+
+
+def _names(asked: ClientQuestion) -> tuple[str, str, str]:
+    return asked.request_id, asked.program, asked.index
+
+
+async def event_stream(
+    events: AsyncGenerator[Event, None], encoded: Callable[[Event], Iterable[ServerSentEvent]]
+) -> EventSourceResponse:
+    """Return the events of a question as an answer that is sent event by event.
+
+    Parameters
+    ----------
+    events
+        As `Service.events` yields them.
+    encoded
+        Makes what is sent of an event; of an error, too, which is the event ``error``.
+
+    Raises
+    ------
+    WebError
+        If the question is refused at once; what goes wrong later is sent.
+    """
+    first = await anext(events)
+
+    def sent(event: Event) -> bytes:
+        if event is ALIVE:
+            return KEEPALIVE_COMMENT
+        return b"".join(
+            format_sse_event(
+                data_str=json.dumps(sse.data, ensure_ascii=False) if sse.raw_data is None else sse.raw_data,
+                event=sse.event,
+            )
+            for sse in encoded(event)
+        )
+
+    async def stream() -> AsyncIterator[bytes]:
+        async with aclosing(events):
+            yield sent(first)
+            try:
+                async for event in events:
+                    yield sent(event)
+            except WebError as error:
+                yield sent(Event("error", error.body()))
+
+    return EventSourceResponse(stream(), headers={"x-accel-buffering": "no"})
+
+
+async def answer_while_connected(
+    request: Request, work: Coroutine[Any, Any, dict[str, Any]], respond: Callable[[dict[str, Any]], Response]
+) -> Response:
+    """Do some work and answer with it; when the client goes away the work is cancelled."""
+    working = asyncio.ensure_future(work)
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        working.cancel()
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        await asyncio.wait({working})
+        return respond(working.result()) if not working.cancelled() else Response(status_code=499)  # nobody reads it
+    finally:
+        watching.cancel()
+        working.cancel()
+        await asyncio.gather(watching, working, return_exceptions=True)

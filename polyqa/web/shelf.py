@@ -78,7 +78,7 @@ class Shelf:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
         self.indexes = _by_name([(index.name, index) for index in opened], "indexes")
         chosen = programs or [*PROGRAMS, *artifact_names()]
-        self.programs = _by_name([(one.name, one) for one in map(_offered, chosen)], "programs")
+        self.programs = _by_name([(offered.name, offered) for offered in map(_offered, chosen)], "programs")
         shipped = not indexes and DEFAULT_INDEX in self.indexes
         self.default_index = DEFAULT_INDEX if shipped else opened[0].name
         self.default_program = DEFAULT_PROGRAM if not programs else next(iter(self.programs))
@@ -97,8 +97,8 @@ class Shelf:
         program = program or self.default_program
         if program not in self.programs:
             raise _unknown("program", program, self.programs)
-        own = self.programs[program].index
-        index = index or (own if own in self.indexes else self.default_index)
+        compiled_over = self.programs[program].index
+        index = index or (compiled_over if compiled_over in self.indexes else self.default_index)
         if index not in self.indexes:
             raise _unknown("index", index, self.indexes)
         return program, index
@@ -120,18 +120,18 @@ class Shelf:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self._loaded:
-                made = load(self.programs[name].source, index=self.indexes[index], helper_lm=self._helper_lm)
-                warm_up(made, self.lm)
-                self._loaded[key] = made
+                program = load(self.programs[name].source, index=self.indexes[index], helper_lm=self._helper_lm)
+                warm_up(program, self.lm)
+                self._loaded[key] = program
         return self._loaded[key]
 
 
 def _by_name(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
-    for name, one in pairs:
+    for name, value in pairs:
         if name in named:
             raise PolyqaError(f"Two {what} are called {name}; a server offers each under its folder's name.")
-        named[name] = one
+        named[name] = value
     return named
 
 

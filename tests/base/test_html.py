@@ -1,13 +1,18 @@
 """HTML and Markdown of anybody's texts: what they hold is shown, and nothing of it acts."""
 
+import re
+from pathlib import Path
+
 import pytest
 from attack_texts import ATTACKS
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 from well_formed_html import read_html
 
-from polyqa.base.html import html_block, html_facts, html_table, markdown, markdown_facts, plain, shortened, tag
+import polyqa
+from polyqa.base.html import markdown, plain, render, shortened
 
 # Pieces of which markup is made, among other texts.
 TEXTS = st.lists(st.sampled_from([*ATTACKS.values(), *"<>&\"'`*_[]()!|\\-+=#~$1. \n\t", "--", "&lt;"])).map("".join)
@@ -16,11 +21,11 @@ ANY = st.one_of(TEXTS, st.text())
 
 @given(ANY, ANY)
 def test_any_text_is_shown_in_html(text: str, other: str) -> None:
-    shown = html_block(tag("p", text, id=other), html_table((text, "n"), [(other, text)]), html_facts({text: other}))
-    page = read_html(shown)
-    kinds = ["div", "style", "p", "table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
-    assert [element.name for element in page.elements] == [*kinds, "table", "tbody", "tr", "td", "b", "td"]
+    page = read_html(render("facts.html", title=text, facts={text: other}))
+    kinds = ["div", "style", "p", "b", "table", "tbody", "tr", "td", "b", "td"]
+    assert [element.name for element in page.elements] == kinds
     assert page.named("p")[0].text.split() == plain(text).split()
+    assert page.named("td")[1].text.split() == plain(other).split()
 
 
 @given(ANY)
@@ -36,9 +41,25 @@ def test_any_text_is_shown_in_markdown(text: str) -> None:
 
 @given(ANY, ANY)
 def test_any_text_keeps_to_its_cell_in_markdown(name: str, value: str) -> None:
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown_facts(name, {name: value}))
+    shown = render("facts.md", title=name, facts={name: value})
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(shown)
     cells = ["thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
     assert [token.tag for token in tokens if token.nesting == 1] == ["h2", "table", *cells]
+
+
+def test_markup_is_written_in_templates_only() -> None:
+    package = Path(polyqa.__file__).parent
+    rooms = [package, *(path for path in package.iterdir() if path.is_symlink())]
+    paths = [path for room in rooms for path in room.resolve().rglob("*.py")]
+    assert len(paths) > 200
+    tags = re.compile(r"</(?:div|p|table|tr|td|li|ul|span|svg|b|a|details)>")
+    written = {path.name for path in paths if tags.search(re.sub(r"(?s)>>>.*?\"\"\"", "", path.read_text("utf-8")))}
+    assert written == set()
+
+
+def test_a_value_that_a_template_lacks_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="title"):
+        render("facts.md", facts={})
 
 
 @given(ANY, st.integers(1, 50))

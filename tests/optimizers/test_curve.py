@@ -10,7 +10,8 @@ import pytest
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.statistics import Estimate
 from polyqa.optimizers import Plan, recipe
-from polyqa.optimizers.curve import Curve, learning_curve, plot_curve, why_no_tries
+from polyqa.optimizers.curve import Curve, learning_curve, why_no_tries
+from polyqa.reports.compilation_plots import plot_curve
 
 
 def test_a_curve_grows_with_the_examples_and_is_the_same_when_drawn_again(

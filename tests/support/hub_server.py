@@ -109,7 +109,7 @@ def _error(status: int, code: str, message: str) -> Answer:
 
 
 _BAD_TOKEN = _error(401, "", "Invalid credentials in Authorization header")
-_API = re.compile(r"/api/(model|dataset)s/([^/]+/[^/]+)(?:/(revision|preupload|commit)/([^/]+))?")
+_API = re.compile(r"/api/(model|dataset)s/([^/]+/[^/]+)(?:/(revision|tree|preupload|commit)/([^/]+))?")
 _FILE = re.compile(r"/(datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
 _FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
@@ -134,6 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
         told = self.headers.get("Authorization")
         return told.removeprefix("Bearer ") if told else None
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self._token == TOKEN:
@@ -149,7 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in ({"Content-Length": str(len(body))} | headers).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
         self.close_connection = "Content-Length" in headers  # the length was a lie
 
     def _found(self, kind: str, repo: str, revision: str) -> str | Answer:
@@ -165,10 +169,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _read(self) -> Answer:
         path = urlsplit(self.path).path
         if api := _API.fullmatch(path):
-            kind, repo, _, revision = api.groups()
+            kind, repo, what, revision = api.groups()
             commit = self._found(kind, repo, revision or "main")
             if not isinstance(commit, str):
                 return commit
+            if what == "tree":
+                files = self.hub.files(kind, repo, commit).items()
+                return _json([{"type": "file", "path": n, "size": len(data), "oid": blob(data)} for n, data in files])
             siblings = [
                 {"rfilename": name, "size": len(data), "blobId": blob(data)}
                 for name, data in self.hub.files(kind, repo, commit).items()

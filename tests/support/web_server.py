@@ -43,14 +43,13 @@ def web_server(
     programs: Sequence[str | Path] = ("rac", "diva", "toc"),
     guard: Guard = Guard(),
     limits: WebLimits = WebLimits(),
-    runs: Path | None = None,
 ) -> Iterator[Web]:
     """Serve programs over indexes until the block ends; what runs then is finished."""
     paths = [one.path if isinstance(one, ColBERTIndex) else one for one in indexes]
     shelf = Shelf(lm or embedded_lm(), indexes=paths, programs=programs)
     service = Service(shelf, limits, Reader())
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        app = make_app(service, guard, runs=runs)
+        app = make_app(service, guard)
         running = server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

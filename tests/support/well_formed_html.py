@@ -7,13 +7,9 @@ _TEXT = {"a", "b", "details", "div", "li", "mark", "p", "span", "style", "summar
 ALLOWED = frozenset({*_TEXT, "table", "tbody", "td", "th", "thead", "tr"})
 """What polyqa makes; anything else comes from a stranger's text."""
 ATTRIBUTES = frozenset({"class", "href", "id"})
-_SVG = {"circle", "line", "polygon", "polyline", "rect", "svg", "text", "title"}
-PAGE = ALLOWED | _SVG | {"body", "h1", "h2", "h3", "head", "html", "main"}
-"""What a whole page has, with drawings in it."""
-PAGE_ATTRIBUTES = frozenset(
-    {"class", "cx", "cy", "height", "lang", "points", "r", "role", "text-anchor", "viewbox", "width"}
-    | {"x", "x1", "x2", "y", "y1", "y2"}
-)
+PAGE = ALLOWED | {"body", "h1", "h2", "h3", "main"}
+"""What a whole page has, without the drawings in it."""
+PAGE_ATTRIBUTES = frozenset({"aria-label", "class", "role"})
 
 
 @dataclass

@@ -1,9 +1,8 @@
-// Which view is shown, which colours, which token; everything else is in the views.
+// The link that was followed, the colours, the token; everything else is in the view of questions.
 
 import { Api } from "./api.js";
 import { AskView } from "./ask.js";
-import { byId, h } from "./dom.js";
-import { problem } from "./problem.js";
+import { byId } from "./dom.js";
 import { keep } from "./store.js";
 
 const api = new Api(askToken);
@@ -33,32 +32,11 @@ function askToken(wrong) {
   });
 }
 
-async function route() {
-  const [path, ...query] = location.hash.slice(1).split("?"); // a link written by hand may hold more question marks
+function route() {
+  const [, ...query] = location.hash.slice(1).split("?"); // a link written by hand may hold more question marks
   const params = new URLSearchParams(query.join("?"));
-  const runs = path === "/runs" || path.startsWith("/runs/");
-  byId("ask-view").hidden = runs;
-  byId("runs-view").hidden = !runs;
-  for (const one of document.querySelectorAll("[data-view]")) {
-    if ((one.dataset.view === "runs") === runs) one.setAttribute("aria-current", "page");
-    else one.removeAttribute("aria-current");
-  }
-  if (!runs) {
-    if (params.has("q")) ask.fill(params);
-    document.title = ask.title;
-    return;
-  }
-  document.title = "Runs – polyqa";
-  const rest = path.split("/").slice(2).filter(Boolean).map(decodeURIComponent);
-  const place = byId("runs-view");
-  try {
-    const view = await import("./runs.js");
-    await view.show(place, { rest, params }, api);
-  } catch (error) {
-    const told = error.kind ? error : Object.assign(new Error("The view of runs could not be shown."), { kind: "failed", cause: error });
-    if (!error.kind) console.error(error);
-    place.replaceChildren(h("h1", {}, "Runs"), problem(told, route).element);
-  }
+  if (params.has("q")) ask.fill(params);
+  document.title = ask.title;
 }
 
 function theme() {
@@ -78,8 +56,7 @@ function theme() {
 
 async function footer() {
   try {
-    const { version, lm, runs } = await api.get("/health");
-    byId("runs-link").hidden = !runs;
+    const { version, lm } = await api.get("/health");
     byId("about-server").append(`polyqa ${version} · ${lm}`,
       lm === "polyqa/extractive" ? ": a small engine that finds and quotes answers; a language model writes better ones" : "");
   } catch (error) {
@@ -100,7 +77,7 @@ function printing() {
 }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the hash belongs to the views
+  event.preventDefault(); // the hash holds the question
   byId("main").focus();
 });
 addEventListener("hashchange", route);

@@ -407,8 +407,6 @@ def test_one_command_line_runs_all_programs(program: str, printed: Printed) -> N
         (["answer", "{asked}", "--out", "{out}", "--index-workers", "2"], "an index that is named: add --index"),
         (["answer", "{asked}", "--out", "{out}", "--index-workers", "2", "--index", "homonyms"], "is in one part"),
         (["evaluate", "--index-workers", "2", "--index", "homonyms", "--runs", "{out}"], "is in one part"),
-        (["serve", "--index-workers", "2"], "indexes that are named: add --index"),
-        (["serve", "--index-workers", "2", "--index", "homonyms"], "is in one part"),
         (["answer", "{asked}", "--out", "{out}", "--address", "auto"], "add --engine ray"),
         (["ask", "Who?", "--requests-per-minute", "9"], "has no --requests-per-minute"),
         (["ask", "Who?", "--lm", "openai/m", "--requests-per-minute", "0"], "--requests-per-minute is a number above"),

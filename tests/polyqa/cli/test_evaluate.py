@@ -281,11 +281,9 @@ def test_compare_prints_markdown_or_json(printed: Printed, runs: Path) -> None:
     assert printed(*words, "--seed", "1") != out
 
 
-def test_compare_and_table_draw(printed: Printed, refused: Refused, runs: Path, tmp_path: Path) -> None:
+def test_compare_draws(printed: Printed, runs: Path, tmp_path: Path) -> None:
     printed("compare", runs / "poor", runs / "good", "--plot", tmp_path / "changes.svg")
     assert " won" in (tmp_path / "changes.svg").read_text()
-    told = refused("table", runs / "poor", runs / "good", "--plot-cost", tmp_path / "cost.svg")
-    assert "the tokens that it took; scored outputs have none" in told
 
 
 def test_runs_of_a_single_common_question_are_compared(printed: Printed, runs: Path, tmp_path: Path) -> None:
@@ -348,14 +346,10 @@ def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_runs_of_different_questions_share_a_picture_only_if_told(
-    printed: Printed, refused: Refused, runs: Path, tmp_path: Path
-) -> None:
+def test_runs_of_different_questions_share_no_picture(refused: Refused, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
     lines = (runs / "good" / PREDICTIONS).read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "fewer" / PREDICTIONS).write_text("".join(lines[:4]), encoding="utf-8")
     words = ("table", runs / "poor", tmp_path / "fewer", "--plot", tmp_path / "figure.svg")
     assert "poor and fewer are of different questions (10 questions; 4 questions)" in refused(*words)
     assert not (tmp_path / "figure.svg").exists()
-    assert "| fewer |" in printed(*words, "--different-questions")
-    assert (tmp_path / "figure.svg").exists()

@@ -130,7 +130,7 @@ def engine_lm(engine: Any) -> dspy.LM:
     )
 
 
-def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex) -> None:
+def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, caplog: pytest.LogCaptureFixture) -> None:
     failing = Failing(ExtractiveEngine(), "", RuntimeError("no route to http://10.0.0.1 with key sk-secret"))
     with web_server([films], lm=failing.lm()) as web, httpx.Client(base_url=web.base, timeout=120) as client:
         asked = {"question": QUESTION, "program": "rac"}
@@ -145,6 +145,12 @@ def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex) -> 
         assert "sk-secret" not in text
         assert "10.0.0.1" not in text
     assert plain.headers["x-request-id"] in plain.text
+    lines = [line.getMessage() for line in caplog.records if plain.headers["x-request-id"] in line.getMessage()]
+    assert [line.split(",")[0].partition(": ")[2] for line in lines] == [
+        "rac over films failed",
+        "rac over films: failed",
+    ]
+    assert QUESTION not in " ".join(lines)
 
 
 @pytest.fixture
@@ -180,7 +186,6 @@ def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, han
             "running": 1,
             "waiting": 1,
             "answered": 0,
-            "runs": False,
         }
         hanging.released.set()
         assert first.result().status_code == 200

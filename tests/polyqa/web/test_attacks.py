@@ -193,7 +193,7 @@ def test_without_the_token_nothing_is_told(guarded: Web, path: str) -> None:
 
 
 def _forget_guesses(web: Web) -> None:
-    web.guarded._wrong._times.clear()
+    web.guarded._wrong_tokens._times.clear()
 
 
 def test_the_page_and_its_health_need_no_token(guarded: Web) -> None:
@@ -225,12 +225,15 @@ def test_behind_a_proxy_on_this_machine_each_client_waits_for_its_own_guesses(gu
 def test_an_allowed_origin_may_ask(guarded: Web) -> None:
     origin = {"origin": "https://chat.example"}
     preflight = httpx.options(f"{guarded.base}/ask", headers={**origin, "access-control-request-method": "POST"})
-    assert preflight.status_code == 204
+    assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == "https://chat.example"
     assert "authorization" in preflight.headers["access-control-allow-headers"]
-    asked = httpx.get(f"{guarded.base}/indexes", headers={**origin, "authorization": f"Bearer {TOKEN}"})
-    assert asked.headers["access-control-allow-origin"] == "https://chat.example"
-    assert asked.headers["vary"] == "Origin"
+    for token, status in ((TOKEN, 200), ("wrong", 401)):
+        asked = httpx.get(f"{guarded.base}/indexes", headers={**origin, "authorization": f"Bearer {token}"})
+        assert asked.status_code == status
+        assert asked.headers["access-control-allow-origin"] == "https://chat.example"
+        assert asked.headers["vary"] == "Origin"
+    _forget_guesses(guarded)
 
 
 def test_settings_that_let_others_in_are_refused() -> None:

@@ -356,22 +356,6 @@ def test_a_link_written_by_hand_may_hold_question_marks(web: Web, open_page: Ope
     expect(field(page)).to_have_value("Who? When?")
 
 
-def test_the_view_of_runs_is_loaded_when_it_is_asked_for(web: Web, open_page: Open) -> None:
-    page = open_page(web)
-    page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
-    script = """export async function show(place, { rest, params }, api) {
-        const { version } = await api.get("/health");
-        place.textContent = `${rest.join("+")} ${params.get("sort")} ${Boolean(version)}`;
-    }"""
-    page.route("**/static/runs.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
-    page.evaluate("location.hash = '#/runs/one/a%20b?sort=f1'")
-    expect(page.get_by_text("one+a b f1 true")).to_be_visible()
-    expect(page.locator("#runs-link")).to_have_attribute("aria-current", "page")
-    expect(field(page)).to_be_hidden()
-    page.get_by_role("link", name="Ask", exact=True).click()
-    expect(field(page)).to_be_visible()
-
-
 def test_markup_of_passages_is_text(web: Web, open_page: Open) -> None:
     page = open_page(web)
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))

@@ -13,6 +13,8 @@ import pytest
 
 from polyqa.artifacts.store import artifact_names
 from polyqa.base.errors import PolyqaError
+from polyqa.cli import options
+from polyqa.cli.serve import _with_lm_set
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import embedded_lm
 from polyqa.programs import PROGRAMS
@@ -99,6 +101,12 @@ def test_without_names_everything_is_offered(films: ColBERTIndex) -> None:
 
 
 def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
-    assert limits_of("openai/x", None, 64, 120.0).at_once == 64
-    assert 1 <= limits_of("polyqa/extractive", None, 64, 120.0).at_once < 64
-    assert limits_of("polyqa/extractive", 7, 64, 120.0).at_once == 7
+    assert limits_of("openai/x").at_once == 64
+    assert 1 <= limits_of("polyqa/extractive").at_once < 64
+    assert limits_of("polyqa/extractive", 7).at_once == 7
+
+
+def test_settings_without_an_option_are_set_by_lm_set() -> None:
+    models = _with_lm_set(options.LanguageModels(lm="openai/x", lm_set=["temperature=0.5", "timeout=9", "top_p=0.9"]))
+    assert (models.temperature, models.timeout, models.lm_set) == (0.5, 9, ["top_p=0.9"])
+    assert models.models().settings.more == {"top_p": 0.9}

@@ -1,0 +1,394 @@
+"""Artifacts and question sets on the Hugging Face hub: data only, checked before they leave and when they come."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyqa.artifacts.store import CARD, README, STATE, find_artifact, read_artifact, read_json
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import markdown
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.loading.files import SUFFIXES
+from polyqa.loading import check_artifact
+
+ORIGIN = "hub.json"
+"""Written beside what was pulled: where it came from, and which commit."""
+TIMEOUT = 20.0
+"""Seconds without a byte after which the hub counts as silent; its client tries again what is worth it."""
+_MB = 1 << 20
+_OF_THE_HUB = ".gitattributes"
+_FRONT = re.compile(r"\A---\r?\n.*?^---\r?\n+", re.DOTALL | re.MULTILINE)
+_LICENSE = re.compile(r"[a-z0-9][a-z0-9.-]{1,40}")
+_BAD_TOKEN = "Invalid credentials in Authorization header"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of repository.
+
+    Attributes
+    ----------
+    title
+        What it is called in messages.
+    repo_type
+        What the hub calls it: model or dataset.
+    limits
+        The names of the files that belong to it, with the most bytes that each may have.
+    required, one_of
+        Names that must all be there, and names of which exactly one must be there.
+    """
+
+    title: str
+    repo_type: str
+    limits: dict[str, int]
+    required: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+
+    def chosen(self, names: Iterable[str]) -> list[str] | None:
+        """Return the names that belong to this kind, ``None`` if they are not all there."""
+        held = set(names)
+        if not held.issuperset(self.required) or (self.one_of and len(held & set(self.one_of)) != 1):
+            return None
+        return [name for name in self.limits if name in held]
+
+
+ARTIFACT = Kind("compiled program", "model", {README: 4 * _MB, STATE: 64 * _MB, CARD: 64 * _MB}, (STATE, CARD))
+_SETS = tuple(f"questions{suffix}" for suffix in SUFFIXES)
+QUESTION_SET = Kind("question set", "dataset", {README: 4 * _MB, **dict.fromkeys(_SETS, 64 * _MB)}, (), _SETS)
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What was pushed: the kind in words, the repository, its address, and the commit that holds it."""
+
+    kind: str
+    repo: str
+    url: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What was pulled: the kind in words, the folder, the repository, and the commit it is of."""
+
+    kind: str
+    path: Path
+    repo: str
+    commit: str
+
+
+def push(what: str | Path, repo: str, *, private: bool = False, license: str | None = None) -> Pushed:
+    """Bring a compiled program or a set of questions to the Hugging Face hub.
+
+    A program becomes a model repository, questions become a data set. The repository is made if there is none; one
+    that holds anything else is left alone. Log in with ``hf auth login``, or set ``HF_TOKEN``.
+
+    Parameters
+    ----------
+    what
+        Name or folder of a compiled program, or a ``.json``, ``.jsonl`` or ``.ndjson`` file of questions.
+    repo
+        ``OWNER/NAME``.
+    private
+        Whether a repository that is made is private.
+    license
+        As the hub names it, such as ``apache-2.0``; nothing is said of one if not given.
+
+    Raises
+    ------
+    PolyqaError
+        If there is nothing to push, it is damaged, the repository holds anything else, or the hub cannot be reached
+        or refuses.
+    """
+    from huggingface_hub import HfApi
+
+    _check_name(repo)
+    if license is not None and not _LICENSE.fullmatch(license):
+        raise PolyqaError(f"{license!r:.60} is no licence of the hub: name one like apache-2.0 or cc-by-4.0.")
+    with tempfile.TemporaryDirectory(prefix="polyqa-push-") as folder:
+        kind = _gather(what, repo, license, Path(folder))
+        with _hub_errors(repo, "push"):
+            api = HfApi(library_name="polyqa")
+            api.create_repo(repo, repo_type=kind.repo_type, private=private or None, exist_ok=True)
+            held = api.repo_info(repo, repo_type=kind.repo_type, timeout=TIMEOUT)
+            names = {file.rfilename for file in held.siblings or ()}
+            if strange := sorted(names - {_OF_THE_HUB, *kind.limits}):
+                raise PolyqaError(
+                    f"{repo} holds {strange[0]!r:.80}, which no {kind.title} has: push to a repository of its own."
+                )
+            commit = api.upload_folder(
+                repo_id=repo,
+                folder_path=folder,
+                repo_type=kind.repo_type,
+                commit_message=f"Upload {kind.title} with polyqa",
+                parent_commit=held.sha,
+            )
+    return Pushed(kind.title, repo, str(commit.repo_url), commit.oid)
+
+
+def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> Kind:
+    """Put what is pushed into a folder, with its card, and check it there: this is what is sent."""
+    path = Path(what)
+    if path.suffix.lower() in SUFFIXES and not path.is_dir():
+        kind, name = QUESTION_SET, f"questions{path.suffix.lower()}"
+        count = _count_questions(path)
+        shutil.copyfile(path, folder / name)
+        front: dict[str, object] = {"tags": ["polyqa", "ambiguity"], "task_categories": ["question-answering"]}
+        title = markdown(repo.split("/")[-1])
+        body = f"# {title}\n\n{count:,} question{'s' * (count != 1)}, in `{name}`.\n\n"
+        body += f"`polyqa pull {repo} --questions` gets this {kind.title}.\n"
+    else:
+        if find_artifact(what) is None:
+            raise PolyqaError(
+                f"There is nothing to push at {str(what)!r:.200}: name a compiled program, its folder, or a file of "
+                f"questions ({', '.join(SUFFIXES)})."
+            )
+        kind, artifact = ARTIFACT, read_artifact(what)
+        for file in kind.required:
+            shutil.copyfile(artifact.path / file, folder / file)
+        readme = artifact.path / README
+        # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
+        regular = readme.is_file() and not readme.is_symlink()
+        text = readme.read_text(encoding="utf-8", errors="replace") if regular else artifact.to_markdown()
+        kinds = (artifact.card.program, str(artifact.card.recipe.get("name")))
+        names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
+        tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
+        front = {"library_name": "polyqa", "pipeline_tag": "question-answering", "tags": tags}
+        body = f"`polyqa pull {repo}` gets this {kind.title}.\n\n{_FRONT.sub('', text)}"
+    _write_card(folder / README, front | ({"license": license} if license else {}), body)
+    check(kind, folder)
+    for file, most in kind.limits.items():
+        if (folder / file).is_file() and (folder / file).stat().st_size > most:
+            raise PolyqaError(f"{file} of {str(what)!r:.200} is larger than {most >> 20} MB.")
+    return kind
+
+
+def _write_card(path: Path, front: dict[str, object], body: str) -> None:
+    """Write the card of a repository: YAML for the hub, then Markdown for people."""
+    import yaml
+
+    path.write_text(f"---\n{yaml.safe_dump(front, sort_keys=False)}---\n\n{body}", encoding="utf-8")
+
+
+def pull(
+    repo: str,
+    to: str | Path | None = None,
+    *,
+    questions: bool = False,
+    revision: str = "main",
+    overwrite: bool = False,
+) -> Pulled:
+    """Get a compiled program or a set of questions from the Hugging Face hub.
+
+    Only files of known names are downloaded, up to 64 MB each. They are checked as everything is that a stranger made:
+    data only, nothing that runs code or names a language model. The folder appears when all is well, or not at all;
+    its ``hub.json`` names the commit.
+
+    Parameters
+    ----------
+    repo
+        ``OWNER/NAME``.
+    to
+        The folder to make; by default the repository's name, here.
+    questions
+        Whether it is a set of questions, which the hub calls a data set.
+    revision
+        A branch, a tag, or a commit hash, which pins what is got.
+    overwrite
+        Whether a folder that holds nothing but what was pulled before may be replaced.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such repository or revision, it holds no such thing, what it holds is damaged or not to be
+        trusted, the folder is there already, or the hub cannot be reached.
+    """
+    _check_name(repo)
+    kind = QUESTION_SET if questions else ARTIFACT
+    target = Path(to) if to is not None else Path(repo.rsplit("/", 1)[-1])
+    _require_free(kind, target, overwrite)
+    commit, names = _listed(kind, repo, revision)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that it is put there at once; and with the rights of any new folder.
+        place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise PolyqaError(f"{target} cannot be written: {error.strerror or error}.") from error
+    draft = place / target.name
+    try:
+        _download(kind, repo, commit, names, draft)
+        try:
+            check(kind, draft)
+        except PolyqaError as error:
+            raise PolyqaError(f"{repo} at {commit} is not taken: {str(error).replace(f'{draft}/', '')}") from error
+        origin = {"repo": repo, "repo_type": kind.repo_type, "revision": revision, "commit": commit}
+        (draft / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
+        _require_free(kind, target, overwrite)  # what was there at first may not be what is there now
+        _put(draft, target, place / "replaced")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return Pulled(kind.title, target, repo, commit)
+
+
+def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
+    """Return the commit that a revision names, and its files that are to be downloaded."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.constants import REGEX_COMMIT_OID
+
+    with _hub_errors(repo, "pull"):
+        api = HfApi(library_name="polyqa")
+        info = api.repo_info(repo, repo_type=kind.repo_type, revision=revision, files_metadata=True, timeout=TIMEOUT)
+        if not REGEX_COMMIT_OID.fullmatch(info.sha or ""):
+            raise ValueError(f"a commit called {info.sha!r:.60}")
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        names = kind.chosen(sizes)
+        if names is None:
+            wanted = " and ".join(kind.required) or f"one of {', '.join(kind.one_of)}"
+            raise PolyqaError(f"{repo} holds no {kind.title} of polyqa: it must have {wanted}.")
+        for name in names:
+            if sizes[name] > kind.limits[name]:
+                most = kind.limits[name] >> 20
+                raise PolyqaError(f"{name} of {repo} is larger than {most} MB, which no such file is.")
+    return str(info.sha), names
+
+
+def _download(kind: Kind, repo: str, commit: str, names: list[str], folder: Path) -> None:
+    """Download files of a commit into a folder that is not there yet."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with _hub_errors(repo, "pull"):
+        try:
+            snapshot_download(
+                repo,
+                repo_type=kind.repo_type,
+                revision=commit,
+                local_dir=folder,
+                allow_patterns=names,
+                library_name="polyqa",
+            )
+        except LocalEntryNotFoundError as error:  # says only that the hub gave no answer; its cause says which
+            raise error.__cause__ or error from None
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # the client's own notes
+    if missing := sorted(set(names) - {path.name for path in folder.iterdir()}):
+        raise PolyqaError(f"{missing[0]} of {repo} did not come. Pull it again.")
+
+
+def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
+    """Check that nothing of anybody's is lost."""
+    if target.name in ("", ".", ".."):
+        raise PolyqaError(f"{str(target)!r:.200} is no folder to make: name a new one.")
+    if not os.path.lexists(target):
+        return
+    if not overwrite:
+        raise PolyqaError(f"{target} is there already: take another folder, or say --overwrite.")
+    if target.is_symlink() or not target.is_dir():
+        raise PolyqaError(f"{target} is no folder, and is not replaced: take another one.")
+    if strange := sorted({file.name for file in target.iterdir()} - {ORIGIN, *kind.limits}):
+        raise PolyqaError(f"{target} holds {strange[0]!r:.80}, too, and is not replaced: take another folder.")
+
+
+def _put(draft: Path, target: Path, replaced: Path) -> None:
+    """Put a folder in place; if that fails, what was there is there again."""
+    if target.exists():
+        target.rename(replaced)
+    try:
+        draft.rename(target)
+    except BaseException:
+        with suppress(OSError):
+            replaced.rename(target)
+        raise
+
+
+def check(kind: Kind, folder: Path) -> None:
+    """Check the files of a folder as they are checked when they are used.
+
+    Raises
+    ------
+    PolyqaError
+        If they are not what they should be.
+    """
+    if kind is ARTIFACT:
+        check_artifact(read_artifact(folder))
+    else:
+        _count_questions(next(folder / name for name in _SETS if (folder / name).is_file()))
+
+
+def _count_questions(path: Path) -> int:
+    """Return how many questions a file holds, in all its splits."""
+    try:
+        return len(load_questions(path))
+    except PolyqaError as error:
+        if "name a split" not in str(error):
+            raise
+    return sum(len(load_questions(path, split=name)) for name in read_json(path))
+
+
+def _check_name(repo: str) -> None:
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(repo)
+    except HFValidationError as error:
+        raise PolyqaError(f"{repo!r:.120} is no name on the hub: give OWNER/NAME.") from error
+    if "/" not in repo:
+        raise PolyqaError(f"{repo!r:.120} has no owner: give OWNER/NAME.")
+
+
+@contextmanager
+def _hub_errors(repo: str, doing: str) -> Iterator[None]:
+    """Turn what the hub's client raises into a `PolyqaError` of one line; a silent hub is not waited for.
+
+    Parameters
+    ----------
+    repo
+        The repository.
+    doing
+        ``pull`` or ``push``: what to do next depends on it.
+    """
+    import httpx
+    from huggingface_hub import constants, errors
+    from huggingface_hub.utils import get_session
+
+    mend = "check the name" if doing == "pull" else "check the owner"
+    nothing = f"There is no {repo} on the hub, or it is private: {mend}, or log in with hf auth login (or HF_TOKEN)."
+    client = get_session()
+    before, client.timeout = client.timeout, httpx.Timeout(TIMEOUT)  # its own is none: it would wait for ever
+    try:
+        yield
+    except errors.RevisionNotFoundError as error:
+        raise PolyqaError(f"{repo} has no such revision: name a branch, a tag or a commit of it.") from error
+    except errors.GatedRepoError as error:
+        raise PolyqaError(f"{repo} is gated: ask for access on its page, and log in with hf auth login.") from error
+    except errors.RepositoryNotFoundError as error:
+        raise PolyqaError(nothing) from error
+    except errors.HfHubHTTPError as error:
+        status, response = error.response.status_code, error.response
+        if status == 401 and doing == "pull" and response.headers.get("X-Error-Message") != _BAD_TOKEN:
+            raise PolyqaError(nothing) from error  # the hub tells strangers no more of what is not there
+        if status in (401, 403):
+            raise PolyqaError(
+                f"The hub refused to {doing} {repo} ({status}): log in with hf auth login, or set HF_TOKEN to a token "
+                f"that may {'write' if doing == 'push' else 'read'} there."
+            ) from error
+        reason = _line(error.server_message or error)
+        raise PolyqaError(f"The hub could not {doing} {repo} ({status}: {reason}). Try again.") from error
+    except (httpx.HTTPError, OSError, ValueError, LookupError, TypeError) as error:
+        raise PolyqaError(
+            f"The hub at {constants.ENDPOINT} cannot be reached, or does not answer as the hub does "
+            f"({_line(error) or type(error).__name__}). Check the network, HF_TOKEN, and HF_ENDPOINT and "
+            "HF_HUB_OFFLINE if they are set."
+        ) from error
+    finally:
+        client.timeout = before
+
+
+def _line(error: object) -> str:
+    return " ".join(str(error).split())[:200]

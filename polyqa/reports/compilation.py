@@ -1,0 +1,198 @@
+"""What a compilation did, as one page: whether it helped, what was tried, what changed, what it cost."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import dspy
+from markupsafe import Markup
+
+from polyqa.artifacts.card import Card, Gain
+from polyqa.artifacts.showing import gain_texts
+from polyqa.artifacts.store import REPORT, Artifact
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import render
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.comparison import Comparison, compare_runs
+from polyqa.evaluation.runs import Run
+from polyqa.evaluation.tables import p_text
+from polyqa.evaluation.verdicts import verdict, won_and_lost
+from polyqa.hub import ORIGIN
+from polyqa.optimizers.compiler import Compiled
+from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
+from polyqa.optimizers.trials import Trial
+
+from .compilation_plots import draw_bars, draw_trials, inline_svg
+
+BEGINNING = Markup(
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'\">"
+)
+"""How every page begins: with what keeps a browser from running a script in it, or asking the network for anything."""
+MOST_QUESTIONS = 20
+"""Questions of each kind at most, those that changed most."""
+OPEN_DEMOS, MOST_DEMOS = 3, 50
+"""Demos of a predictor that are shown at once, and that are on the page at all."""
+_DROPPED = 8
+"""Candidates of one parent that led nowhere are folded if there are more."""
+_MOST_BYTES = 64 << 20
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_FIELD = re.compile(r"\A- (?=\w+ \((?:in|out)put\): )")
+_SIGNS = {"+": ("added", "+ "), "-": ("removed", "− "), " ": ("same", "")}
+
+
+def compilation_report(
+    card: Card, student: dspy.Module, compiled: Compiled, test_runs: tuple[Run, Run] | None = None
+) -> str:
+    """Return the page, which needs nothing but itself.
+
+    Parameters
+    ----------
+    card
+        Of the artifact.
+    student
+        The program as it was.
+    compiled
+        What became of it.
+    test_runs
+        Of both on test, if there was one. Test questions are not shown: who reads them and compiles again has tested
+        on questions that were seen.
+    """
+    all_gains = {"dev": card.dev_gain, "test": card.test_gain}
+    gains = {name: gain for name, gain in all_gains.items() if gain is not None}
+    comparisons = {"dev": compiled.comparison, "test": compare_runs(*test_runs) if test_runs else None}
+    bars = [
+        (f"{name}, {side}", figure.value, figure.low, figure.high)
+        for name, gain in gains.items()
+        for side, figure in (("uncompiled", gain.before), ("compiled", gain.after))
+    ]
+    label = COLUMNS[card.measure].label
+    scored = [trial for trial in compiled.trials if trial.score is not None]
+    won, lost = won_and_lost(compiled.before, compiled.after, card.measure)
+    return render(
+        "report.html",
+        beginning=BEGINNING,
+        card=card,
+        verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
+        bars=inline_svg(draw_bars(bars)),
+        bars_text="; ".join(f"{name}: {value:.1f}" for name, value, _, _ in bars),
+        figures=[_figures(name, gain) for name, gain in gains.items()],
+        figures_label=COLUMNS[next(iter(gains.values())).metric].label,
+        label=label,
+        candidates=len(compiled.trials) - 2,
+        plot=inline_svg(draw_trials(scored, label)) if scored else None,
+        best=max((100 * (trial.score or 0.0) for trial in scored), default=None),
+        tree=tree_events(compiled.trials),
+        unchanged=prompt_texts(student) == prompt_texts(compiled.program),
+        predictors=list(_predictors(student, compiled.program)),
+        open_demos=OPEN_DEMOS,
+        changed={"Won": won, "Lost": lost},
+        drawn=len(compiled.after.records) - len(won) - len(lost),
+        most=MOST_QUESTIONS,
+        tested=test_runs is not None,
+    )
+
+
+def _verdict(comparison: Comparison | None, gain: Gain) -> str:
+    """Return the sentence; of a difference that says nothing, why."""
+    if comparison is None or not gain.tells:
+        return f"{gain.failures}."
+    return verdict(comparison.metrics[gain.metric], what="Compiling", metric=COLUMNS[gain.metric].label)
+
+
+def _figures(name: str, gain: Gain) -> list[object]:
+    return [
+        f"{name}: {gain.data.source}",
+        gain.before.n,
+        *gain_texts(gain),
+        p_text(gain.p) if gain.tells else "",
+    ]
+
+
+def tree_events(trials: Iterable[Trial]) -> Iterator[tuple[str, Any]]:
+    """Yield what a tree of candidates is written from, one tag after the other, so that no depth is too deep.
+
+    Yields
+    ------
+    tuple
+        ``item`` and a trial, ``fold`` and how many items it hides, or ``list``; each is closed by ``end`` and its name.
+    """
+    children: dict[int | None, list[Trial]] = defaultdict(list)
+    ordered = sorted(trials, key=lambda trial: trial.number)
+    numbers = {trial.number for trial in ordered}
+    for trial in ordered:
+        children[trial.parent if trial.parent in numbers else None].append(trial)
+    waiting: list[tuple[str, Any]] = [("item", trial) for trial in reversed(children[None])]
+    while waiting:
+        name, value = waiting.pop()
+        yield name, value
+        if name == "item":
+            waiting += [("end", "item"), *reversed(_listed(children[value.number]))]
+
+
+def _listed(trials: Sequence[Trial]) -> list[tuple[str, Any]]:
+    if not trials:
+        return []
+    dropped = [("item", trial) for trial in trials if not trial.kept]
+    if len(dropped) <= _DROPPED:
+        return [("list", None), *(("item", trial) for trial in trials), ("end", "list")]
+    kept = [("item", trial) for trial in trials if trial.kept]
+    return [("list", None), ("fold", len(dropped)), *dropped, ("end", "fold"), *kept, ("end", "list")]
+
+
+def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, Any]]:
+    """Yield per predictor its name, how its prompt changed line by line, and its demos."""
+    old = dict(before.named_predictors())
+    for name, predictor in after.named_predictors():
+        # The first two lines of a diff name files, which there are none of.
+        changes = list(difflib.unified_diff(_lines(old.get(name)), _lines(predictor), lineterm="", n=1))[2:]
+        k = getattr(predictor, "k", None)
+        texts = (demo_text(demo, list(predictor.signature.fields)) for demo in predictor.demos[:MOST_DEMOS])
+        yield {
+            "name": name,
+            "changes": [("gap", "", "…") if line[0] == "@" else (*_SIGNS[line[0]], line[1:]) for line in changes],
+            "demos": [[line.partition(": ")[::2] for line in text.splitlines()] for text in texts],
+            "count": len(predictor.demos),
+            "shows": f"each call shows the {k} nearest" if k is not None else "each call shows them all",
+        }
+
+
+def _lines(predictor: dspy.Predict | None) -> list[str]:
+    """Return what stands before the demos, a sentence a line: instructions are long lines, and differ in a clause."""
+    if predictor is None:
+        return []
+    # The list of the fields has dashes, which would be taken for what was removed.
+    lines = [_FIELD.sub("field ", line) for line in prompt_head(predictor).splitlines()]
+    return [sentence for line in lines if line.strip() for sentence in _SENTENCE.split(line.strip())]
+
+
+def read_report(artifact: Artifact) -> str:
+    """Return the report of an artifact, which may come from a stranger.
+
+    A page that does not begin as every report does is not taken: that beginning keeps a browser from running a script
+    in it, and from asking the network for anything, whatever else a stranger may have written into it.
+
+    Raises
+    ------
+    PolyqaError
+        If there is none, or it was not made by a compilation.
+    """
+    path = artifact.path / REPORT
+    recipe, program = artifact.card.recipe.get("name"), artifact.card.program
+    again = f"polyqa compile --program {program:.60} --recipe {recipe!s:.60} makes the program anew with one"
+    if not path.exists():
+        if (artifact.path / ORIGIN).exists():
+            raise PolyqaError(
+                f"{artifact.path} was pulled, and reports are neither pushed nor pulled: they are pages for a browser, "
+                f"of a stranger's. polyqa show {artifact.path} shows its card and prompts; {again}."
+            )
+        raise PolyqaError(f"{artifact.path} has no {REPORT}: it was made before there were reports; {again}.")
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise PolyqaError(f"{path} is no regular file of a usual size, and is not opened; {again}.")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not text.startswith(BEGINNING):
+        raise PolyqaError(f"{path} was not written by polyqa, and is not opened: it may run anything; {again}.")
+    return text

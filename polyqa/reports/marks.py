@@ -1,0 +1,88 @@
+"""Marks in an answer that name passages, and where a short answer stands in a passage."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from polyqa.metrics.text import several, without_marks
+
+_MARK = re.compile(r"\[\d{1,4}(?:, ?\d{1,4})*\]")
+_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(r"\w+")
+_MOST = 1_500
+_BEFORE = 300
+
+
+def pieces(answer: str, passages: int) -> Iterator[str | tuple[int, ...]]:
+    """Yield the texts of an answer and, between them, the numbers that a mark names.
+
+    A mark with a number that no passage has is text.
+
+    >>> list(pieces("In 1997 [1]. In 1953 [2, 3]. In [1066].", passages=3))
+    ['In 1997 ', (1,), '. In 1953 ', (2, 3), '. In [1066].']
+    """
+    start = 0
+    for mark in _MARK.finditer(answer):
+        numbers = tuple(int(number) for number in _NUMBER.findall(mark[0]))
+        if all(1 <= number <= passages for number in numbers):
+            yield answer[start : mark.start()]
+            yield numbers
+            start = mark.end()
+    yield answer[start:]
+
+
+def cited(answer: str, passages: int) -> set[int]:
+    """Return the numbers of the passages that an answer names."""
+    return {number for piece in pieces(answer, passages) if isinstance(piece, tuple) for number in piece}
+
+
+def places(text: str, answer: str) -> list[tuple[int, int]]:
+    """Return where the answers of a short answer stand in a text, word for word without case and marks.
+
+    The rule is that of `polyqa.programs.citation`, which picks the passage: what it holds to stand there has a place.
+
+    Returns
+    -------
+    list of tuple of int
+        Start and end in characters, in order, without overlaps.
+
+    >>> text = "Titanic premiered on 1 November, 1997; the film of 1953 did not."
+    >>> [text[start:end] for start, end in places(text, "1953; 1 November 1997")]
+    ['1 November, 1997', '1953']
+    """
+    words = [(word, *match.span()) for match in _WORD.finditer(text) for word in without_marks(match[0]).split()]
+    read = [word for word, _, _ in words]
+    spans = []
+    for part in several(answer):
+        wanted = without_marks(part).split()
+        spans += [
+            (words[at][1], words[at + len(wanted) - 1][2])
+            for at in range(len(words) - len(wanted) + 1)
+            if read[at : at + len(wanted)] == wanted
+        ]
+    return _apart(spans)
+
+
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order; those that overlap become one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def all_places(text: str, answers: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where any of some short answers stand, see `places`."""
+    return _apart(span for spans in map(partial(places, text), answers) for span in spans)
+
+
+def excerpt(text: str, spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return start and end of the part of a long text that is shown: 1,500 characters around the first place."""
+    if len(text) <= _MOST:
+        return 0, len(text)
+    first = min(spans, default=(0, 0))
+    start = min(max(0, first[0] - _BEFORE), len(text) - _MOST)
+    return start, start + _MOST

@@ -1,0 +1,171 @@
+"""Runs as pictures: one metric of several, and what two of them differ in, question by question."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import shortened
+from polyqa.base.text import counted
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.published import Published
+from polyqa.evaluation.runs import Run, same_questions, summarize
+from polyqa.evaluation.verdicts import won_and_lost
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+BLUE, ORANGE, GREY, LIGHT = "#2f6f9f", "#c8611b", "#9a9a9a", "#c9c9c9"
+"""Told apart by people who see red and green alike, and on grey paper."""
+
+
+def check_format(path: str | Path) -> None:
+    """Check, before anything is computed, that a plot can be written to a file of this name.
+
+    Raises
+    ------
+    PolyqaError
+        If its ending is none of `FORMATS`.
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
+
+
+def new_figure(width: float, height: float) -> tuple["Figure", "Axes"]:
+    """Return a figure of a size in inches, with axes whose upper and right border are open."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def save_figure(figure: "Figure", path: str | Path) -> Path:
+    """Write a figure to a file, which is the old or the whole new one; return its path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
+    figure.savefig(draft, dpi=150)
+    draft.replace(path)
+    return path
+
+
+def plot_runs(
+    runs: Sequence[Run], path: str | Path, *, metric: str = "dr", published: Sequence[Published] = ()
+) -> Path:
+    """Draw one metric of runs and published rows as horizontal bars, best on top.
+
+    Parameters
+    ----------
+    runs
+        Runs of the same questions, drawn with their 95% intervals.
+    path
+        ``.png``, ``.svg`` or ``.pdf``.
+    metric
+        A name of `columns.COLUMNS`.
+    published
+        Drawn lighter, those that have the metric.
+
+    Raises
+    ------
+    PolyqaError
+        If the format or the metric is unknown, no run has the metric, or runs are of different questions.
+    """
+    check_format(path)
+    if metric not in COLUMNS:
+        raise PolyqaError(f"There is no metric {metric!r}; there are {', '.join(COLUMNS)}.")
+    values = [(run, summarize(run.records).get(metric)) for run in runs]
+    ours = [(run, value) for run, value in values if value is not None]
+    if not ours:
+        raise PolyqaError(f"No run has the metric {metric!r}.")
+    _require_same_questions([run for run, _ in ours])
+    # Name, value, how far the interval reaches below and above (0 where it is NaN: there is none), colour.
+    bars = [
+        (
+            f"{run.name} (n={value.n})",
+            value.value,
+            max(0.0, value.value - value.low),
+            max(0.0, value.high - value.value),
+            BLUE,
+        )
+        for run, value in ours
+    ]
+    bars += [
+        (f"{row.system}, {row.lm}", row.metrics[metric], 0.0, 0.0, LIGHT) for row in published if metric in row.metrics
+    ]
+    bars.sort(key=lambda bar: bar[1], reverse=COLUMNS[metric].higher_is_better is False)
+
+    figure, axes = new_figure(8, 0.8 + 0.36 * len(bars))
+    axes.barh(range(len(bars)), [bar[1] for bar in bars], color=[bar[4] for bar in bars])
+    for at, (_, value, below, above, _colour) in enumerate(bars):
+        if below or above:
+            axes.errorbar(value, at, xerr=[[below], [above]], color="black", capsize=3, linewidth=1)
+        axes.annotate(f"{value:.1f}", (value + above, at), xytext=(4, 0), textcoords="offset points", va="center")
+    axes.set_yticks(range(len(bars)), [bar[0] for bar in bars])
+    axes.set_xlabel(COLUMNS[metric].label)
+    axes.margins(x=0.12, y=0.02)
+    return save_figure(figure, path)
+
+
+def _require_same_questions(runs: Sequence[Run]) -> None:
+    for run in runs[1:]:
+        if not same_questions(runs[0], run):
+            raise PolyqaError(
+                f"{runs[0].name} and {run.name} are of different questions ({_questions_of(runs[0])}; "
+                f"{_questions_of(run)}), so their figures cannot be compared; draw a picture for each set."
+            )
+
+
+def _questions_of(run: Run) -> str:
+    return run.settings.questions if run.settings else counted(len(run.records), "question")
+
+
+def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Path:
+    """Draw how each question's score changes from one run to the other: wins, ties and losses.
+
+    Parameters
+    ----------
+    a, b
+        Before and after; questions are paired by id.
+    path
+        ``.png``, ``.svg`` or ``.pdf``.
+    metric
+        A name of `columns.COLUMNS` of which more is better.
+
+    Raises
+    ------
+    PolyqaError
+        If the format or the metric is unknown, less of the metric is better, or no question is in both.
+    """
+    check_format(path)
+    column = COLUMNS.get(metric)
+    if column is None or column.higher_is_better is not True:
+        known = ", ".join(name for name, column in COLUMNS.items() if column.higher_is_better)
+        raise PolyqaError(f"Questions are won and lost by a metric of which more is better, not {metric!r}: {known}.")
+    shared = len({record.id for record in a.records} & {record.id for record in b.records})
+    if not shared:
+        raise PolyqaError(f"{a.name} and {b.name} have no question in common.")
+    won, lost = won_and_lost(a, b, metric)
+    ties = shared - len(won) - len(lost)
+    gains = [change.difference for change in won] + [0.0] * ties + [change.difference for change in reversed(lost)]
+    figure, axes = new_figure(8, 3.8)
+    colours = [BLUE] * len(won) + [GREY] * ties + [ORANGE] * len(lost)
+    axes.bar(range(len(gains)), gains, color=colours, width=0.9 if len(gains) < 80 else 1.0)
+    axes.axhline(0, color="black", linewidth=0.8)
+    bound = 1.25 * max(map(abs, gains)) or 1.0
+    axes.set_ylim(-bound, bound)
+    axes.set_xlim(-0.8, len(gains) - 0.2)
+    for text, place, side, colour in (
+        (f"{len(won)} won", 0.01, "left", BLUE),
+        (f"{ties} drawn", 0.5, "center", "#5f5f5f"),
+        (f"{len(lost)} lost", 0.99, "right", ORANGE),
+    ):
+        axes.text(place, 0.94, text, ha=side, va="center", color=colour, transform=axes.transAxes, weight="bold")
+    axes.set_xticks([])
+    axes.set_xlabel(counted(shared, "question") + ", the greatest gain first")
+    axes.set_ylabel(f"{column.label}, {shortened(b.name, 32)}\nagainst {shortened(a.name, 32)}")
+    axes.spines["bottom"].set_visible(False)
+    return save_figure(figure, path)

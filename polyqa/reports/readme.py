@@ -1,0 +1,81 @@
+"""The README of an artifact: its card, and how its predictors are prompted, for people."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from markupsafe import Markup
+
+from polyqa.artifacts.card import Card, Gain
+from polyqa.artifacts.showing import gain_texts
+from polyqa.artifacts.store import compiled_home
+from polyqa.base.html import render
+from polyqa.evaluation.tables import p_text
+from polyqa.optimizers.prompts import demo_text, fenced
+from polyqa.optimizers.recipes import Recipe
+from polyqa.programs import PROGRAMS
+
+DEMOS = 3
+"""How many demos of a predictor are printed at most."""
+
+_LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1", "f1_answer": "F1 of answers"}
+
+
+def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) -> str:
+    """Return the README.md of an artifact.
+
+    Parameters
+    ----------
+    card
+        What it is.
+    state
+        The state of its program, as `polyqa.artifacts.state.dump_program` returns it.
+    folder
+        Of the artifact, as it was given: it is loaded by that, unless it lies where names are looked up.
+    """
+    handle = _handle(Path(folder))
+    known = {name: value for name, value in card.recipe.items() if name in Recipe.model_fields}
+    recipe = Recipe.model_validate(known)
+    settings = card.settings | ({"reranker": card.reranker} if card.reranker else {})
+    gains = {"dev": card.dev_gain, "test": card.test_gain}
+    return render(
+        "readme.md",
+        card=card,
+        recipe=recipe,
+        settings=", ".join(f"{name}={value}" for name, value in settings.items()) or "defaults",
+        measure=_LABELS.get(card.measure, card.measure),
+        gains=[_gain(title, gain) for title, gain in gains.items() if gain is not None],
+        handle=Markup(json.dumps(handle, ensure_ascii=False)),
+        argument=Markup(quote(handle)),
+        predictors=list(_predictors(state, instructions=recipe.writes)),
+    )
+
+
+def _gain(title: str, gain: Gain) -> list[object]:
+    return [
+        f"{title}: {gain.data.source}, n = {gain.before.n}",
+        _LABELS.get(gain.metric, gain.metric),
+        *map(Markup, gain_texts(gain)),
+        p_text(gain.p) if gain.tells else "",
+    ]
+
+
+def _predictors(state: Mapping[str, Any], *, instructions: bool) -> Iterator[tuple[str, Markup, str, Markup]]:
+    """Yield name, instructions where a language model wrote them, what is said of the demos, and the first demos."""
+    for name, predictor in state.items():
+        demos, knn = predictor["demos"], predictor.get("knn")
+        written = fenced(predictor["signature"]["instructions"]) if instructions else ""
+        title = f"{len(demos)} demos" + (f", each call shows the {knn['k']} nearest" if knn else "")
+        title += f"; the first {DEMOS}" if len(demos) > DEMOS else ""
+        texts = "\n\n".join(demo_text(demo, demo) for demo in demos[:DEMOS])
+        yield name, Markup(written), title if demos else "", Markup(fenced(texts))
+
+
+def _handle(folder: Path) -> str:
+    """Return what a program is loaded by: a name only where names are found and no program has it."""
+    place = folder.resolve()
+    if place.parent == compiled_home().resolve() and place.name not in PROGRAMS:
+        return place.name
+    return f"./{folder}" if str(folder) in PROGRAMS else str(folder)

@@ -1,0 +1,129 @@
+"""What a notebook, a document and a terminal show of an answer: its readings, their sources, what it took."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from polyqa.base.html import markdown, render
+from polyqa.base.text import counted
+from polyqa.base.values import Passage
+from polyqa.programs.tree import ClarificationNode
+
+from .marks import all_places, cited, excerpt, pieces
+
+if TYPE_CHECKING:
+    from polyqa.asking import Result
+
+_ESCAPED_MARK = re.compile(r"\\\[(\d{1,4}(?:, ?\d{1,4})*)\\\]([(:]?)")
+
+
+def result_html(result: "Result") -> str:
+    """Return the answer with links to its evidence, the readings, the tree if there is one, and the evidence."""
+    numbers = numbers_of(result.passages)
+    # Several results stand in one notebook: each needs names of its own for what is linked.
+    contents = "\0".join([result.question, result.answer, *numbers])
+    tree = result.extra.get("tree")
+    named = _cited(result)
+    return render(
+        "result.html",
+        result=result,
+        anchor=f"polyqa-{hashlib.sha256(contents.encode(errors='replace')).hexdigest()[:10]}",
+        pieces=pieces(result.cited_answer, len(result.passages)),
+        numbers=numbers,
+        tree=tree if isinstance(tree, ClarificationNode) else None,
+        evidence=[passage for passage in _evidence(result) if passage[0] in named],
+        others=[passage for passage in _evidence(result) if passage[0] not in named],
+        cautions=cautions(result),
+        took=took(result),
+    )
+
+
+def result_markdown(result: "Result") -> str:
+    """Return the question, the answer with its marks, the readings, and the passages that are cited."""
+    named = _cited(result)
+    return render(
+        "result.md",
+        result=result,
+        answer=_markdown_answer(result.cited_answer, len(result.passages)),
+        numbers=numbers_of(result.passages),
+        evidence=[passage for passage in _evidence(result) if passage[0] in named],
+        cautions=cautions(result),
+        took=took(result),
+    )
+
+
+def _cited(result: "Result") -> set[int]:
+    """Return the numbers of the passages that the answer or a reading names."""
+    numbers = numbers_of(result.passages)
+    named = cited(result.cited_answer, len(result.passages))
+    return named | {numbers[reading.pid] for reading in result.interpretations if reading.pid in numbers}
+
+
+def _evidence(result: "Result") -> Iterator[tuple[int, Passage, list[tuple[str, bool]], list[tuple[str, bool]]]]:
+    """Yield each passage with its number, and its title and text in parts of which some are answers."""
+    for number, passage in enumerate(result.passages, 1):
+        answers = [reading.answer for reading in result.interpretations if reading.pid == passage.pid]
+        yield number, passage, _marked(passage.title, answers), _marked(passage.text, answers)
+
+
+def _marked(text: str, answers: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a text, or the part of a long one that matters, in parts, and whether each is an answer."""
+    spans = all_places(text, answers)
+    start, end = excerpt(text, spans)
+    parts = [("… ", False)] if start else []
+    at = start
+    for first, last in spans:
+        if start <= first and last <= end:
+            parts += [(text[at:first], False), (text[first:last], True)]
+            at = last
+    return [*parts, (text[at:end], False), *([(" …", False)] if end < len(text) else [])]
+
+
+def _markdown_answer(answer: str, passages: int) -> Markup:
+    """Return an answer in which only the marks of passages are left as they are."""
+
+    def mark(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[1].split(",")]
+        if not all(1 <= number <= passages for number in numbers):
+            return match[0]
+        # A bracket or a colon behind a mark would make a link of it.
+        return "".join(f"[{number}]" for number in numbers) + (f"\\{match[2]}" if match[2] else "")
+
+    return Markup(_ESCAPED_MARK.sub(mark, markdown(answer)))
+
+
+def numbers_of(passages: Sequence[Passage]) -> dict[str, int]:
+    """Return the number under which each passage is cited, from 1, by its id."""
+    return {passage.pid: number for number, passage in enumerate(passages, 1)}
+
+
+def cautions(result: "Result") -> list[str]:
+    """Return what a reader should know before trusting a result, a line each."""
+    lines = []
+    if result.faults:
+        times = Counter(map(str, result.faults))
+        each = "; ".join(f"{fault} ({count} times)" if count > 1 else fault for fault, count in times.items())
+        replies = counted(len(result.calls), "reply", "replies")
+        lines.append(f"{len(result.faults)} of {replies} could not be had, or not whole: {each}.")
+    if result.unheeded:
+        total = counted(sum(map(len, result.unheeded.values())), "sentence")
+        first = next(sentence for sentences in result.unheeded.values() for sentence in sentences)
+        of = ", ".join(result.unheeded)
+        lines.append(f"{result.lm} passes over {total} of the instructions of {of}, such as “{first}”.")
+    return lines
+
+
+def took(result: "Result") -> list[str]:
+    """Return what answered, and what it took, part by part."""
+    return [
+        *([f"coverage {result.coverage}"] if result.coverage else []),
+        result.program,
+        f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm,
+        counted(len(result.calls), "call"),
+        f"{result.input_tokens:,} + {result.output_tokens:,} tokens",
+        f"{result.seconds:.1f} s",
+    ]

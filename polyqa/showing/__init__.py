@@ -1,1 +1,0 @@
-"""What a notebook, a document and a terminal show of an answer."""

@@ -1,0 +1,85 @@
+"""The routes of polyqa's own interface: `/ask`, `/search`, and what there is."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from polyqa import __version__
+
+from .schemas import Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
+from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorAnswer, "description": text}
+    for status, text in {
+        400: "The question is none: empty, too long.",
+        404: "No program or index of that name.",
+        429: "Too many questions: `Retry-After` says how many seconds to wait.",
+        503: "The program or its language model failed.",
+        504: "It took too long.",
+    }.items()
+}
+_ANSWER: dict[str, Any] = {
+    "description": "The answer; its events with `Accept: text/event-stream`.",
+    "content": {"text/event-stream": {"example": 'event: step\ndata: {"number": 1, "kind": "typing", …}\n\n'}},
+}
+
+
+def api_router(service: Service) -> APIRouter:
+    """Return the routes that answer questions, search, and say what there is."""
+    router = APIRouter()
+    shelf, gate = service.shelf, service.gate
+
+    @router.post("/ask", tags=["ask"], response_class=JSONResponse, responses={200: _ANSWER, **_ERRORS})
+    async def ask(asked: Ask, request: Request) -> Response:
+        """Answer a question: its readings, their evidence, one answer with sources.
+
+        With `Accept: text/event-stream` each step is told as it ends: `waiting`, `started`, `step`, `sentence`, and at
+        last `result` (what is answered otherwise) or `error`.
+        """
+        checked = service.checked(asked.question, asked.program, asked.index, request.scope["request_id"])
+        if EventSourceResponse.media_type in request.headers.get("accept", ""):
+            return await event_stream(service.events(checked), _sent)
+        return await answer_while_connected(request, service.answer(checked), JSONResponse)
+
+    @router.get("/health", tags=["catalog"])
+    async def health() -> Health:
+        """Say that the server is up, and what it is doing."""
+        return Health(
+            version=__version__,
+            lm=shelf.lm.model,
+            running=gate.running,
+            waiting=gate.waiting,
+            answered=gate.answered,
+        )
+
+    @router.get("/programs", tags=["catalog"])
+    async def programs() -> dict[str, Any]:
+        """List the programs, and what a question costs each."""
+        listed = [{"name": program.name, **program.about} for program in shelf.programs.values()]
+        return {"default": shelf.default_program, "programs": listed}
+
+    @router.get("/indexes", tags=["catalog"])
+    async def indexes() -> dict[str, Any]:
+        """List the indexes and their sizes."""
+        listed = [{"name": name, "passages": len(index)} for name, index in shelf.indexes.items()]
+        return {"default": shelf.default_index, "indexes": listed}
+
+    @router.get("/search", tags=["catalog"])
+    async def search(
+        query: Annotated[str, Query(description="What to search for.")],
+        k: Annotated[int, Query(ge=1, le=MOST_PASSAGES, description="How many passages.")] = 5,
+        index: Annotated[str | None, Query(max_length=200, description="One of `/indexes`.")] = None,
+    ) -> SearchResult:
+        """Find passages."""
+        passages = await service.search(query, k, index)
+        listed = [ScoredPassage(pid=p.pid, title=p.title, text=p.text, score=p.score) for p in passages]
+        return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
+
+    return router
+
+
+def _sent(event: Event) -> list[ServerSentEvent]:
+    return [ServerSentEvent(event=event.name, data=event.data)]

@@ -1,0 +1,159 @@
+"""Interfaces of other software: OpenAI's chat completions, and the search of `dspy.ColBERTv2`."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.sse import ServerSentEvent
+from scipy.special import softmax
+
+from polyqa.base.html import markdown
+
+from .errors import Kind, WebError
+from .schemas import ColBERTQuery, Completion, Message
+from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
+
+MODEL = "polyqa"
+_Index = Annotated[str | None, Query(max_length=200)]
+
+
+def compatible_router(service: Service) -> APIRouter:
+    """Return the routes that clients of OpenAI's API and of ColBERTv2's hosted server ask."""
+    router = APIRouter()
+
+    @router.get("/v1/models", tags=["OpenAI"])
+    async def models() -> dict[str, Any]:
+        """List the models: `polyqa` (the server's default), and the programs."""
+        listed = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "polyqa"}
+            for name in (MODEL, *service.shelf.programs)
+        ]
+        return {"object": "list", "data": listed}
+
+    @router.post("/v1/chat/completions", tags=["OpenAI"])
+    async def complete(request: Request, sent: Completion) -> Response:
+        """Answer the last message of the user.
+
+        The text of the answer has marks, `[1]`, and ends with the list of the passages that they name; `citations` has
+        them as data. A question stands on its own: earlier messages are not looked at.
+        """
+        if sent.n not in (None, 1):
+            raise WebError(Kind.BAD_REQUEST, "n is 1: a question has one answer that covers its readings.")
+        program, _, index = sent.model.partition("/")
+        named = None if program == MODEL else program
+        asked = service.checked(_last_question(sent.messages), named, index or None, request.scope["request_id"])
+        if sent.stream:
+            with_usage = bool((sent.stream_options or {}).get("include_usage"))
+            return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
+        return await answer_while_connected(request, service.answer(asked), partial(_completion, sent.model))
+
+    @router.get("/api/search", tags=["ColBERTv2"])
+    async def search(query: str, k: int = 10, index: _Index = None) -> Any:
+        """Find passages: `dspy.ColBERTv2(url="http://127.0.0.1:8000/api/search")` asks here.
+
+        `text` is title and text, as the hosted server's index of Wikipedia's abstracts had it; `prob` is the softmax of
+        the scores of what was found. `index` is polyqa's own.
+        """
+        if not 1 <= k <= MOST_PASSAGES:
+            raise WebError(Kind.BAD_REQUEST, f"k is from 1 to {MOST_PASSAGES}, not {k}.")
+        passages = await service.search(query, k, index)
+        shares = softmax(np.array([passage.score for passage in passages])) if passages else []
+        topk = [
+            {
+                "pid": passage.pid,
+                "rank": rank,
+                "score": passage.score,
+                "prob": float(share),
+                "text": passage.render(),
+                "long_text": passage.render(),
+            }
+            for rank, (passage, share) in enumerate(zip(passages, shares, strict=True), 1)
+        ]
+        return {"query": query, "topk": topk}
+
+    @router.post("/api/search", tags=["ColBERTv2"])
+    async def search_posted(asked: ColBERTQuery, index: _Index = None) -> Any:
+        """Find passages: `dspy.ColBERTv2(url=…, post_requests=True)` asks here."""
+        return await search(asked.query, asked.k, index)
+
+    return router
+
+
+def _last_question(messages: Sequence[Message]) -> str:
+    """Return the text of the user's last message."""
+    for message in reversed(messages):
+        if message.role == "user":
+            if isinstance(message.content, str):
+                return message.content
+            return " ".join(str(part.get("text", "")) for part in message.content or () if part.get("type") == "text")
+    raise WebError(Kind.BAD_REQUEST, "There is no message of the user's, so nothing is asked.")
+
+
+def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:
+    message = {"role": "assistant", "content": answer["cited_answer"] + _sources(answer)}
+    return JSONResponse(
+        {
+            **_head(model, "chat.completion"),
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": _usage(answer),
+            "citations": _citations(answer),
+        }
+    )
+
+
+def _chunks(model: str, with_usage: bool) -> Callable[[Event], list[ServerSentEvent]]:
+    """Return what makes OpenAI's chunks of the events of a question."""
+    head = _head(model, "chat.completion.chunk")
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> ServerSentEvent:
+        return ServerSentEvent(data={**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+    def chunks(event: Event) -> list[ServerSentEvent]:
+        if event.name == "started":
+            return [chunk({"role": "assistant", "content": ""})]
+        if event.name == "sentence":
+            space = "" if event.data["number"] == 1 else " "
+            return [chunk({"content": space + _text(event.data["pieces"])})]
+        if event.name == "result":
+            usage = [ServerSentEvent(data={**head, "choices": [], "usage": _usage(event.data)})] if with_usage else []
+            ends = [chunk({"content": _sources(event.data)}), chunk({}, "stop")]
+            return [*ends, *usage, ServerSentEvent(raw_data="[DONE]")]
+        return [ServerSentEvent(data=event.data)] if event.name == "error" else []
+
+    return chunks
+
+
+def _citations(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the passages that an answer names."""
+    return [
+        {"number": evidence["number"], "pid": passage["pid"], "title": passage["title"], "text": passage["text"]}
+        for evidence, passage in zip(answer["evidence"], answer["passages"], strict=True)
+        if evidence["cited"]
+    ]
+
+
+def _sources(answer: Mapping[str, Any]) -> str:
+    """Return the list of the passages that an answer names, as Markdown."""
+    lines = [
+        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(cited['pid'])})"
+        for cited in _citations(answer)
+    ]
+    return "\n".join(["\n\nSources:", *lines]) if lines else ""
+
+
+def _text(pieces: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(piece["text"] if "text" in piece else f"[{', '.join(map(str, piece['cites']))}]" for piece in pieces)
+
+
+def _head(model: str, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "object": kind, "created": int(time.time()), "model": model}
+
+
+def _usage(answer: Mapping[str, Any]) -> dict[str, int]:
+    prompt, completion = answer["input_tokens"], answer["output_tokens"]
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -1,0 +1,61 @@
+"""The page of an adaptation: what it brought, and no text of a stranger's acts in it."""
+
+from types import SimpleNamespace
+
+import pytest
+from attack_texts import ATTACKS
+from harness import record, run_of
+from markdown_it import MarkdownIt
+
+from polyqa.base.html import plain
+from polyqa.reports.adaptation import adaptation_report
+
+
+def page(text: str, n: int = 24) -> str:
+    def run(name: str, value: float, loser: float) -> object:
+        scores = [{"disambig_f1": loser if at == 0 else value} for at in range(n)]
+        records = [record(f"q{at}", s, question=f"{text}?", answer=f"{name} {text}") for at, s in enumerate(scores)]
+        return run_of(records, name)
+
+    adapted = SimpleNamespace(
+        test_runs=(run("before", 0.2, 0.5), run("after", 0.6, 0.1)),
+        measure="disambig_f1",
+        made=SimpleNamespace(card=SimpleNamespace(name="bridges (rac)")),
+        verdict="Adapting helped: D-F1 20.0 → 60.0, +40.0 [+30.0, +50.0] on 24 questions.",
+        index=_Index(range(1_234)),
+        train=[0] * 5,
+        dev=[0] * 3,
+        held_out=[0] * 4,
+        shipped=[SimpleNamespace(name="rac-homonyms", difference="+1.0 [-0.2, +2.1]")],
+        dropped={"no reader found it": 1_200, text: 2},
+    )
+    return adaptation_report(adapted)  # type: ignore[arg-type]
+
+
+class _Index(tuple[int, ...]):
+    name = "bridges"
+
+
+def test_it_tells_what_changed() -> None:
+    text = page("When did it open")
+    for line in (
+        "# bridges (rac)",
+        "Adapting helped: D-F1 20.0 → 60.0, +40.0 [+30.0, +50.0] on 24 questions.",
+        "Index bridges, 1,234 passages. Questions: 5 questions to train, 3 to pick, 4 held out.",
+        "rac-homonyms, which comes with polyqa, against the uncompiled program: +1.0 [-0.2, +2.1].",
+        "## Won: 23 questions, the 20 that changed most",
+        "## Lost: 1 question",
+        "**When did it open?** D-F1 50 → 10",
+        "- before: before When did it open",
+        "| no reader found it | 1,200 |",
+    ):
+        assert line in text.splitlines()
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_a_strangers_text_is_shown_and_does_not_act(attack: str) -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(page(attack, 2))
+    inner = [child for token in tokens for child in token.children or ()]
+    assert {child.type for child in inner} <= {"text", "text_special", "strong_open", "strong_close"}
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", "h2", "h2", "h2"]
+    assert plain(attack) in "".join(child.content for child in inner)

@@ -1,0 +1,32 @@
+"""Where an answer stands, by the rule by which its passage was picked."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyqa.metrics.text import holds, several, without_marks
+from polyqa.reports.marks import all_places, excerpt, places
+
+TEXTS = st.text(alphabet=st.sampled_from("abAB12 .,;-–’'()_İßΣé\n"), max_size=40) | st.text(max_size=40)
+
+
+@given(TEXTS, TEXTS)
+def test_an_answer_has_a_place_where_the_passage_holds_it(text: str, answer: str) -> None:
+    told = [part for part in several(answer) if holds(text, part, without_marks)]
+    assert bool(places(text, answer)) == bool(told)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=4))
+def test_places_are_apart_in_order_and_within_the_text(text: str, answers: list[str]) -> None:
+    at = 0
+    for start, end in all_places(text, answers):
+        assert at <= start < end <= len(text)
+        at = end
+
+
+def test_an_excerpt_holds_the_first_place() -> None:
+    text = "x" * 10_000
+    for first in (0, 100, 5_000, 9_990):
+        start, end = excerpt(text, [(first, first + 10)])
+        assert start <= first < first + 10 <= end
+        assert end - start == 1_500
+    assert excerpt("short", []) == (0, 5)

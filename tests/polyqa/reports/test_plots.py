@@ -1,0 +1,154 @@
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from harness import long_form, record, run_of
+
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.published import ASQA
+from polyqa.evaluation.runs import Run
+from polyqa.reports.plots import FORMATS, plot_changes, plot_runs
+
+MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+GOOD = run_of(long_form(12, lambda at: at / 12), "good")
+POOR = run_of(long_form(12, lambda at: at / 48), "poor")
+BEFORE = run_of(long_form(12, lambda at: 0.4), "before")
+AFTER = run_of(long_form(14, lambda at: 0.6 if at < 5 else 0.4 if at < 9 else 0.1), "after")
+
+
+def labels(svg: Path) -> list[str]:
+    """Return the texts of a picture, which matplotlib keeps as comments, from top to bottom."""
+    text = svg.read_text(encoding="utf-8")
+    placed = re.findall(r"<!-- (.*?) -->\s*<g[^>]*transform=\"translate\(\S+ (\S+?)\)", text)
+    return [label for label, _ in sorted(placed, key=lambda one: float(one[1]))]
+
+
+def texts(svg: Path) -> str:
+    """Return the texts of a picture, which matplotlib keeps as comments."""
+    return "\n".join(re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8"), re.DOTALL))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "draw", [lambda to: plot_runs([GOOD, POOR], to, published=ASQA), lambda to: plot_changes(BEFORE, AFTER, to)]
+)
+def test_pictures_are_pictures(draw: Callable[[Path], Path], suffix: str, tmp_path: Path) -> None:
+    path = draw(tmp_path / "new" / f"figure{suffix}")
+    assert path.read_bytes().startswith(MAGIC[suffix])
+    assert path.stat().st_size > 5_000
+    assert list(path.parent.iterdir()) == [path], "no draft is left"
+
+
+def test_an_svg_shows_runs_with_n_and_published_rows(tmp_path: Path) -> None:
+    path = plot_runs([GOOD, POOR], tmp_path / "figure.svg", published=ASQA)
+    text = path.read_text(encoding="utf-8")
+    assert "<svg" in text
+    shown = labels(path)
+    assert {"good (n=12)", "poor (n=12)", "DIVA, GPT-4", "DR"} <= set(shown)
+    assert not any("VERDICT" in one for one in shown), "VERDICT reports no DR"
+    assert shown.index("human, –") < shown.index("DIVA, GPT-4") < shown.index("poor (n=12)")
+
+
+def of(questions: str, name: str, n: int = 3) -> Run:
+    """Return a run whose settings tell what it was asked."""
+    run = run_of(long_form(n, lambda at: 0.3), name)
+    return replace(run, settings=RunIdentity(program="rac", lm="lm", reader="reader", questions=questions, n=3))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (of("homonyms/dev, 3 questions (aa11)", "other"), True),
+        (of("copy.json, 3 questions (aa11)", "other"), True),
+        (of("homonyms/dev, 3 questions (aa11)", "other", 2), True),  # not finished
+        (of("homonyms/test, 3 questions (bb22)", "other"), False),
+        (run_of(long_form(3, lambda at: 0.3), "other"), True),
+        (run_of(long_form(4, lambda at: 0.3), "other"), False),
+    ],
+    ids=["same", "renamed", "unfinished", "another", "outputs", "more outputs"],
+)
+def test_different_questions_share_no_picture(other: Run, same: bool, tmp_path: Path) -> None:
+    own, path = of("homonyms/dev, 3 questions (aa11)", "own"), tmp_path / "figure.svg"
+    if not same:
+        with pytest.raises(PolyqaError, match=r"own and other are of different questions .homonyms/dev"):
+            plot_runs([own, other], path)
+        assert not path.exists()
+        return
+    shown = labels(plot_runs([own, other], path))
+    assert {f"own (n={len(own.records)})", f"other (n={len(other.records)})"} <= set(shown)
+
+
+def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
+    slow, fast = (run_of([record("q", seconds=s), record("r", seconds=s)], name) for s, name in ((9, "slow"), (1, "f")))
+    shown = labels(plot_runs([slow, fast], tmp_path / "s.svg", metric="seconds"))
+    assert shown.index("f (n=2)") < shown.index("slow (n=2)")
+    shown = labels(plot_runs([POOR, GOOD], tmp_path / "dr.svg"))
+    assert shown.index("good (n=12)") < shown.index("poor (n=12)")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_run_of_few_or_equal_questions_is_drawn(n: int, tmp_path: Path) -> None:
+    equal = run_of(long_form(n, lambda at: 0.1 + 0.2), "equal")
+    shown = labels(plot_runs([equal], tmp_path / "figure.svg"))
+    assert f"equal (n={n})" in shown
+    assert "30.0" in shown
+    assert not any("nan" in one for one in shown)
+
+
+def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
+    other = run_of([record("q", {"f1_answer": 1.0})], "other")
+    assert not any("other" in one for one in labels(plot_runs([GOOD, other], tmp_path / "figure.svg")))
+    with pytest.raises(PolyqaError, match="No run has the metric 'dr'"):
+        plot_runs([other], tmp_path / "none.svg")
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ((BEFORE, AFTER), ("5 won", "4 drawn", "3 lost", "12 questions", "after", "before")),
+        ((BEFORE, BEFORE), ("0 won", "12 drawn", "0 lost")),
+        ((AFTER, BEFORE), ("3 won", "4 drawn", "5 lost")),
+        ((run_of(long_form(1, lambda at: 0.2)), BEFORE), ("1 won", "0 drawn", "1 question,")),
+    ],
+)
+def test_wins_ties_and_losses_are_counted(runs: tuple[Run, Run], told: tuple[str, ...], tmp_path: Path) -> None:
+    shown = texts(plot_changes(*runs, tmp_path / "figure.svg"))
+    for one in told:
+        assert one in shown
+
+
+@pytest.mark.parametrize(
+    ("draw", "told"),
+    [
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.jpg"), "a plot is written as"),
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="beauty"), "not 'beauty': disambig_f1"),
+        (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="seconds"), "of which more is better"),
+        (lambda to: plot_changes(BEFORE, run_of([record("other")]), to / "x.svg"), "no question in common"),
+    ],
+)
+def test_changes_that_cannot_be_drawn_are_told(draw: Callable[[Path], Path], told: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        draw(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "told"),
+    [
+        ("figure.jpg", "dr", r"figure.jpg: a plot is written as \.png, \.svg, \.pdf"),
+        ("figure", "dr", "is written as"),
+        ("figure.png", "beauty", "no metric 'beauty'; there are disambig_f1, "),
+        ("figure.png", "g_f1", "No run has the metric 'g_f1'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_written(name: str, metric: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        plot_runs([GOOD], tmp_path / name, metric=metric)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_capitals_in_the_suffix_are_fine(tmp_path: Path) -> None:
+    assert plot_runs([GOOD], tmp_path / "FIGURE.PNG").read_bytes().startswith(MAGIC[".png"])

@@ -1,0 +1,392 @@
+"""Artifacts and question sets go to a hub and come back; what is not one, or not whole, is refused in one line."""
+
+import json
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hub_server import TOKEN, Answer, Hub, serve_hub
+
+import polyqa
+from polyqa.artifacts import compiled_home, read_artifact
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.homonyms import questions_path
+from polyqa.evaluation.loading import load_questions
+from polyqa.reports.compilation import read_report
+
+REPO = "tester/rac"
+NAMES = ["README.md", "card.json", "program.json"]
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """Serve an empty hub, which the client takes for the real one, and log in there."""
+    with serve_hub(tmp_path / "hub") as served:
+        at(served.base, monkeypatch)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        monkeypatch.chdir(tmp_path)
+        yield served
+
+
+def at(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client take an address for the hub's, as HF_ENDPOINT does when it is imported."""
+    for name in ("huggingface_hub.constants", "huggingface_hub.hf_api.constants"):
+        monkeypatch.setattr(f"{name}.ENDPOINT", base)
+    monkeypatch.setattr(
+        "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", base + "/{repo_id}/resolve/{revision}/{filename}"
+    )
+
+
+def shipped() -> dict[str, bytes]:
+    """Return the files of an artifact."""
+    return {name: (compiled_home() / "rac-homonyms" / name).read_bytes() for name in NAMES}
+
+
+def refused(what: Callable[[], Any]) -> str:
+    """Return the one line in which something is refused."""
+    with pytest.raises(PolyqaError) as error:
+        what()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def front(readme: bytes) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load(readme.decode().split("---\n")[1])
+    return data
+
+
+def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None:
+    pushed = polyqa.push("rac-homonyms", REPO, license="apache-2.0")
+    assert pushed.url == f"{hub.base}/{REPO}"
+    files = hub.files("model", REPO, pushed.commit)
+    assert sorted(files) == [".gitattributes", *NAMES]
+    assert {name: files[name] for name in NAMES[1:]} == {name: shipped()[name] for name in NAMES[1:]}
+    assert files["README.md"].endswith(shipped()["README.md"])
+    data = front(files["README.md"])
+    assert (data["library_name"], data["license"]) == ("polyqa", "apache-2.0")
+    assert {"dspy", "rac", "knn"} <= set(data["tags"])
+
+    pulled = polyqa.pull(REPO)
+    assert (pulled.path, pulled.commit, pulled.repo) == (Path("rac"), pushed.commit, REPO)
+    assert sorted(path.name for path in pulled.path.iterdir()) == [*NAMES[:2], "hub.json", NAMES[2]]
+    assert json.loads((pulled.path / "hub.json").read_text())["commit"] == pushed.commit
+    assert read_artifact(pulled.path).to_dict() == read_artifact("rac-homonyms").to_dict()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert not {path for _, path in hub.asked if path.endswith(".gitattributes")}, "only known names are downloaded"
+
+
+def test_a_report_is_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(compiled_home() / "rac-homonyms", own)
+    (own / "report.html").write_text("<!DOCTYPE html><script>alert(1)</script>")
+    pushed = polyqa.push(own, REPO)
+    assert sorted(hub.files("model", REPO, pushed.commit)) == [".gitattributes", *NAMES]
+    # A stranger may have put one there all the same.
+    hub.commit("model", "tester/evil", shipped() | {"report.html": b"<script>alert(1)</script>"})
+    pulled = polyqa.pull("tester/evil")
+    assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
+    assert not {path for _, path in hub.asked if path.endswith(".html")}, "it is not even asked for"
+    told = refused(lambda: read_report(read_artifact(pulled.path)))
+    assert "was pulled, and reports are neither pushed nor pulled" in told
+    assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
+
+
+def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:
+    polyqa.push("rac-homonyms", REPO, license="mit")
+    polyqa.push(polyqa.pull(REPO).path, "tester/again")
+    readme = hub.files("model", "tester/again")["README.md"]
+    assert "license" not in front(readme), "nobody said so"
+    assert readme.count(b"\nlibrary_name:") == 1
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_questions_go_there_and_come_back(hub: Hub, tmp_path: Path, suffix: str) -> None:
+    records = json.loads(questions_path("dev").read_text())
+    records = list(records.get("dev", records).items())[:4]
+    file = tmp_path / f"mine{suffix}"
+    text = (
+        json.dumps(dict(records))
+        if suffix == ".json"
+        else "".join(json.dumps({"id": k, **v}) + "\n" for k, v in records)
+    )
+    file.write_text(text)
+    pushed = polyqa.push(file, "tester/asked")
+    assert "/datasets/tester/asked" in pushed.url
+    assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
+    pulled = polyqa.pull("tester/asked", tmp_path / "deep" / "there", questions=True)
+    assert load_questions(pulled.path / f"questions{suffix}") == load_questions(file)
+
+
+def test_a_file_of_several_splits_is_a_question_set(hub: Hub, tmp_path: Path) -> None:
+    records = json.loads(questions_path("dev").read_text())
+    records = list(records.get("dev", records).items())[:4]
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps({"train": dict(records[:3]), "dev": dict(records[3:])}))
+    polyqa.push(file, "tester/asked")
+    assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
+    pulled = polyqa.pull("tester/asked", questions=True)
+    assert len(load_questions(pulled.path / "questions.json", split="train")) == 3
+
+
+def test_a_commit_pins_what_is_pulled(hub: Hub) -> None:
+    first = hub.commit("model", REPO, shipped())
+    second = hub.commit("model", REPO, shipped() | {"README.md": b"# newer\n"}, parent=first)
+    hub.commit("model", REPO, shipped(), tag="v1")
+    assert polyqa.pull(REPO).commit == second
+    assert polyqa.pull(REPO, "one", revision=first).commit == first
+    assert polyqa.pull(REPO, "two", revision="v1").commit == first
+    assert (Path("one") / "README.md").read_bytes() == shipped()["README.md"]
+    assert "no such revision" in refused(lambda: polyqa.pull(REPO, "three", revision="v9"))
+    assert not Path("three").exists()
+
+
+def test_pushing_again_makes_a_commit_only_if_something_changed(hub: Hub) -> None:
+    first = polyqa.push("rac-homonyms", REPO).commit
+    assert polyqa.push("rac-homonyms", REPO).commit == first
+    assert polyqa.push("rac-homonyms", REPO, license="mit").commit != first
+
+
+def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -> None:
+    hub.commit("model", REPO, shipped())
+    polyqa.pull(REPO)
+    assert "there already" in refused(lambda: polyqa.pull(REPO))
+    hub.commit("model", REPO, shipped() | {"README.md": b"# newer\n"})
+    polyqa.pull(REPO, overwrite=True)
+    assert Path("rac/README.md").read_bytes() == b"# newer\n"
+    Path("rac/thesis.tex").write_text("mine")
+    assert "thesis.tex" in refused(lambda: polyqa.pull(REPO, overwrite=True))
+    Path("link").symlink_to("rac")
+    assert "is no folder" in refused(lambda: polyqa.pull(REPO, "link", overwrite=True))
+    assert Path("rac/thesis.tex").read_text() == "mine"
+    assert "no folder to make" in refused(lambda: polyqa.pull(REPO, ".", overwrite=True))
+
+
+def test_a_repository_of_something_else_is_left_alone(hub: Hub) -> None:
+    commit = hub.commit("model", REPO, {"model.safetensors": b"weights", "README.md": b"# a model\n"})
+    assert "holds 'model.safetensors'" in refused(lambda: polyqa.push("rac-homonyms", REPO))
+    assert hub.commit_of("model", REPO, "main") == commit
+    assert "holds no compiled program" in refused(lambda: polyqa.pull(REPO))
+
+
+def card(**changes: Any) -> bytes:
+    return json.dumps(json.loads(shipped()["card.json"]) | changes).encode()
+
+
+def state(change: Callable[[Any], None]) -> bytes:
+    data = json.loads(shipped()["program.json"])
+    change(data)
+    return json.dumps(data).encode()
+
+
+def _lm(data: Any) -> None:
+    next(iter(data.values()))["lm2"] = {"api_base": "http://example.com"}
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"card.json": b"{}"}, "is not a card"),
+        ({"card.json": b"\x80\x04\x95pickle"}, "is not JSON"),
+        ({"card.json": b"[" * 100_000}, "is not JSON"),
+        ({"card.json": card(program="os.system")}, "unknown program"),
+        ({"card.json": card(settings={"helper_lm": "openai/x"})}, "which it is not"),
+        ({"card.json": card(signatures={})}, "the signature of"),
+        ({"card.json": card(api_base="http://example.com")}, "is not a card"),
+        ({"program.json": b"NaN"}, "is not JSON"),
+        ({"program.json": b"{}"}, "is not a saved"),
+        ({"program.json": state(_lm)}, "is damaged"),
+        ({"program.json": state(dict.clear)}, "is not a saved"),
+    ],
+)
+def test_what_is_damaged_or_hostile_is_not_taken(hub: Hub, tmp_path: Path, files: dict[str, bytes], why: str) -> None:
+    hub.commit("model", REPO, shipped() | files)
+    message = refused(lambda: polyqa.pull(REPO))
+    assert why in message
+    assert REPO in message
+    assert [path.name for path in tmp_path.iterdir()] == ["hub"], "nothing is left"
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b'[{"question": ""}]', b"import os"])
+def test_questions_that_are_none_are_not_taken(hub: Hub, content: bytes) -> None:
+    hub.commit("dataset", REPO, {"questions.json": content})
+    assert "is not taken" in refused(lambda: polyqa.pull(REPO, questions=True))
+    assert not Path("rac").exists()
+
+
+def test_code_beside_an_artifact_stays_there(hub: Hub) -> None:
+    hub.commit("model", REPO, shipped() | {"setup.py": b"raise SystemExit", "program.pkl": b"\x80"})
+    pulled = polyqa.pull(REPO)
+    assert sorted(path.name for path in pulled.path.iterdir()) == [*NAMES[:2], "hub.json", NAMES[2]]
+    assert not [path for _, path in hub.asked if path.endswith((".py", ".pkl"))]
+
+
+def only(name: str, change: Callable[[Answer], Answer]) -> Callable[[str, Answer], Answer]:
+    return lambda path, answer: change(answer) if path.endswith(name) else answer
+
+
+def _listed(change: Callable[[dict[str, Any]], object]) -> Callable[[Answer], Answer]:
+    def changed(answer: Answer) -> Answer:
+        data = json.loads(answer[1])
+        change(data)
+        return answer[0], json.dumps(data).encode(), answer[2]
+
+    return changed
+
+
+def _sizes(size: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda data: [one.update(size=size) for one in data["siblings"]]
+
+
+REACHED = "cannot be reached, or does not answer as the hub does"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("card.json", lambda answer: (200, answer[1][:99], {**answer[2], "Content-Length": "999"}), REACHED),
+        ("card.json", lambda answer: (403, b"", {}), "refused to pull"),
+        ("revision/main", _listed(_sizes(10**12)), "larger than"),
+        ("revision/main", _listed(_sizes("many")), REACHED),
+        ("revision/main", _listed(lambda data: data.update(sha="../../etc")), REACHED),
+        ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), REACHED),
+        ("revision/main", lambda answer: (500, b"oops", {}), "could not pull"),
+    ],
+)  # fmt: skip
+def test_what_comes_otherwise_than_listed_is_not_taken(
+    hub: Hub, name: str, change: Callable[[Answer], Answer], why: str
+) -> None:
+    hub.commit("model", REPO, shipped())
+    hub.twist = only(name, change)
+    assert why in refused(lambda: polyqa.pull(REPO))
+    assert not Path("rac").exists()
+
+
+@pytest.mark.parametrize("repo", ["rac", "a/b/c", "../x", "tester/..", "", "tester/a b", "https://example.com/a/b"])
+def test_names_that_are_none_are_told(hub: Hub, repo: str) -> None:
+    for what in (lambda: polyqa.pull(repo), lambda: polyqa.push("rac-homonyms", repo)):
+        assert "give OWNER/NAME" in refused(what)
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [(TOKEN, "There is no tester/nothing"), (None, "There is no tester/nothing"), ("hf_wrong", "refused to pull")],
+)
+def test_what_is_not_there_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str | None, why: str) -> None:
+    if token is None:
+        monkeypatch.delenv("HF_TOKEN")
+    else:
+        monkeypatch.setenv("HF_TOKEN", token)
+    assert why in refused(lambda: polyqa.pull("tester/nothing"))
+
+
+@pytest.mark.parametrize("token", [None, "hf_wrong"])
+def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str | None) -> None:
+    if token is None:
+        monkeypatch.delenv("HF_TOKEN")
+    else:
+        monkeypatch.setenv("HF_TOKEN", token)
+    message = refused(lambda: polyqa.push("rac-homonyms", REPO))
+    assert "log in with hf auth login" in message
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    assert "refused to push strangers/rac (403)" in refused(lambda: polyqa.push("rac-homonyms", "strangers/rac"))
+    assert not (hub.root / "model" / "strangers").exists()
+
+
+def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        at(f"http://127.0.0.1:{taken.getsockname()[1]}", monkeypatch)
+        assert "cannot be reached" in refused(lambda: polyqa.pull(REPO, tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text("[]")
+    broken = tmp_path / "broken"
+    shutil.copytree(compiled_home() / "rac-homonyms", broken)
+    (broken / "program.json").write_text("{}")
+    for what, why in {
+        "nothing": "There is nothing to push",
+        "empty": "There is nothing to push",
+        "missing.json": "cannot be read",
+        "bad.json": "bad.json",
+        "broken": "is not a saved",
+    }.items():
+        assert why in refused(lambda what=what: polyqa.push(what, REPO))
+    assert "no licence of the hub" in refused(lambda: polyqa.push("rac-homonyms", REPO, license="do: what\nyou: want"))
+    assert hub.asked == []
+
+
+def test_a_link_in_an_artifact_sends_no_file_of_the_users(hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the key")
+    shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "linked")
+    (tmp_path / "linked" / "README.md").unlink()
+    (tmp_path / "linked" / "README.md").symlink_to(tmp_path / "secret")
+    polyqa.push("linked", REPO)
+    assert b"the key" not in hub.files("model", REPO)["README.md"]
+    (tmp_path / "linked" / "card.json").unlink()
+    (tmp_path / "linked" / "card.json").symlink_to(compiled_home() / "rac-homonyms" / "card.json")
+    assert "is no regular file" in refused(lambda: polyqa.push("linked", REPO))
+
+
+def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub: Hub) -> None:
+    first = polyqa.push("rac-homonyms", REPO).commit
+
+    def meanwhile(path: str, answer: Answer) -> Answer:
+        if path.endswith("preupload/main"):
+            hub.commit("model", REPO, hub.files("model", REPO) | {"README.md": b"# theirs\n"}, parent=first)
+        return answer
+
+    hub.twist = meanwhile
+    assert "A commit has happened since" in refused(lambda: polyqa.push("rac-homonyms", REPO, license="mit"))
+    assert hub.files("model", REPO)["README.md"] == b"# theirs\n"
+
+
+@pytest.mark.parametrize("path", ["/api/repos/create", "revision/main"])
+def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr("polyqa.hub.TIMEOUT", 0.3)
+    hub.commit("model", "tester/other", shipped())
+    done = threading.Event()
+
+    def silent(asked: str, answer: Answer) -> Answer:
+        if asked.endswith(path):
+            done.wait(20)
+        return answer
+
+    hub.twist = silent
+    pushes = path == "/api/repos/create"
+    try:
+        message = refused(lambda: polyqa.push("rac-homonyms", REPO) if pushes else polyqa.pull("tester/other"))
+    finally:
+        done.set()
+    assert "cannot be reached" in message
+    assert not Path("other").exists()
+
+
+def test_the_commands(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from polyqa.cli.app import main
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["polyqa", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    code, out, _ = run("push", "rac-homonyms", REPO, "--private")
+    commit = hub.commit_of("model", REPO, "main")
+    assert (code, out) == (0, f"pushed compiled program: {hub.base}/{REPO}, commit {commit}\n")
+    code, out, _ = run("pull", REPO, "--to", "here", "--revision", str(commit))
+    assert (code, out) == (0, f"pulled compiled program: here, commit {commit}\n")
+    code, out, err = run("pull", REPO, "--to", "here")
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"polyqa: here is there already: .*\n", err)
+    assert run("pull", REPO, "--to", "here", "--overwrite")[0] == 0
