@@ -24,9 +24,7 @@ from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.optimizers.calls import kept_calls
-from polyqa.optimizers.clauses.search import changes
 from polyqa.optimizers.compiler import Compiled, compile_program
-from polyqa.optimizers.forecast import Forecast, forecast, measure_question
 from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
 from polyqa.optimizers.readme import artifact_readme
 from polyqa.optimizers.recipes import Recipe
@@ -35,6 +33,7 @@ from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index
 
 from .compilation_report import compilation_report
+from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
 from .question_sets import Questions, Sets
@@ -48,14 +47,15 @@ class Budget:
     Attributes
     ----------
     max_calls
-        Stop before the start if it may take more calls of language models, and stop whenever so many have gone
-        out, those of stopped runs for the same ``out`` included.
+        Upper limit on calls of language models, those of stopped runs for the same ``out`` included. When it is
+        reached work stops; the same call with a larger limit goes on.
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     seed
         Of every random choice (picking the nearest demos and COPRO make none).
     confirm
-        Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
+        Is shown what it is expected to take (`polyqa.costing.Estimate`) before it starts; ``False`` stops it, and
+        ``None`` is returned.
     further_runs
         Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
     """
@@ -172,20 +172,10 @@ def _compile(
     loading.warm_up(student, plan.lm)
     ready_reader(models.reader)
     work = out / ".work"
-    with kept_calls(work, budget.max_calls) as counter:
-        # A question that takes many tokens, and many calls where the program does not tell how many at most.
-        richest = max(plan.trainset, key=lambda question: len(question.readings))
-        measured = measure_question(student, richest, plan.lm, work / "question.json", counter)
-        expected = forecast(
-            plan,
-            measured,
-            predictors=len(list(student.named_predictors())),
-            clauses=len(list(changes(student, plan))),
-            further=budget.further_runs + 2 * (len(test.asked) if test else 0),
-        )
-        _check_limit(plan.recipe, expected, measured.made, budget.max_calls)
-        if not budget.confirm(expected):
-            return None
+    runs = budget.further_runs + (2 * len(test.asked) if test else 0)
+    if not budget.confirm(expected_cost(student, plan, runs)):
+        return None
+    with kept_calls(work, budget.max_calls):
         compiled = compile_program(student, plan, work)
         test_runs: tuple[Run, Run] | None = None
         if test:
@@ -290,14 +280,20 @@ def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
     return chosen
 
 
-def _check_limit(recipe: Recipe, expected: Forecast, made: int, most: int | None) -> None:
-    """Check that a compilation can finish, given the calls made before it and its limit."""
-    if most is not None and made + expected.calls > most:
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} may take {expected.calls:,} calls ({expected}) after the {made:,} that were "
-            f"made to measure a question and before, more than --max-calls {most:,}. Take fewer questions, a cheaper "
-            "recipe, or raise the limit."
-        )
+def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Estimate:
+    """Return what compiling is expected to take: the runs on dev before and after, and those on train for demos.
+
+    Each is taken to be like a run on the training question with the most readings. How often DSPy's optimizers and a
+    search over clauses run the program depends on what they find, and is left to ``max_calls``.
+    """
+    richest = max(plan.trainset, key=lambda question: len(question.readings))
+    runs = plan.recipe.runs(len(plan.trainset)) + 2 * len(plan.devset) + further_runs
+    searches = ", ".join(plan.recipe.searches)
+    return Estimate(
+        runs,
+        cost(program, question=richest.question, lm=str(plan.lm.model)),
+        f"the runs of {searches}, which --max-calls limits" if searches else "",
+    )
 
 
 def _data(given: Questions) -> DataCard:

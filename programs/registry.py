@@ -48,6 +48,8 @@ class Entry:
     most
         How many calls an instance makes per question at most, if every reply can be read (one that cannot is asked
         for again); ``None`` if that is the language model's to say.
+    depth
+        How many round trips an instance waits for at most, one after the other; ``None`` likewise.
     needs
         What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), and
         ``questions`` (a database of generated questions over it).
@@ -60,6 +62,7 @@ class Entry:
     calls: str
     cost: Cost
     most: Callable[[Any], int] | None
+    depth: Callable[[Any], int] | None
     needs: frozenset[Need] = frozenset({"index"})
 
 
@@ -91,6 +94,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "3, or 5 to 6 if ambiguous",
             "medium",
             lambda program: 5 + (1 if program.lean else program.max_interpretations) - _spared(program),
+            lambda program: 5 - _spared(program),
         ),
         "closed-book": Entry(
             ClosedBook,
@@ -99,6 +103,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "1",
             "low",
+            lambda program: 1,
             lambda program: 1,
             frozenset(),
         ),
@@ -110,6 +115,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "2",
             "low",
             lambda program: 2,
+            lambda program: 2,
             frozenset(),
         ),
         "rac": Entry(
@@ -120,6 +126,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "1",
             "low",
             _answering,
+            _answering,
         ),
         "jpr": Entry(
             JPR,
@@ -128,6 +135,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2104.08445",
             "2",
             "medium",
+            lambda program: 1 + _answering(program),
             lambda program: 1 + _answering(program),
         ),
         "crag": Entry(
@@ -138,6 +146,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "1 + K, one more for a second search",
             "medium",
             lambda program: 1 + _answering(program) + program.passages,
+            lambda program: 2 + _answering(program),
         ),
         "self-rag": Entry(
             SelfRAG,
@@ -147,6 +156,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "1 + at most 2 K",
             "medium",
             lambda program: 2 + 2 * program.passages,
+            lambda program: 3,
         ),
         "sixpaq": Entry(
             SIXPAQ,
@@ -155,6 +165,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2308.08661",
             "2",
             "medium",
+            lambda program: 1 + _answering(program),
             lambda program: 1 + _answering(program),
             frozenset({"index", "questions"}),
         ),
@@ -166,6 +177,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "4, 5 if the passages are useless",
             "medium",
             _diva,
+            lambda program: (4 if program.lean else 5) - _spared(program),
         ),
         "toc": Entry(
             TreeOfClarifications,
@@ -174,6 +186,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "https://arxiv.org/abs/2310.14696",
             "1 + at most 10 expansions + one check per node",
             "high",
+            None,
             None,
         ),
         "verdict": Entry(
@@ -184,6 +197,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "2 + 20",
             "high",
             lambda program: 2 + program.universe,
+            lambda program: 3,
         ),
         "dtv": Entry(
             DiversifyThenVerify,
@@ -198,6 +212,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
                 + program.passages * (1 if program.lean else program.max_interpretations)
                 - _spared(program)
             ),
+            lambda program: 3 + _answering(program) - _spared(program),
         ),
     }
 )
@@ -205,12 +220,21 @@ PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({name: entry.progra
 
 
 def most_calls(program: dspy.Module) -> int | None:
-    """Return how many calls a program makes per question at most; ``None`` if there is no telling.
+    """Return how many calls a program makes per question at most, see `Entry.most`; ``None`` if that is not known.
 
-    See `Entry.most`; a program that is not of the registry tells nothing.
+    Nothing is known of a program that is not in the registry.
     """
-    entry = next((one for one in REGISTRY.values() if one.program is type(program)), None)
-    return entry.most(program) if entry is not None and entry.most is not None else None
+    return _declared(program, "most")
+
+
+def depth(program: dspy.Module) -> int | None:
+    """Return how many round trips a question waits for at most, see `Entry.depth`; ``None`` if that is not known."""
+    return _declared(program, "depth")
+
+
+def _declared(program: dspy.Module, field: Literal["most", "depth"]) -> int | None:
+    declared = next((getattr(entry, field) for entry in REGISTRY.values() if entry.program is type(program)), None)
+    return None if declared is None else int(declared(program))
 
 
 def registered(name: str) -> Entry:

@@ -101,10 +101,10 @@ def _bar(total: int, text: str = "") -> Iterator[Callable[[str], None]]:
 
 
 def confirming(yes: bool) -> Callable[[object], bool]:
-    """Return what shows what a command may take, and asks whether to start, unless that was said."""
+    """Return what shows the expected cost of a command and asks whether to start it, unless ``yes`` says so."""
 
     def confirm(what: object) -> bool:
-        say(f"at most {what}", err=True)
+        say(f"Expected: {what}", err=True)
         return yes or typer.confirm("Start?", err=True)
 
     return confirm

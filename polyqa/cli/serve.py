@@ -86,8 +86,6 @@ def serve_command(
     seconds: Annotated[
         float, typer.Option(min=1, help="How long a question may take.", rich_help_panel=_LIMITS)
     ] = 120.0,
-    index_workers: options.IndexWorkers = None,
-    address: options.Address = None,
     mlflow: options.Mlflow = None,
     json_log: Annotated[
         bool,
@@ -117,8 +115,8 @@ def serve_command(
         ready()
         LOG.info(line) if json_log else say(line)
 
-    with traced(mlflow), options.all_opened(indexes or [], index_workers, address) as opened:
-        shelf = _shelf(models, opened, programs)
+    with traced(mlflow):
+        shelf = _shelf(models, indexes or (), programs)
         limits = limits_of(shelf.lm.model, at_once, queue, seconds)
         serve(shelf, guard, limits, host=host, port=port, runs=runs, say=announce)
 

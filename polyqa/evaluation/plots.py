@@ -91,8 +91,7 @@ def require_same_questions(runs: Sequence[Run]) -> None:
         if not same_questions(runs[0], run):
             raise PolyqaError(
                 f"{runs[0].name} and {run.name} are of different questions ({_questions_of(runs[0])}; "
-                f"{_questions_of(run)}), so they do not compare; draw a picture for each set, or say "
-                "--different-questions."
+                f"{_questions_of(run)}), so they do not compare; draw a picture for each set."
             )
 
 

@@ -237,11 +237,11 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
                 f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
                 f"{', '.join(names)}."
             )
-        if step.k is not None and step.optimizer in ("labels", "bootstrap"):
+        if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
-        if step.optimizer == "simba":
+        if step.optimizer == "SIMBA":
             check_one_lm(program, step)
-        if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
+        if step.optimizer == "SIMBA" and train < (size := step.number("bsize", SIMBA_BATCH)):
             raise PolyqaError(
                 f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
                 "Give more of them, or a recipe with a smaller bsize."

@@ -100,7 +100,7 @@ def _predictor(name: str, state: Mapping[str, Any], *, instructions: bool) -> st
 
 
 def _recipe(card: Card) -> Recipe:
-    return Recipe.model_validate({name: value for name, value in card.recipe.items() if name in Recipe.model_fields})
+    return Recipe.of_card(card.recipe)
 
 
 def _handle(folder: Path) -> str:
