@@ -10,11 +10,10 @@ import dspy
 from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
+from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.bounded_lm import BoundedLM, Limits
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
-from polyqa.optimizers.proposer import PROPOSER, proposer_lm
 from polyqa.programs.sampling import DEFAULT_SAMPLING, keep, reasons
 
 REASONING_TOKENS = 16_000
@@ -186,6 +185,8 @@ class Models:
         The embedded engine cannot write: `polyqa.optimizers.proposer` writes for it, if no other is named.
         """
         if self.prompt_lm == PROPOSER or (self.prompt_lm is None and answering.model == MODEL_NAME):
+            from polyqa.optimizers.proposer import proposer_lm
+
             return proposer_lm()
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering

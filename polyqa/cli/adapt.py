@@ -53,7 +53,9 @@ def adapt_command(
     from polyqa.programs.registry import REGISTRY, registered
     from polyqa.tracing import traced
 
-    from .display import Bars, confirming, console
+    from .bars import Bars
+
+    from .display import confirming, console
 
     if registered(program).needs != {"index"}:
         fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})

@@ -60,7 +60,9 @@ def answer_command(
     from polyqa.evaluation.progress import showing
     from polyqa.tracing import traced
 
-    from .display import Bars, confirming
+    from .bars import Bars
+
+    from .display import confirming
 
     cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:

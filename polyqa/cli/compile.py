@@ -48,8 +48,8 @@ def compile_command(
     sizes: Annotated[
         str | None,
         typer.Option(
-            help="Numbers of training examples, such as 5,15,45,90: compile with each, draw the learning curve to --plot "
-            "and save no program. --out keeps what is needed to resume."
+            help="Numbers of training examples, such as 5,15,45,90: compile with each, draw the learning curve to "
+            "--plot and save no program. --out keeps what is needed to resume."
         ),
     ] = None,
     mlflow: options.Mlflow = None,
@@ -68,7 +68,9 @@ def compile_command(
     from polyqa.question_sets import Sets
     from polyqa.tracing import traced
 
-    from .display import Bars, confirming
+    from .bars import Bars
+
+    from .display import confirming
 
     if measure not in MEASURES:
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
@@ -132,7 +134,7 @@ def _draw_curve(program: "Module", plan: "Plan", sizes: str, work: Path, plot: P
     from polyqa.evaluation.progress import showing
     from polyqa.optimizers.curve import learning_curve, plot_curve
 
-    from .display import Bars
+    from .bars import Bars
 
     try:
         numbers = [int(size) for size in sizes.split(",")]

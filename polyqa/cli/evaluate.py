@@ -54,7 +54,7 @@ def evaluate_command(
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
-    from .display import Bars
+    from .bars import Bars
 
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)

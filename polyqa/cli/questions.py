@@ -50,7 +50,7 @@ def build_command(
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    from .display import Bars
+    from .bars import Bars
 
     cluster = options.cluster(engine, workers, address)
     with showing(Bars()):

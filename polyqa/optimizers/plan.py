@@ -7,6 +7,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.extractive import PROPOSER
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
@@ -15,7 +16,6 @@ from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import PlainMetric, as_question, own_metric
-from .proposer import PROPOSER
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
