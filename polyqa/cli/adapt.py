@@ -54,7 +54,6 @@ def adapt_command(
     from polyqa.tracing import traced
 
     from .bars import Bars
-
     from .display import confirming, console
 
     if registered(program).needs != {"index"}:

@@ -61,7 +61,6 @@ def answer_command(
     from polyqa.tracing import traced
 
     from .bars import Bars
-
     from .display import confirming
 
     cluster = options.cluster(engine, workers, address)

@@ -69,7 +69,6 @@ def compile_command(
     from polyqa.tracing import traced
 
     from .bars import Bars
-
     from .display import confirming
 
     if measure not in MEASURES:

@@ -78,8 +78,9 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
             else ""
         )
         + f"```python\nimport polyqa\n\nprogram = polyqa.load({json.dumps(handle, ensure_ascii=False)})\n```\n\n"
-        f'`polyqa show {quote(handle)}` prints its prompts, `polyqa why "…" --artifact {quote(handle)}` which demos a '
-        f"question gets, `polyqa diff {card.program} {quote(handle)}` all that compiling changed.\n\n## Prompts\n\n"
+        f'`polyqa show {quote(handle)}` prints its prompts, `polyqa ask "…" --program {quote(handle)} '
+        f"--show-prompts` which demos a question gets, `polyqa show {card.program} {quote(handle)}` all that compiling "
+        "changed.\n\n## Prompts\n\n"
         + "\n\n".join(_predictor(name, own, instructions=recipe.writes) for name, own in state.items())
         + "\n"
     )

@@ -14,15 +14,15 @@ from polyqa.optimizers.trials import Trial, lineage, write_trials
 Compile = Callable[..., Compiled]
 DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
 SEARCH = Recipe(
-    name="search", optimizer="few-shot-search", settings={**DEMOS, "num_candidate_programs": 2}, threshold=0.05
+    name="search", optimizer="BootstrapFewShotWithRandomSearch", settings={**DEMOS, "num_candidate_programs": 2}, threshold=0.05
 )
-COPRO = Recipe(name="copro", optimizer="copro", settings={"breadth": 2, "depth": 2})
+COPRO = Recipe(name="copro", optimizer="COPRO", settings={"breadth": 2, "depth": 2})
 MIPRO = Recipe(
-    name="mipro", optimizer="mipro", settings={**DEMOS, "num_candidates": 2, "num_trials": 3}, threshold=0.05
+    name="mipro", optimizer="MIPROv2", settings={**DEMOS, "num_candidates": 2, "num_trials": 3}, threshold=0.05
 )
 BATCHES = {"minibatch": True, "minibatch_size": 2, "minibatch_full_eval_steps": 2}
-SIMBA = Recipe(name="simba", optimizer="simba", settings={"bsize": 4, "num_candidates": 2, "max_steps": 2})
-GEPA = Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
+SIMBA = Recipe(name="simba", optimizer="SIMBA", settings={"bsize": 4, "num_candidates": 2, "max_steps": 2})
+GEPA = Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
 
 
 def check(trials: list[Trial], dev: list[Question]) -> None:

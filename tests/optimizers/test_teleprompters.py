@@ -24,32 +24,32 @@ COPRO = {"breadth": 2, "depth": 1}
 EVERY = (
     Recipe(name="labels", optimizer="labels"),
     Recipe(name="knn", optimizer="labels", k=2),
-    Recipe(name="knn-bootstrap", optimizer="bootstrap", k=2, threshold=0.05),
-    Recipe(name="few-shot", optimizer="few-shot", settings=DEMOS, threshold=0.05),
+    Recipe(name="knn-bootstrap", optimizer="own-runs", k=2, threshold=0.05),
+    Recipe(name="few-shot", optimizer="BootstrapFewShot", settings=DEMOS, threshold=0.05),
     Recipe(
         name="few-shot-search",
-        optimizer="few-shot-search",
+        optimizer="BootstrapFewShotWithRandomSearch",
         settings={**DEMOS, "num_candidate_programs": 1},
         threshold=0.05,
     ),
-    Recipe(name="copro", optimizer="copro", settings=COPRO),
+    Recipe(name="copro", optimizer="COPRO", settings=COPRO),
     Recipe(
         name="mipro",
-        optimizer="mipro",
+        optimizer="MIPROv2",
         settings={**DEMOS, "num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1},
         threshold=0.05,
     ),
     Recipe(
         name="simba",
-        optimizer="simba",
+        optimizer="SIMBA",
         settings={"bsize": 4, "num_candidates": 2, "max_steps": 2, "max_demos": 1},
     ),
-    Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
+    Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
     Recipe(
         name="chain",
         optimizer="chain",
         steps=(
-            Recipe(name="first", optimizer="copro", settings=COPRO),
+            Recipe(name="first", optimizer="COPRO", settings=COPRO),
             Recipe(name="then", optimizer="labels", k=2),
         ),
     ),
@@ -57,7 +57,7 @@ EVERY = (
 RECIPES = {one.name: one for one in EVERY}
 # With half of these calls GEPA finds nothing that is better on two questions.
 FINDING = RECIPES | {
-    "gepa": Recipe(name="gepa", optimizer="gepa", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
+    "gepa": Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
 }
 _CHILD = """
 import json, sys
@@ -172,4 +172,4 @@ def test_saved_and_loaded_programs_send_the_same_prompts(
 
 def test_an_unknown_setting_names_the_recipe(rac: dspy.Module, compiled: Compile) -> None:
     with pytest.raises(polyqa.PolyqaError, match=r"odd.*flavour"):
-        compiled(rac, Recipe(name="odd", optimizer="few-shot", settings={"flavour": 3}))
+        compiled(rac, Recipe(name="odd", optimizer="BootstrapFewShot", settings={"flavour": 3}))
