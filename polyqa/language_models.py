@@ -274,9 +274,9 @@ def judge_model(name: str, *, api_base: str | None = None, settings: LMSettings 
     Of the settings only the limits count.
     """
     if name == MODEL_NAME:
-        return _language_model(name, api_base, {}, "--judge-api-base")
+        return _language_model(name, api_base, {}, "--judge NAME@URL")
     given = {} if reasons(name) else {"temperature": 0.0}
-    return _language_model(name, api_base, given, "--judge-api-base", limits=settings.limits())
+    return _language_model(name, api_base, given, "--judge NAME@URL", limits=settings.limits())
 
 
 def _language_model(

@@ -83,10 +83,12 @@ def compile_command(
     settings = options.program_settings(program, passages, (), preset)
     if sizes is not None:
         from polyqa.compiling import make_plan
+        from polyqa.language_models import ready_reader
         from polyqa.loading import load
 
         if plot is None:
             raise PolyqaError("--sizes draws a learning curve: name its file with --plot.")
+        ready_reader(reader)
         plan = make_plan(how, sets, chosen, measure=measure, seed=seed, threads=threads)
         _draw_curve(load(program, index=index, helper_lm=chosen.helping(), **settings), plan, sizes, out, plot)
         return

@@ -104,7 +104,7 @@ def test_who_builds_with_a_checkpoint_trusts_it_as_it_is(own: Path, home: Path, 
     built = build_index([NEW], tmp_path / "made", checkpoint=str(own), progress=False)
     assert built.search("new")[0].pid == "new"
     (home / "trusted.json").unlink()
-    with pytest.raises(PolyqaError, match="polyqa index info .* --trust"):
+    with pytest.raises(PolyqaError, match=r"polyqa index info .* --trust"):
         ColBERTIndex(built.path).search("new")
     assert trust(built.manifest) == [str(own)]
     assert ColBERTIndex(built.path).search("new")[0].pid == "new"

@@ -14,7 +14,10 @@ from polyqa.optimizers.trials import Trial, lineage, write_trials
 Compile = Callable[..., Compiled]
 DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
 SEARCH = Recipe(
-    name="search", optimizer="BootstrapFewShotWithRandomSearch", settings={**DEMOS, "num_candidate_programs": 2}, threshold=0.05
+    name="search",
+    optimizer="BootstrapFewShotWithRandomSearch",
+    settings={**DEMOS, "num_candidate_programs": 2},
+    threshold=0.05,
 )
 COPRO = Recipe(name="copro", optimizer="COPRO", settings={"breadth": 2, "depth": 2})
 MIPRO = Recipe(

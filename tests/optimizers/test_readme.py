@@ -38,15 +38,17 @@ def test_instructions_that_a_language_model_wrote_are_printed() -> None:
 def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Path) -> None:
     assert told("mine/oc") == [
         'program = polyqa.load("mine/oc")',
-        '`polyqa show mine/oc` prints its prompts, `polyqa ask "…" --program mine/oc --show-prompts` which demos a question gets, '
-        "`polyqa show rac mine/oc` all that compiling changed.",
+        '`polyqa show mine/oc` prints its prompts, `polyqa ask "…" --program mine/oc --show-prompts` which demos a question '
+        "gets, `polyqa show rac mine/oc` all that compiling changed.",
     ]
     load, show = told(tmp_path / "two words")
     assert load == f'program = polyqa.load("{tmp_path}/two words")'
     assert f"polyqa show '{tmp_path}/two words'" in show
 
 
-@pytest.mark.parametrize(("recipe", "told"), [("knn", False), ("bootstrap-few-shot", True), ("knn-then-bootstrap", True)])
+@pytest.mark.parametrize(
+    ("recipe", "told"), [("knn", False), ("bootstrap-few-shot", True), ("knn-then-bootstrap", True)]
+)
 def test_a_threshold_is_told_where_runs_become_demos(recipe: str, told: bool) -> None:
     card = read_artifact("rac-homonyms").card
     made = card.model_copy(update={"recipe": RECIPES[recipe].model_dump(mode="json")})

@@ -114,7 +114,10 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac", {"sets": replace(SMALL, test=[replace(TEST[0], long_answers=())])}, "1 of 1 questions of test"),
         (
             "rac",
-            {"recipe": "bootstrap-few-shot", "sets": replace(SMALL, train=[*TRAIN[1:], replace(TRAIN[0], long_answers=())])},
+            {
+                "recipe": "bootstrap-few-shot",
+                "sets": replace(SMALL, train=[*TRAIN[1:], replace(TRAIN[0], long_answers=())]),
+            },
             "1 of 4 questions of train",
         ),
         ("rac", {"models": polyqa.Models(lm="gpt-4o")}, "write provider/model, such as openai/gpt-4o"),

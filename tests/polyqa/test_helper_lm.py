@@ -125,7 +125,9 @@ def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM,
     "recipe",
     [
         Recipe(name="labels", optimizer="labels"),
-        Recipe(name="few", optimizer="BootstrapFewShot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}),
+        Recipe(
+            name="few", optimizer="BootstrapFewShot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+        ),
         Recipe(
             name="search",
             optimizer="BootstrapFewShotWithRandomSearch",

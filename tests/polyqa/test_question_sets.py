@@ -55,4 +55,6 @@ def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
     )
     assert made.card.train.n == 3
     with pytest.raises(PolyqaError, match="train and dev"):
-        polyqa.compile("rac", out=tmp_path / "other", recipe="labeled-few-shot", sets=polyqa.Sets(train=OWN, dev=OWN[:1]))
+        polyqa.compile(
+            "rac", out=tmp_path / "other", recipe="labeled-few-shot", sets=polyqa.Sets(train=OWN, dev=OWN[:1])
+        )

@@ -48,7 +48,7 @@ CASES = {
     "evaluate": Case(f"{EVALUATE} 10 --program closed-book --judge none", 4, RUN, 3),
     "evaluate, many calls a question": Case(f"{EVALUATE} 4 --program verdict --judge none", 60, RUN, 1),
     "evaluate, the judge": Case(
-        f"{EVALUATE} 4 --program rac --lm polyqa/extractive --judge {{lm}} --judge-api-base {{base}}",
+        f"{EVALUATE} 4 --program rac --lm polyqa/extractive --judge {{lm}}@{{base}}",
         6,
         RUN,
         0,
