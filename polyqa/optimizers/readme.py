@@ -107,7 +107,7 @@ def _recipe(card: Card) -> Recipe:
 def _handle(folder: Path) -> str:
     """Return what a program is loaded by: a name only where names are found and no program has it."""
     place = folder.resolve()
-    if place.parent == compiled_home() and place.name not in PROGRAMS:
+    if place.parent == compiled_home().resolve() and place.name not in PROGRAMS:
         return place.name
     return f"./{folder}" if str(folder) in PROGRAMS else str(folder)
 
