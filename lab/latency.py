@@ -17,12 +17,12 @@ from typing import Annotated
 
 import dspy
 import typer
-from polyqa.evaluation.dry_run import DryRun, Rehearsal
 from rich.console import Console
 from rich.progress import track
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.evaluation.dry_run import DryRun, Rehearsal
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.tables import markdown_table
 from polyqa.language_models import embedded_engine, language_model

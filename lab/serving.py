@@ -22,9 +22,9 @@ from typing import Annotated
 import httpx
 import numpy as np
 import typer
-from polyqa.evaluation.dry_run import Rehearsal
 from rich.console import Console
 
+from polyqa.evaluation.dry_run import Rehearsal
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.tables import markdown_table
 from polyqa.language_models import embedded_engine

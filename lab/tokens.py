@@ -13,13 +13,13 @@ from typing import Annotated, NamedTuple
 
 import dspy
 import typer
-from polyqa.evaluation.prompt_parts import PARTS
 from rich.console import Console
 from rich.progress import track
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.prompt_parts import PARTS
 from polyqa.evaluation.tables import markdown_table
 from polyqa.loading import open_index
 from polyqa.metrics.gold import Question

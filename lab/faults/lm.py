@@ -14,12 +14,12 @@ from typing import Annotated
 
 import dspy
 import typer
-from polyqa.evaluation.dry_run import Rehearsal
 from rich.console import Console
 from rich.progress import track
 
 from polyqa.asking import ask
 from polyqa.cli.app import explain
+from polyqa.evaluation.dry_run import Rehearsal
 from polyqa.evaluation.tables import markdown_table
 from polyqa.language_models import embedded_engine, language_model
 from polyqa.loading import load
