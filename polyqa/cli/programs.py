@@ -71,4 +71,6 @@ def _list_recipes(as_json: bool) -> None:
         )
         return
     rows = [(name, "yes" if recipe.writes else "no", recipe.summary) for name, recipe in RECIPES.items()]
-    console().print(table("recipe", "writes instructions", "what it does", rows=rows))
+    out = console()
+    out.print(table("recipe", "writes", "what it does", rows=rows))
+    out.print("[dim]writes: a language model writes instructions (--prompt-lm). polyqa compile … --recipe NAME[/]")

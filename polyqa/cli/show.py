@@ -38,11 +38,11 @@ def show_command(
     if html is not None:
         _write_report(artifact, html)
         return
+    card = None if artifact in PROGRAMS else read_artifact(artifact).card.describe()
     program = load(artifact, index=index, strict=False)
     if other is not None:
         say(prompt_diff(program, load(other, index=index, strict=False)))
         return
-    card = None if artifact in PROGRAMS else read_artifact(artifact).card.describe()
     if as_json:
         show_json({"card": card, "program": dump_program(program)})
         return

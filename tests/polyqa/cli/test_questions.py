@@ -88,13 +88,16 @@ def test_revisions_and_spans_are_set_and_told(built: Path, printed: Printed, tmp
         (["search", "When?", "--index", "six", "--by", "mean"], "--by is questions, max or count"),
         (["search", "When?", "--index", "six", "--ranking", "sparse"], "--ranking is dense or bm25"),
         (["search", " ", "--index", "six"], "question is empty"),
-        (["info", "--index", "six", "--questions", "/nowhere"], "polyqa questions build"),
     ],
 )
 def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], told: str) -> None:
     code, _, err = run("questions", *words)
     assert (code, err.count("\n")) == (2, 1)
     assert told in err
+
+
+def test_a_database_that_is_not_there_is_told(built: Path, refused: Refused) -> None:
+    assert "polyqa questions build" in refused("index", "info", "six", "--questions", "/nowhere")
 
 
 def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, home: Path, tmp_path: Path) -> None:
