@@ -2,7 +2,7 @@
 
 An index folder may come from a stranger, and its manifest names a ColBERT checkpoint and a sentence encoder. A model
 of somebody else's is loaded only if its name and the hash of its files were named here: by building an index with it,
-or with ``polyqa index trust``.
+or with ``polyqa index info NAME --trust``.
 """
 
 import json
@@ -74,7 +74,7 @@ def _require(manifest: Manifest, name: str, index: Path) -> None:
     if wanted is not None and _trusted().get(name) != wanted:
         raise PolyqaError(
             f"The index at {index} wants the model {name!r:.200}, which is not polyqa's own. If you know whose it is, "
-            f"say so with `polyqa index trust {index}`."
+            f"say so with `polyqa index info {index} --trust`."
         )
 
 

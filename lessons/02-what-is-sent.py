@@ -50,7 +50,7 @@ print(f"──── reply\n{call.reply}")
 # It is the same for every question. The *user* message holds this question and its passages, and nothing else. What is
 # the same stands first because providers charge less for a beginning that they have seen before.
 #
-# `polyqa ask … --show-prompts` and `polyqa why …` show the same in the terminal.
+# `polyqa ask … --show-prompts` shows the same in the terminal.
 #
 # ## The signature
 #
@@ -98,14 +98,14 @@ print(rendered["ChatAdapter"][0]["content"])
 # %%
 from polyqa.evaluation.tokens import tokenizer
 
-tokens = tokenizer("o200k_base")
+tokens = tokenizer("openai/gpt-4o")
 
 
 def count(messages):
-    return sum(len(tokens.encode(message["content"]).ids) for message in messages)
+    return sum(tokens.count(message["content"]) for message in messages)
 
 
-same = sum(len(tokens.encode(passage).ids) for passage in passages)
+same = sum(tokens.count(passage) for passage in passages)
 for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 

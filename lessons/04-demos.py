@@ -214,7 +214,7 @@ print(len(again.clarify.demos), "demos,", again.clarify.k, "of them in each prom
 
 # %% [markdown]
 # The command line does all this and keeps a record: `polyqa compile --program rac --recipe knn --out compiled/mine`, and
-# `polyqa why QUESTION --program compiled/mine` shows what was picked. `polyqa recipes` lists the ways to compile.
+# `polyqa ask QUESTION --program compiled/mine --show-prompts` shows what was picked. `polyqa programs --recipes` lists the ways to compile.
 
 # %% [markdown]
 # ## With a real language model

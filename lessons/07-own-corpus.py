@@ -199,7 +199,7 @@ print(Path("my-rac/program.json").stat().st_size // 1000, "kB of prompts")
 
 # %% [markdown]
 # It is loaded by its folder, and asked like any other program. What did it change? `prompt_diff` shows it (in the terminal:
-# `polyqa diff rac my-rac`).
+# `polyqa show rac my-rac`).
 
 # %%
 compiled = polyqa.load("my-rac", index=index)
@@ -282,7 +282,7 @@ else:
 # ## Exercises
 #
 # 1. Ask *What is Saturn?* Which readings are missing, and are their passages among those that were shown?
-# 2. Compile again with the recipe `labels` (the same demos for every question) into `my-other`, and show the difference
+# 2. Compile again with the recipe `labeled-few-shot` (the same demos for every question) into `my-other`, and show the difference
 #    between the two programs. What differs if there are no more demos than a prompt shows?
 # 3. Remove the passage about Mercury Records (`polyqa.colbert_index.remove_passages(index, ["5"])`) and ask *When was Mercury founded?* again.
 
@@ -303,7 +303,7 @@ print("readings:", [(reading.question, reading.answer) for reading in asked.inte
 other = polyqa.compile(
     "rac",
     out="my-other",
-    recipe="labels",
+    recipe="labeled-few-shot",
     index=index,
     sets=polyqa.Sets(train="train.json", dev="dev.json"),
     budget=polyqa.Budget(max_calls=200, threads=1, seed=0),

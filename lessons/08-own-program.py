@@ -286,4 +286,4 @@ with dspy.context(lm=lm):
 # **3.** Runs become demos by `bootstrap`; without `predictors` all steps get some.
 
 # %%
-print(Recipe(name="good-runs", optimizer="bootstrap", k=5, threshold=0.8).model_dump(exclude_defaults=True))
+print(Recipe(name="good-runs", optimizer="own-runs", k=5, threshold=0.8).model_dump(exclude_defaults=True))

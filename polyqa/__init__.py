@@ -7,8 +7,9 @@
 Everything here loads lazily: importing polyqa imports neither torch nor DSPy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from polyqa.adapting import adapt as adapt
@@ -49,36 +50,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    name: module
-    for module, names in {
-        "polyqa.adapting": "adapt",
-        "polyqa.asking": "Result aask ask",
-        "polyqa.batch": "Answered Batch answer_many",
-        "polyqa.cluster": "Ray spread_index",
-        "polyqa.colbert_index": "ColBERTIndex build_index",
-        "polyqa.compiling": "Budget compile",
-        "polyqa.costing": "Cost cost",
-        "polyqa.extractive": "embedded_lm",
-        "polyqa.evaluating": "evaluate",
-        "polyqa.hub": "Pulled Pushed pull push",
-        "polyqa.loading": "load open_index",
-        "polyqa.language_models": "LMSettings Models language_model",
-        "polyqa.question_building": "build_questions",
-        "polyqa.question_sets": "Questions Sets",
-        "polyqa.tracing": "traced",
-        "polyqa.base.values": "Coverage Interpretation Passage",
-        "polyqa.base.errors": "PolyqaError",
-    }.items()
-    for name in names.split()
+    "polyqa.adapting": "adapt",
+    "polyqa.asking": "Result aask ask",
+    "polyqa.batch": "Answered Batch answer_many",
+    "polyqa.cluster": "Ray spread_index",
+    "polyqa.colbert_index": "ColBERTIndex build_index",
+    "polyqa.compiling": "Budget compile",
+    "polyqa.costing": "Cost cost",
+    "polyqa.extractive": "embedded_lm",
+    "polyqa.evaluating": "evaluate",
+    "polyqa.hub": "Pulled Pushed pull push",
+    "polyqa.loading": "load open_index",
+    "polyqa.language_models": "LMSettings Models language_model",
+    "polyqa.question_building": "build_questions",
+    "polyqa.question_sets": "Questions Sets",
+    "polyqa.tracing": "traced",
+    "polyqa.base.values": "Coverage Interpretation Passage",
+    "polyqa.base.errors": "PolyqaError",
 }
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'polyqa' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = sorted(" ".join(_HOMES.values()).split())

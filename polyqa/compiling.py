@@ -24,11 +24,9 @@ from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
-from polyqa.optimizers.calls import CallCounter, kept_calls
-from polyqa.optimizers.clauses.search import changes
+from polyqa.optimizers.calls import kept_calls
 from polyqa.optimizers.compiler import Compiled, compile_program
-from polyqa.optimizers.forecast import Forecast, forecast, measure_question
-from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer, every_step
+from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
@@ -36,6 +34,7 @@ from polyqa.programs.registry import needs_index
 from polyqa.reports.compilation import compilation_report
 from polyqa.reports.readme import artifact_readme
 
+from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
 from .question_sets import Questions, Sets
@@ -56,7 +55,8 @@ class Budget:
     seed
         Of every random choice (picking the nearest demos and COPRO make none).
     confirm
-        Is shown what it will take before it starts; ``False`` stops it, and ``None`` is returned.
+        Is shown what it is expected to take (`polyqa.costing.Estimate`) before it starts; ``False`` stops it, and
+        ``None`` is returned.
     further_runs
         Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
     """
@@ -166,10 +166,9 @@ def _compile(
     loading.warm_up(student, plan.lm)
     ready_reader(models.reader)
     work = out / ".work"
-    with kept_calls(work, budget.max_calls) as counter:
-        expected = _expected(student, plan, counter, budget, 2 * len(test))
-        if not budget.confirm(expected):
-            return None
+    if not budget.confirm(expected_cost(student, plan, budget.further_runs + 2 * len(test))):
+        return None
+    with kept_calls(work, budget.max_calls):
         compiled = compile_program(student, plan, work)
         test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
     cards = {name: _data(questions) for name, questions in data.items()}
@@ -201,29 +200,6 @@ def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str,
     check_settings(own)
     loading.check_settings(program, own)
     return parts, own
-
-
-def _expected(student: dspy.Module, plan: Plan, counter: CallCounter, budget: Budget, test_runs: int) -> Forecast:
-    """Return what a compilation takes, after checking that it can finish below the limit of calls."""
-    # A question that takes many tokens, and many calls where the program does not tell how many at most.
-    richest = max(plan.trainset, key=lambda question: len(question.readings))
-    measured = measure_question(student, richest, plan.lm, counter.path.with_name("question.json"), counter)
-    searches = any(step.optimizer == "clauses" for step in every_step(plan.recipe))
-    expected = forecast(
-        plan,
-        measured,
-        predictors=len(list(student.named_predictors())),
-        clauses=len(list(changes(student, plan))) if searches else None,  # asks the encoder about every clause
-        further=budget.further_runs + test_runs,
-    )
-    most = budget.max_calls
-    if most is not None and measured.made + expected.calls > most:
-        raise PolyqaError(
-            f"The recipe {plan.recipe.name!r} may take {expected.calls:,} calls ({expected}) after the "
-            f"{measured.made:,} that were made to measure a question and before, more than --max-calls {most:,}. Take "
-            "fewer questions, a cheaper recipe, or raise the limit."
-        )
-    return expected
 
 
 def _test_runs(
@@ -321,6 +297,22 @@ def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
     chosen = recipe_by_name(recipe) if isinstance(recipe, str) else recipe
     check_writer(chosen, str(writer.model))
     return chosen
+
+
+def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Estimate:
+    """Return what compiling is expected to take: the runs on dev before and after, and those on train for demos.
+
+    Each is taken to be like a run on the training question with the most readings. How often DSPy's optimizers and a
+    search over clauses run the program depends on what they find, and is left to ``max_calls``.
+    """
+    richest = max(plan.trainset, key=lambda question: len(question.readings))
+    runs = plan.recipe.runs(len(plan.trainset)) + 2 * len(plan.devset) + further_runs
+    searches = ", ".join(plan.recipe.searches)
+    return Estimate(
+        runs,
+        cost(program, question=richest.question, lm=str(plan.lm.model)),
+        f"the runs of {searches}, which --max-calls limits" if searches else "",
+    )
 
 
 def _data(given: Questions) -> DataCard:

@@ -12,7 +12,7 @@ import dspy
 from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
+from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import TIMEOUT, BoundedLM
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
@@ -157,9 +157,9 @@ class Models:
 
         The embedded engine cannot write: `polyqa.optimizers.proposer` writes for it, if no other is named.
         """
-        from polyqa.optimizers.proposer import PROPOSER, proposer_lm  # only compiling needs it
-
         if self.prompt_lm == PROPOSER or (self.prompt_lm is None and answering.model == MODEL_NAME):
+            from polyqa.optimizers.proposer import proposer_lm  # only compiling needs it
+
             return proposer_lm()
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering

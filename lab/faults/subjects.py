@@ -84,8 +84,9 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
             lambda home: ("index", "build", home / "some.jsonl", "--name", home / "new"),
             lambda home: _searched(home / "new"),
         ),
-        "index add": Command(
-            lambda home: ("index", "add", home / "index", home / "more.jsonl"), lambda home: _searched(home / "index")
+        "index build --add": Command(
+            lambda home: ("index", "build", home / "more.jsonl", "--add", "--name", home / "index"),
+            lambda home: _searched(home / "index"),
         ),
         "questions build": Command(
             lambda home: ("questions", "build", "--index", home / "index", "--out", home / "questions", *plain),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import completion, options
+from . import options
 from .failures import end_with_failures
 from .terminal import say
 
@@ -19,34 +19,29 @@ if TYPE_CHECKING:
 
 @options.takes_language_models()
 def adapt_command(
-    corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file: id, title, text.")],
-    out: Annotated[Path, typer.Option(help="Folder of the compiled program; the index gets its name.")],
+    corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file with id, title, text.")],
+    out: Annotated[Path, typer.Option(help="Folder for the compiled program; the index gets its name.")],
     program: Annotated[str, typer.Option(help="A program that searches an index (`polyqa programs`).")] = "diva",
     questions: Annotated[
-        str | None, typer.Option(help="Training questions of yours; by default they are made from the corpus.")
+        str | None, typer.Option(help="Your own training questions; by default they are made from the corpus.")
     ] = None,
     recipe: options.RecipeName = "knn",
     models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     limit_passages: Annotated[
-        int | None, typer.Option(min=1, help="Make questions from so many passages at most.")
+        int | None, typer.Option(min=1, help="Number of passages that questions are made from; by default all.")
     ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            help="What to optimize: dr, f1_answer, or disambig_f1 (taken where questions have no long answers).",
-            autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
-        ),
-    ] = None,
+    measure: options.Measure = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
     mlflow: options.Mlflow = None,
     yes: options.Yes = False,
 ) -> None:
-    """Adapt a program to another corpus: index it, make questions from it, compile, report on held-out ones.
+    """Adapt a program to your corpus: index it, make questions from it, compile, report on held-out questions.
 
-    The same command goes on where it was stopped, and asks again what failed. Exit code 3 if questions failed.
+    By default DR is optimized, or disambig_f1 if your questions have no long answers. Run the same command again to
+    resume, and to repeat failed questions. Exit code 3 if some questions failed.
     """
     from polyqa.adapting import REPORT, adapt
     from polyqa.base.errors import PolyqaError
@@ -58,7 +53,8 @@ def adapt_command(
     from polyqa.reports.adaptation import examples
     from polyqa.tracing import traced
 
-    from .display import Bars, confirming, console
+    from .bars import Bars
+    from .display import confirming, console
 
     if registered(program).needs != {"index"}:
         fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
@@ -85,10 +81,10 @@ def adapt_command(
         console().print(_stages(done))
     console().print(f"questions: {len(done.train)} train, {len(done.dev)} dev, {len(done.held_out)} held out")
     console().print(_gains(done))
-    for one in examples(done, _EXAMPLES):
-        scores = f"{COLUMNS[done.measure].label} {one.before:.0f} → {one.after:.0f}"
-        say(f"{'won' if one.difference > 0 else 'lost'}: {one.old.question} ({scores})")
-        say(f"  before: {one.old.answer}\n  after:  {one.new.answer}")
+    for change in examples(done, _EXAMPLES):
+        scores = f"{COLUMNS[done.measure].label} {change.before:.0f} → {change.after:.0f}"
+        say(f"{'won' if change.difference > 0 else 'lost'}: {change.old.question} ({scores})")
+        say(f"  before: {change.old.answer}\n  after:  {change.new.answer}")
     say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)
     made = done.made
     end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
@@ -126,21 +122,14 @@ def _gains(done: "Adapted") -> "Table":
     gain = done.made.card.test_gain
     assert gain is not None
     rows = [("uncompiled", f"{gain.before.value:.1f}", _interval(gain.before.low, gain.before.high), "", "", "")]
-    own = f"{done.made.card.name} ({done.made.card.recipe['name']})"
-    shipped: list[tuple[str, Any, Any]] = [
-        (f"{one.name} (shipped)", summarize(one.run.records)[done.measure], one.difference) for one in done.shipped
+    compiled: list[tuple[str, Any, Any]] = [
+        (f"{done.made.card.name} ({done.made.card.recipe['name']})", gain.after, gain),
+        *((f"{one.name} (shipped)", summarize(one.run.records)[done.measure], one.difference) for one in done.shipped),
     ]
-    for name, after, difference in ((own, gain.after, gain), *shipped):
-        rows.append(
-            (
-                name,
-                f"{after.value:.1f}",
-                _interval(after.low, after.high),
-                f"{difference.difference:+.1f}",
-                _interval(difference.low, difference.high, "+"),
-                p_text(difference.p),
-            )
-        )
+    for name, after, change in compiled:
+        value, difference = f"{after.value:.1f}", f"{change.difference:+.1f}"
+        interval, range_of_change = _interval(after.low, after.high), _interval(change.low, change.high, "+")
+        rows.append((name, value, interval, difference, range_of_change, p_text(change.p)))
     label = COLUMNS[done.measure].label
     columns = ("program", label, "95%", "difference", "95%", "p")
     return table(*columns, right=columns[1:], rows=rows, title=f"{label} on {gain.before.n} held-out questions")

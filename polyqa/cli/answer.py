@@ -1,7 +1,8 @@
 """`polyqa answer`: many questions in, a file of complete answers out."""
 
+import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,16 +12,21 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.batch import Answered, Asked
+    from polyqa.costing import Estimate
     from polyqa.language_models import Models
+
+_SAMPLE = 5  # questions by which the cost is estimated
 
 
 @options.takes_language_models("prompt_lm")
 def answer_command(
     questions: Annotated[
         str,
-        typer.Argument(help="A .jsonl or .json file of objects with a question (and an id), or .txt with one a line."),
+        typer.Argument(
+            help="A .jsonl or .json file of objects with a question (and an id), or a .txt file, one a line."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="File of the answers, such as answers.jsonl.")],
+    out: Annotated[Path, typer.Option(help="File for the answers, such as answers.jsonl.")],
     program: options.Program = "auto",
     index: options.Index = None,
     models: options.LanguageModels = options.EMBEDDED,
@@ -31,32 +37,22 @@ def answer_command(
     preset: options.Preset = None,
     at_once: Annotated[
         int | None,
-        typer.Option(min=1, help="Questions at once, on Ray in each worker: 32, embedded engine 4."),
-    ] = None,
-    max_calls: Annotated[
-        int | None,
         typer.Option(
-            min=0,
-            help="Begin no question that might take the calls over this number, those of earlier, stopped commands "
-            "included; with a larger number it goes on.",
+            min=1, help="Questions answered at the same time, on Ray by each worker: 32, with the embedded engine 4."
         ),
     ] = None,
+    max_calls: options.MaxCalls = None,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
-    index_workers: options.IndexWorkers = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in a stopped command.")
-    ] = True,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Begin again where the file is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over and replace the file.")] = False,
     mlflow: options.Mlflow = None,
     yes: options.Yes = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the sums as JSON.")] = False,
 ) -> None:
-    """Answer many questions: each is a line of a file as it ends.
+    """Answer many questions into a file, one line each.
 
-    The same command goes on where it was stopped, answers questions that were added to the file meanwhile, and asks
-    again what failed. Exit code 3 if questions failed, 2 if all did.
+    Run the same command again to resume, to answer questions added to the file, and to repeat failed ones. Exit code 3
+    if some questions failed, 2 if all did.
     """
     from polyqa.base.errors import PolyqaError
     from polyqa.batch import Batch, answer_many
@@ -64,51 +60,48 @@ def answer_command(
     from polyqa.evaluation.progress import showing
     from polyqa.tracing import traced
 
-    from .display import Bars
+    from .bars import Bars
+    from .display import confirming
 
-    cluster = options.cluster(engine, workers, address, index_workers)
+    cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
     settings = options.program_settings(program, passages, sets, preset)
     chosen = {"demos": demos, "reranker": reranker, **settings}
     asked = read_asked(questions)
-    asking = models.models()
-    if not yes and not _confirmed(asked, program, asking, {"index": index, **chosen}):
-        raise typer.Exit(NOTHING_DONE)
-    with showing(Bars()), traced(mlflow), options.opened(index, index_workers, address, cluster) as opened:
+    answering = models.models()
+    if not yes:
+        expected = _expected(asked, program, answering, {"index": index, **chosen})
+        if expected is not None and not confirming(yes)(expected):
+            raise typer.Exit(NOTHING_DONE)
+    with showing(Bars()), traced(mlflow):
         answered = answer_many(
             asked,
             out,
             program=program,
-            index=opened,
-            models=asking,
-            batch=Batch(at_once, max_calls, cluster, retry_failed, overwrite),
+            index=index,
+            models=answering,
+            batch=Batch(at_once, max_calls, cluster, overwrite=overwrite),
             **chosen,
         )
-    _report(answered, as_json)
+    _report(answered)
 
 
-def _confirmed(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, object]) -> bool:
-    """Say what the questions are expected to cost and ask whether to start; yes if they cost nothing."""
-    from polyqa.batch.estimate import estimate
+def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, Any]) -> "Estimate | None":
+    """Return what the questions are expected to cost; ``None`` if only the embedded engine is asked, which is free."""
+    from polyqa.costing import Estimate, cost
+    from polyqa.extractive import MODEL_NAME
 
-    expected = estimate(asked, program, models, chosen)
-    if expected is None:
-        return True
-    say(str(expected), err=True)
-    return typer.confirm("Start?", err=True)
+    if models.lm == MODEL_NAME and models.helper_lm in (None, MODEL_NAME):
+        return None
+    sample = [one.question for one in random.Random(0).sample(asked, min(_SAMPLE, len(asked)))]
+    return Estimate(len(asked), cost(program, question=sample, lm=str(models.lm), helper_lm=models.helper_lm, **chosen))
 
 
-def _report(answered: "Answered", as_json: bool) -> None:
-    from dataclasses import asdict
-
+def _report(answered: "Answered") -> None:
     from polyqa.base.text import counted
 
-    from .display import show_json
-
     took, failed = answered.took, answered.failed
-    if as_json:
-        show_json({"path": str(answered.path), **asdict(took), "dollars": answered.dollars})
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:
         parts.append(f"${answered.dollars:,.2f}")

@@ -14,7 +14,7 @@ from polyqa import __version__
 from .adapt import adapt_command
 from .answer import answer_command
 from .ask import ask_command
-from .compile import compile_command, curve_command, recipes_command
+from .compile import compile_command
 from .cost import cost_command
 from .disk import disk_error
 from .evaluate import compare_command, evaluate_command, score_command, table_command
@@ -24,7 +24,7 @@ from .lesson import lesson_command
 from .programs import programs_command
 from .questions import questions_app
 from .serve import mcp_command, serve_command
-from .show import diff_command, show_command, why_command
+from .show import show_command
 from .terminal import say
 from .waiting import waiting
 
@@ -49,11 +49,7 @@ app.command("compare")(compare_command)
 app.command("table")(table_command)
 app.command("compile")(compile_command)
 app.command("adapt")(adapt_command)
-app.command("recipes")(recipes_command)
-app.command("curve")(curve_command)
 app.command("show")(show_command)
-app.command("diff")(diff_command)
-app.command("why")(why_command)
 app.command("lesson")(lesson_command)
 app.command("serve")(serve_command)
 app.command("mcp")(mcp_command)

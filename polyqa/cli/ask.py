@@ -1,7 +1,8 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +25,16 @@ def ask_command(
     preset: options.Preset = None,
     mlflow: options.Mlflow = None,
     as_json: options.Json = False,
-    show_prompts: Annotated[bool, typer.Option("--show-prompts", help="Print all messages and replies.")] = False,
+    show_prompts: Annotated[
+        bool,
+        typer.Option(
+            "--show-prompts", help="Also print the demos picked for the question, and every prompt and reply."
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file."),
+    ] = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from polyqa.asking import ask, check_question
@@ -34,32 +44,58 @@ def ask_command(
     from .display import show_json
 
     question = check_question(question)
-    asked = models.models()
-    model, helper = asked.answering(), asked.helping()
+    chosen = models.models()
+    model, helper = chosen.answering(), chosen.helping()
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
+    if plot is not None:
+        from polyqa.reports.compilation_plots import plot_neighbourhood
+
+        plot_neighbourhood(ready, question, plot)  # first, as there may be no map to draw
+    picked = None
+    if show_prompts:
+        from polyqa.optimizers.prompts import picked_demos
+
+        picked = picked_demos(ready, question)
     with traced(mlflow):
         result = ask(question, program=ready, lm=model)
-        if as_json:
-            show_json(result.to_dict())
-        else:
-            _show(result, show_prompts)
+    if not as_json:
+        _show(result, picked)
+        return
+    prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
+    show_json({**result.to_dict(), **(prompts if show_prompts else {})})
 
 
-def _show(result: "Result", with_prompts: bool) -> None:
+def _show_prompts(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Print the demos picked for each predictor, then every call."""
+    from rich.markup import escape
+    from rich.rule import Rule
+
+    from .display import console, show_prompts, table
+
+    for name, demos in picked.items():
+        rows = [
+            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
+            for demo in demos
+        ]
+        listed = table("similarity", "question", right=("similarity",), rows=rows, title=f"demos of {name}")
+        console().print(listed if demos else f"{name}: no demos")
+    show_prompts(result.calls)
+    console().print(Rule("answer"))
+
+
+def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> None:
     from rich.markup import escape
     from rich.padding import Padding
-    from rich.rule import Rule
 
     from polyqa.reports.result import cautions, numbers_of, took
 
     from .display import console as own_console
-    from .display import show_prompts, table
+    from .display import table
 
     console = own_console()
-    if with_prompts:
-        show_prompts(result.calls)
-        console.print(Rule())
+    if picked is not None:
+        _show_prompts(result, picked)
     numbers = numbers_of(result.passages)
     console.print()
     console.print(Padding(escape(result.cited_answer), (0, 2)))

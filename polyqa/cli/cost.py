@@ -7,13 +7,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from polyqa.costing import Cost, Spread
-    from polyqa.evaluation.prices import Price
-
-_HEADS = {"instructions": "instr."}
-_PANEL = "What counts"
 
 
 def cost_command(
@@ -21,157 +15,106 @@ def cost_command(
     program: options.Program = "auto",
     index: options.Index = None,
     lm: Annotated[
-        str | None,
-        typer.Option(
-            help="Whose price and tokenizer: openai/gpt-4o-mini. Nothing is sent to it.", rich_help_panel=_PANEL
-        ),
+        str | None, typer.Option(help="Language model whose price and tokenizer count, such as openai/gpt-4o-mini.")
     ] = None,
     helper_lm: Annotated[
-        str | None,
-        typer.Option(
-            help="A second model, which says what is ambiguous, what to search for and what holds.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            help="A model, an encoding of tiktoken (o200k_base), or embedded; by default that of --lm.",
-            show_default="o200k_base",
-            rich_help_panel=_PANEL,
-        ),
+        str | None, typer.Option(help="Second language model for the calls whose output the user never sees.")
     ] = None,
     demos: options.Demos = None,
-    reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
     preset: options.Preset = None,
     questions: options.Asked = "homonyms/dev",
-    format: options.Format = None,
-    split: options.Split = None,
-    limit: Annotated[int, typer.Option(min=1, help="A random sample of so many questions.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, help="Size of a random sample of the questions.")] = 5,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what a question costs: calls, round trips, tokens by part, money. Nothing is sent.
+    """Estimate what a question costs: calls, round trips, tokens, money. Nothing is sent.
 
-    The embedded engine stands in for the language model. Ask questions that fit your index: what a question costs
-    depends on how many readings it has.
+    The embedded engine answers in place of the language model. A question with more readings costs more, so give
+    questions that fit your index.
     """
     from polyqa.costing import cost
     from polyqa.question_sets import Questions
 
     from .display import show_json
 
-    found = cost(
+    estimate = cost(
         program,
-        Questions(questions, format=format, split=split, limit=limit, seed=seed),
+        Questions(questions, limit=limit),
         question=question,
         lm=lm,
         helper_lm=helper_lm,
-        tokenizer_name=tokenizer,
         index=index,
         demos=demos,
-        reranker=reranker,
         **options.program_settings(program, passages, sets, preset),
     )
     if as_json:
-        show_json(found.to_dict())
-        return
-    _show(found)
+        show_json(estimate.to_dict())
+    else:
+        _show(estimate)
 
 
-def _show(found: "Cost") -> None:
+def _show(estimate: "Cost") -> None:
     from rich.markup import escape
 
     from polyqa.base.text import counted
-    from polyqa.evaluation.prompt_parts import PARTS
 
     from .display import console, facts, table
 
-    heads = ["calls", *(_HEADS.get(part, part) for part in PARTS), "in", "out"]
+    several = len({step.lm for step in estimate.steps}) > 1
+    numbers = ("calls", "tokens in", "tokens out", *(("$",) if estimate.dollars else ()))
     rows = [
-        [escape(step.step) or "–", f"{step.calls:.1f}"]
-        + [f"{tokens:,.0f}" for tokens in (*step.parts.values(), step.input_tokens, step.output_tokens)]
-        for step in found.steps
+        [escape(step.step) or "–", *([escape(step.lm or "")] if several else []), f"{step.calls:.1f}"]
+        + [f"{tokens:,.0f}" for tokens in (step.input_tokens, step.output_tokens)]
+        + ([] if step.dollars is None or not estimate.dollars else [f"{step.dollars:.2g}"])
+        for step in estimate.steps
     ]
-    sums = [found.input_tokens.mean, found.output_tokens.mean]
-    total = [f"{found.calls.mean:.1f}", *(f"{tokens:,.0f}" for tokens in (*found.parts.values(), *sums))]
-    shown = table("step", *heads, right=heads, rows=rows)
-    shown.add_section()
-    shown.add_row("total", *total, style="bold")
+    count = len(estimate.questions)
+    asked = (
+        estimate.source if estimate.source == "your question" else f"{counted(count, 'question')} of {estimate.source}"
+    )
     out = console()
-    count = len(found.questions)
-    of = found.source if found.source == "your question" else f"{counted(count, 'question')} of {found.source}"
-    out.print(f"[bold]{escape(found.program)}[/], {escape(of)}; tokens a question by {escape(found.tokenizer)}\n")
-    out.print(shown)
-    if len(found.lms) > 1:
-        out.print()
-        out.print(_by_lm(found))
+    out.print(f"[bold]{escape(estimate.program)}[/], {escape(asked)}; tokens of {escape(estimate.tokenizer)}\n")
+    out.print(table("step", *(("language model",) if several else ()), *numbers, right=numbers, rows=rows))
     out.print()
-    out.print(facts(_facts(found)))
-    out.print("\n[dim]Nothing was sent. Replies, and prompts that show them, are the embedded engine's.[/]")
+    out.print(facts(_facts(estimate)))
+    out.print("\n[dim]Means per question. Nothing was sent: the replies are the embedded engine's.[/]")
 
 
-def _by_lm(found: "Cost") -> "Table":
-    """Return what each language model takes, where there are several."""
-    from rich.markup import escape
-
-    from .display import table
-
-    heads = ["calls", "in", "out", "$ a question"]
-    rows = [
-        [escape(one.lm or "the model that answers"), escape(", ".join(one.steps)), f"{one.calls:.1f}"]
-        + [f"{tokens:,.0f}" for tokens in (one.input_tokens, one.output_tokens)]
-        + ["–" if one.dollars is None else f"{one.dollars:.3g}"]
-        for one in found.lms
-    ]
-    return table("language model", "steps", *heads, right=heads, rows=rows)
+def _facts(estimate: "Cost") -> dict[str, str]:
+    most = f", at most {estimate.most_calls}" if estimate.most_calls is not None else ""
+    depth = (
+        "depends on the replies" if estimate.depth is None else f"at most {estimate.depth} calls one after the other"
+    )
+    return {
+        "calls": _spread(estimate.calls, "{:.1f}", "{:.0f}") + most,
+        "depth": depth,
+        "tokens in": _spread(estimate.input_tokens, "{:,.0f}", "{:,.0f}"),
+        "tokens out": _spread(estimate.output_tokens, "{:,.0f}", "{:,.0f}"),
+        **_money(estimate),
+    }
 
 
-def _facts(found: "Cost") -> dict[str, str]:
+def _money(estimate: "Cost") -> dict[str, str]:
     from polyqa.evaluation.prices import price_of
 
-    most = f", at most {found.most_calls}" if found.most_calls is not None else ""
-    told = {
-        "calls": _spread(found.calls, "{:.1f}", "{:.0f}") + most,
-        "depth": _spread(found.depth, "{:.1f}", "{:.0f}") + " round trips, one after the other",
-        "tokens in": _spread(found.input_tokens, "{:,.0f}", "{:,.0f}"),
-        "of them repeated": _repeated(found),
-        "tokens out": _spread(found.output_tokens, "{:,.0f}", "{:,.0f}"),
-    }
-    if found.lm is None:
-        return told | {"money": "name a model with --lm"}
-    if found.dollars is None:
-        unknown = ", ".join(str(one.lm) for one in found.lms if one.dollars is None)
-        return told | {"money": f"LiteLLM's price list does not have {unknown}"}
-    told |= {"money": _money(found.dollars)}
-    if found.dollars_cached is not None and found.cached_tokens.mean:
-        told |= {"with a cache": _money(found.dollars_cached)}
-    prices = {str(one.lm): price_of(str(one.lm)) for one in found.lms}
-    listed = [_price(name, price) for name, price in prices.items() if price is not None]
-    told |= {"$ a million": "\n".join(listed)}
-    if thinking := [name for name, price in prices.items() if price is not None and price.reasons]:
-        told |= {"not counted": f"what {' and '.join(thinking)} thinks, billed as output"}
-    return told
+    if estimate.lm is None:
+        return {"money": "name a model with --lm"}
+    prices = {name: price_of(name) for name in dict.fromkeys(str(step.lm) for step in estimate.steps)}
+    if estimate.dollars is None:
+        return {
+            "money": f"DSPy's price list does not have {', '.join(name for name in prices if prices[name] is None)}"
+        }
+    known = {name: price for name, price in prices.items() if price is not None}
+    listed = [f"{1e6 * price.input:g} in, {1e6 * price.output:g} out ({name})" for name, price in known.items()]
+    mean = estimate.dollars.mean
+    money = {"money": f"${mean:.3g} a question, ${1000 * mean:,.2f} for 1,000", "$ a million": "\n".join(listed)}
+    if thinking := [name for name, price in known.items() if price.reasons]:
+        money["not counted"] = f"the thoughts of {' and '.join(thinking)}, billed as output"
+    return money
 
 
-def _price(lm: str, price: "Price") -> str:
-    cached = f", {1e6 * price.cached:g} repeated" if price.cached is not None else ""
-    return f"{1e6 * price.input:g} in{cached}, {1e6 * price.output:g} out ({lm})"
-
-
-def _repeated(found: "Cost") -> str:
-    if found.cached_tokens.mean:
-        return f"{found.cached_tokens.mean:,.0f}, cheaper where the provider caches them"
-    return "too few for a provider to cache"
-
-
-def _spread(found: "Spread", mean: str, one: str) -> str:
-    if found.low == found.high:
-        return one.format(found.low)
-    return f"{mean.format(found.mean)} ({one.format(found.low)} to {one.format(found.high)})"
-
-
-def _money(found: "Spread") -> str:
-    return f"${found.mean:.3g} a question, ${1000 * found.mean:,.2f} for 1,000"
+def _spread(spread: "Spread", mean: str, single: str) -> str:
+    if spread.low == spread.high:
+        return single.format(spread.low)
+    return f"{mean.format(spread.mean)} ({single.format(spread.low)} to {single.format(spread.high)})"

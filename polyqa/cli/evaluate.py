@@ -26,52 +26,48 @@ def evaluate_command(
     passages: options.Passages = None,
     sets: options.Settings = None,
     preset: options.Preset = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run; by default made of program and questions.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run; by default program and questions.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     format: options.Format = None,
     split: options.Split = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="A random sample of so many questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Size of a random sample of the questions.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     reader: options.Reader = "embedded",
     judge: options.Judge = "embedded",
-    alce: options.Alce = False,
     threads: options.Threads = None,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
-    index_workers: options.IndexWorkers = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed/--keep-failed", help="Ask questions again that failed in an earlier run.")
-    ] = True,
+    keep_failed: Annotated[
+        bool, typer.Option("--keep-failed", help="Do not ask questions again that failed in an earlier run.")
+    ] = False,
     mlflow: options.Mlflow = None,
     as_json: options.Json = False,
 ) -> None:
     """Run a program over questions and score it.
 
-    Every question is written to runs/NAME/predictions.jsonl as it ends; the same command goes on where
-    a run was stopped, and asks again what failed. Exit code 3 if questions failed, 2 if all did.
+    The run is kept in runs/NAME. Run the same command again to resume a stopped run and to repeat failed questions.
+    Exit code 3 if some questions failed, 2 if all did.
     """
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
-    from .display import Bars
+    from .bars import Bars
 
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
-    cluster = options.cluster(engine, workers, address, index_workers)
-    with showing(Bars()), traced(mlflow), options.opened(index, index_workers, address, cluster) as opened:
+    with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,
             asked,
-            models=models.models(reader=reader, judge=_judge(judge)),
+            models=models.models(reader=reader, judge=None if judge == "none" else judge),
             folder=runs / (name or run_name(program, asked, models.lm, demos, helper_lm=models.helper_lm)),
             threads=threads,
-            retry_failed=retry_failed,
-            alce=alce,
-            ray=cluster,
-            index=opened,
+            retry_failed=not keep_failed,
+            ray=options.cluster(engine, workers, address),
+            index=index,
             demos=demos,
             reranker=reranker,
             **settings,
@@ -90,14 +86,14 @@ def score_command(
     judge: options.Judge = "embedded",
     alce: options.Alce = False,
     out: Annotated[
-        Path | None, typer.Option(help="Keep the scores as a run in this folder, for compare and table.")
+        Path | None, typer.Option(help="Also store the scores as a run in this folder, for compare and table.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Score the answers of any system.
 
-    Takes {"id": …, "answer": …} a line (with interpretations and passages if there are any), or a JSON
-    object from id to answer. A question without an answer counts as an empty one.
+    The file has a line {"id": …, "answer": …} per question, with interpretations and passages if there are any; or it
+    is one JSON object from id to answer. A missing answer counts as an empty one.
     """
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import write_atomically
@@ -110,7 +106,7 @@ def score_command(
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
     found = read_outputs(outputs)
     asked = load_questions(questions, format=format, split=split)
-    scorer = make_scorer(reader, _judge(judge), alce=alce)
+    scorer = make_scorer(reader, None if judge == "none" else judge, alce=alce)
     records = score_outputs(found, asked, scorer)
     path = out or outputs.with_suffix("")
     if out is not None:
@@ -124,12 +120,13 @@ def score_command(
 
 def compare_command(
     a: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    b: Annotated[Path, typer.Argument(help="Folder of the run to hold against it.")],
+    b: Annotated[Path, typer.Argument(help="Folder of the run to compare it with.")],
     metric: Annotated[
         str | None,
-        typer.Option(help="Metric to break down; by default DR, or F1 answer.", autocompletion=completion.metrics),
+        typer.Option(
+            help="Metric to show by kind of question; by default DR, or F1 answer.", autocompletion=completion.metrics
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of resampling and permutation.")] = 0,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the questions won, drawn and lost to a .png, .svg or .pdf file.")
     ] = None,
@@ -143,7 +140,7 @@ def compare_command(
     from .display import show_json, show_markdown
 
     runs = open_run(a), open_run(b)
-    comparison = compare_runs(*runs, headline=metric, seed=seed)
+    comparison = compare_runs(*runs, headline=metric)
     if plot is not None:
         from polyqa.reports.plots import plot_changes
 
@@ -156,14 +153,15 @@ def compare_command(
 
 def table_command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    columns: Annotated[str | None, typer.Option(help="Names of metrics, with commas between.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas.")] = None,
     published: Annotated[bool, typer.Option("--published", help="Add the figures of the papers on ASQA.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the table to a Markdown file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw a metric to a .png, .svg or .pdf file.")] = None,
-    metric: Annotated[str, typer.Option(help="The metric to draw.", autocompletion=completion.metrics)] = "dr",
+    out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw DR, or the first of --columns, to a .png, .svg or .pdf file.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put runs side by side, with the published figures if wanted."""
+    """Put runs side by side."""
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import write_atomically
     from polyqa.evaluation.columns import COLUMNS
@@ -171,8 +169,8 @@ def table_command(
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
 
-    wanted = [one.strip() for one in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
-    unknown = [one for one in wanted if one not in COLUMNS]
+    wanted = [name.strip() for name in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
+    unknown = [name for name in wanted if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
     opened = [open_run(path) for path in runs]
@@ -180,7 +178,7 @@ def table_command(
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 
-        plot_runs(opened, plot, metric=metric, published=beside)
+        plot_runs(opened, plot, metric=wanted[0] if columns else "dr", published=beside)
     if as_json:
         _show(opened, True)
         return
@@ -191,10 +189,6 @@ def table_command(
         show_markdown(text)
     else:
         write_atomically(out, text)
-
-
-def _judge(name: str) -> str | None:
-    return None if name == "none" else name
 
 
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:

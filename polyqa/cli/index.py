@@ -1,18 +1,21 @@
-"""`polyqa index …`: build, look inside, search, change, check; and `polyqa setup`, which makes the first one."""
+"""`polyqa index …`: build, describe, check, search and change an index; `polyqa setup` makes the first one."""
 
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import completion, options
 from .terminal import say
 
-index_app = typer.Typer(help="Build and look after indexes.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from polyqa.questions import QuestionDatabase
+
+index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
@@ -20,26 +23,29 @@ _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocom
 @index_app.command("build")
 def build_command(
     corpus: Annotated[
-        Path, typer.Argument(help="A .jsonl, .tsv or .parquet file, or a folder of them: id, title, text.")
+        Path, typer.Argument(help="A .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text.")
     ],
-    name: Annotated[str | None, typer.Option(help="Name or path; by default the file's name.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
     checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
-    doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Longest passage in tokens.")] = 180,
+    doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Tokens of a passage that are indexed.")] = 180,
     shards: Annotated[
-        int, typer.Option(min=1, help="Parts that are built by themselves: for corpora that memory does not hold.")
+        int, typer.Option(min=1, help="Number of parts, built one by one, for corpora that do not fit into memory.")
     ] = 1,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add the passages to the existing index of that name, with its settings.")
+    ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an index of that name; its database of questions stays.")
+        bool, typer.Option("--overwrite", help="Replace the index of that name; its database of questions stays.")
     ] = False,
 ) -> None:
-    """Build an index of a corpus.
+    """Build an index of a corpus, or add passages to one.
 
-    With --shards a build that was stopped goes on where it was, and Ray builds several at once: every machine of the
-    cluster needs the index's folder under the same path.
+    A stopped build with --shards is resumed by the same command. Ray builds several shards at the same time; every
+    machine of the cluster needs the index's folder under the same path.
     """
     from contextlib import nullcontext
 
@@ -50,6 +56,9 @@ def build_command(
     from polyqa.colbert_index.shards import shard_builder
     from polyqa.models import Encoder
 
+    if add:
+        _add(name or corpus.stem, corpus)
+        return
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
     cluster = options.cluster(engine, workers, address)
@@ -70,9 +79,90 @@ def build_command(
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
 
 
-@index_app.command("list")
-def list_command(as_json: options.Json = False) -> None:
-    """List the indexes by name; as JSON with what each holds."""
+def _add(name: str, corpus: Path) -> None:
+    from polyqa.base.text import counted
+    from polyqa.colbert_index import ColBERTIndex, add_passages
+
+    index = ColBERTIndex(name)
+    before = len(index)
+    index = add_passages(index, corpus)
+    say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
+
+
+@index_app.command("info")
+def info_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name or path of the index; without it all indexes are listed.", autocompletion=completion.indexes
+        ),
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Folder of its database of questions; by default questions/ in its folder.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read index and questions completely, and check that both are intact.")
+    ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Trust the models of others that the index names, as they are now.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """List the indexes, or show what one holds and how it was made, with its database of questions if there is one."""
+    from polyqa.base.text import counted
+    from polyqa.colbert_index import ColBERTIndex, check_index
+    from polyqa.colbert_index.trust import trust as trust_models
+    from polyqa.colbert_index.versions import QUESTIONS
+
+    from .display import console, facts, show_json
+
+    if name is None:
+        _list(as_json)
+        return
+    if trust:
+        index = ColBERTIndex(name)
+        models = trust_models(index.manifest)
+        say(f"trusted: {', '.join(models)}" if models else f"{index.name} uses polyqa's own models only")
+        return
+    index = check_index(name) if check else ColBERTIndex(name)
+    info, database = index.info(), None
+    if questions is not None or (index.path / QUESTIONS).exists():
+        from polyqa.question_building import open_questions
+
+        _, database = open_questions(name, questions)
+        if check:
+            database.check()
+    if as_json:
+        show_json({**info, "questions": database.manifest.model_dump(mode="json")} if database else info)
+        return
+    console().print(facts(info))
+    if database is not None:
+        console().print(facts(_facts_of(database)))
+    if check:
+        whole = f"{index.name} is intact: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}"
+        say(whole + (f"; {counted(len(database), 'question')}" if database is not None else ""))
+
+
+def _facts_of(database: "QuestionDatabase") -> dict[str, object]:
+    from polyqa.base.text import counted
+
+    manifest = database.manifest
+    return {
+        "questions": len(database),
+        "path": database.path,
+        "made from": f"{manifest.counts.passages:,} of {counted(manifest.index_passages, 'passage')}",
+        "steps": manifest.counts,
+        "revisions": manifest.origin.revisions,
+        "spans per passage": f"at most {manifest.origin.spans}",
+        "language model": manifest.origin.lm,
+        "reader": manifest.origin.reader,
+        "encoder": f"{manifest.encoder} ({manifest.dimensions} dimensions)",
+        "index": manifest.index,
+        "lancedb": manifest.lancedb,
+    }
+
+
+def _list(as_json: bool) -> None:
     from polyqa.colbert_index.store import index_home, index_names
 
     names = index_names()
@@ -94,28 +184,11 @@ def _listed(folder: Path) -> dict[str, object]:
         return {"name": folder.name, "path": str(folder), "fault": str(error)}
 
 
-@index_app.command("info")
-def info_command(
-    name: _Name,
-    as_json: options.Json = False,
-) -> None:
-    """Say what an index holds and how it was made."""
-    from polyqa.colbert_index import ColBERTIndex
-
-    from .display import console, facts, show_json
-
-    info = ColBERTIndex(name).info()
-    if as_json:
-        show_json(info)
-    else:
-        console().print(facts(info))
-
-
 @index_app.command("search")
 def search_command(
     name: _Name,
-    query: Annotated[str, typer.Argument(help="What to search for.")],
-    passages: Annotated[int, typer.Option("--passages", "-k", min=1, max=1000, help="How many passages.")] = 5,
+    query: Annotated[str, typer.Argument(help="The search query.")],
+    passages: Annotated[int, typer.Option("--passages", "-k", min=1, max=1000, help="Number of passages.")] = 5,
     retriever: Annotated[
         str, typer.Option(help="colbert, bm25 or fused.", autocompletion=completion.one_of(*completion.RETRIEVER_NAMES))
     ] = "colbert",
@@ -155,18 +228,6 @@ def _indented(text: str) -> str:
     )
 
 
-@index_app.command("add")
-def add_command(name: _Name, corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file.")]) -> None:
-    """Add passages to an index."""
-    from polyqa.base.text import counted
-    from polyqa.colbert_index import ColBERTIndex, add_passages
-
-    index = ColBERTIndex(name)
-    before = len(index)
-    index = add_passages(index, corpus)
-    say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
-
-
 @index_app.command("remove")
 def remove_command(name: _Name, ids: Annotated[list[str], typer.Argument(help="Passage ids.")]) -> None:
     """Remove passages from an index by their ids."""
@@ -190,7 +251,7 @@ def delete_command(
     folder = deletable(name)
     made = _what_goes(folder)
     if (folder / QUESTIONS).exists() or any(folder.glob(f".{QUESTIONS}.*jsonl")):
-        made += "; the database of questions that was made from it goes with it"
+        made += "; its database of questions is deleted, too"
     say(f"{folder}: {made}", err=True)
     if not yes and not typer.confirm("Delete?", err=True):
         say("not deleted", err=True)
@@ -211,29 +272,8 @@ def _what_goes(folder: Path) -> str:
     return f"{counted(len(index), 'passage')}, {index.info()['bytes'] / 1e6:,.1f} MB"
 
 
-@index_app.command("trust")
-def trust_command(name: _Name) -> None:
-    """Trust the models of others that an index names, as they are now."""
-    from polyqa.colbert_index import ColBERTIndex
-    from polyqa.colbert_index.trust import trust
-
-    index = ColBERTIndex(name)
-    named = trust(index.manifest)
-    say(f"trusted: {', '.join(named)}" if named else f"{index.name} uses polyqa's own models only")
-
-
-@index_app.command("check")
-def check_command(name: _Name) -> None:
-    """Check that an index is whole, unchanged and searchable."""
-    from polyqa.base.text import counted
-    from polyqa.colbert_index import check_index
-
-    index = check_index(name)
-    say(f"{index.name} is whole: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}")
-
-
 def setup_command() -> None:
-    """Compile ColBERT's search, make the embedded checkpoint, index the shipped corpus. Run once."""
+    """Prepare polyqa: compile its search, make the embedded checkpoint, index the shipped corpus. Run it once."""
     from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, read_corpus
     from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
     from polyqa.colbert_index.kernel import compile_kernel

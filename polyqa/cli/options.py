@@ -2,8 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,6 @@ from . import completion
 
 if TYPE_CHECKING:
     from polyqa.cluster import Ray
-    from polyqa.colbert_index import ColBERTIndex
     from polyqa.language_models import LMSettings, Models
 
 _questions = completion.one_of(*completion.QUESTION_SETS)
@@ -23,28 +21,30 @@ _questions = completion.one_of(*completion.QUESTION_SETS)
 Program = Annotated[
     str,
     typer.Option(
-        help="A program (`polyqa programs` lists them), or a compiled one's name or folder.",
+        help="Name of a program (`polyqa programs` lists them), or name or folder of a compiled one.",
         autocompletion=completion.programs,
     ),
 ]
 PlainProgram = Annotated[
     str,
     typer.Option(
-        help="A program; `polyqa programs` lists them.", autocompletion=completion.one_of(*completion.PROGRAM_NAMES)
+        help="Name of a program; `polyqa programs` lists them.",
+        autocompletion=completion.one_of(*completion.PROGRAM_NAMES),
     ),
 ]
 Index = Annotated[
     str | None,
     typer.Option(
-        help="Name or path of the index; by default homonyms, or a compiled program's own.",
+        help="Name or path of the index. By default homonyms; for a compiled program the one it was compiled with.",
         autocompletion=completion.indexes,
     ),
 ]
-Demos = Annotated[Path | None, typer.Option(help="JSON file of a saved program: demos and instructions.")]
+Demos = Annotated[Path | None, typer.Option(help="JSON file of a saved program, for its demos and instructions.")]
 Reranker = Annotated[
     str | None,
     typer.Option(
-        help="reader, or a cross-encoder, in place of the bi-encoder alone.", autocompletion=completion.one_of("reader")
+        help="Reranker to use with the bi-encoder: reader, or the name of a cross-encoder.",
+        autocompletion=completion.one_of("reader"),
     ),
 ]
 Passages = Annotated[
@@ -54,16 +54,16 @@ Passages = Annotated[
         "-k",
         min=1,
         max=50,
-        help="Passages shown to the language model (5), where a program has that setting.",
+        help="Number of passages that the language model sees, 5 by default. Programs without that setting ignore it.",
     ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of the program: NAME=VALUE, such as depth=2.")
+    list[str] | None, typer.Option("--set", help="A setting of the program, NAME=VALUE, such as depth=2; repeatable.")
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="lean (fewer calls) or paper (those of the publication, asked as it says); by default lean.",
+        help="lean (default) makes few calls; paper makes the calls of the publication.",
         autocompletion=completion.one_of("lean", "paper"),
     ),
 ]
@@ -72,8 +72,8 @@ Preset = Annotated[
 Reader = Annotated[
     str,
     typer.Option(
-        help="Reader of Disambig-F1, which also verifies generated questions: embedded, a path, or a hub name "
-        "(deepset/roberta-large-squad2).",
+        help="Reader for Disambig-F1 and for verifying generated questions: embedded, a path, or a hub name such as "
+        "deepset/roberta-large-squad2.",
         autocompletion=completion.one_of("embedded"),
     ),
 ]
@@ -91,58 +91,70 @@ Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first li
 Asked = Annotated[
     str,
     typer.Option(
-        help="homonyms/dev, a .json or .jsonl file, or the hub name of a data set.", autocompletion=_questions
+        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.", autocompletion=_questions
     ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        help="asqa, ambignq, situatedqa, nq-open or multi-answer; found out if not given.",
+        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open or multi-answer.",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]
 Split = Annotated[str | None, typer.Option(help="Split of the data set.")]
-Train = Annotated[str, typer.Option(help="Training questions: demos come from here.", autocompletion=_questions)]
+Train = Annotated[str, typer.Option(help="Training questions; demos come only from them.", autocompletion=_questions)]
 Dev = Annotated[
-    str, typer.Option(help="Development questions: they pick, and are reported.", autocompletion=_questions)
+    str,
+    typer.Option(
+        help="Development questions: they choose between candidates, and the scores on them are reported.",
+        autocompletion=_questions,
+    ),
 ]
 RecipeName = Annotated[
     str,
     typer.Option(
-        "--recipe", help="How; polyqa recipes lists them.", autocompletion=completion.one_of(*completion.RECIPE_NAMES)
+        "--recipe",
+        help="How to compile; `polyqa programs --recipes` lists the recipes.",
+        autocompletion=completion.one_of(*completion.RECIPE_NAMES),
+    ),
+]
+Measure = Annotated[
+    str | None,
+    typer.Option(
+        help="What to optimize: dr, disambig_f1, or f1_answer (the short answers).",
+        autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
     ),
 ]
 
 # How it is done.
-Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Questions or passages at once: 8, embedded engine 2.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random choices.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Questions or passages processed at the same time: 8, with the embedded engine 2."),
+]
 MaxCalls = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Do not start a step that may take more calls, and stop when so many were made in all steps, those of "
-        "earlier, stopped runs included; with a larger number it goes on.",
+        help="Upper limit on LM calls, counted across resumed runs. When it is reached work stops; rerun with a larger "
+        "limit to continue.",
     ),
 ]
 Engine = Annotated[
     str,
-    typer.Option(help="local, or ray (pip install 'polyqa[ray]').", autocompletion=completion.one_of("local", "ray")),
-]
-Workers = Annotated[int, typer.Option(min=1, help="Ray: how many workers, one CPU each.")]
-Address = Annotated[str | None, typer.Option(help="Ray: the cluster's address; one is started here if not given.")]
-IndexWorkers = Annotated[
-    int | None,
     typer.Option(
-        min=1,
-        help="Spread the shards of the index over so many workers of a Ray cluster; else who answers holds the whole.",
+        help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').",
+        autocompletion=completion.one_of("local", "ray"),
     ),
 ]
+Workers = Annotated[int, typer.Option(min=1, help="Number of Ray workers, one CPU each.")]
+Address = Annotated[str | None, typer.Option(help="Address of a running Ray cluster; by default one is started here.")]
 Mlflow = Annotated[
     str | None,
     typer.Option(
         "--mlflow",
-        help="Address of an MLflow server that gets traces and runs, questions and passages in them; otel for "
-        "OpenTelemetry's collector only.",
+        help="Address of an MLflow server that receives traces and runs, with questions and passages; otel sends "
+        "traces to an OpenTelemetry collector instead.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
@@ -338,7 +350,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def cluster(engine: str, workers: int, address: str | None, index_workers: int | None = None) -> "Ray | None":
+def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
     """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process.
 
     Raises
@@ -351,29 +363,6 @@ def cluster(engine: str, workers: int, address: str | None, index_workers: int |
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
-    if engine == "local" and address is not None and index_workers is None:
+    if engine == "local" and address is not None:
         raise PolyqaError("--address is that of a Ray cluster: add --engine ray.")
     return Ray(workers, address) if engine == "ray" else None
-
-
-@contextmanager
-def opened(
-    index: str | None, index_workers: int | None, address: str | None, beside: "Ray | None" = None
-) -> Iterator["str | ColBERTIndex | None"]:
-    """Give an index as it was named, or spread over workers while the block runs if ``--index-workers`` says so.
-
-    Raises
-    ------
-    PolyqaError
-        If workers are given and no index, or it cannot be spread.
-    """
-    if index_workers is None:
-        yield index
-        return
-    from polyqa.base.errors import PolyqaError
-    from polyqa.cluster import Ray, spread_index
-
-    if index is None:
-        raise PolyqaError("--index-workers spreads an index that is named: add --index.")
-    with spread_index(index, Ray(beside.workers if beside else 1, address, index_workers)) as spread:
-        yield spread

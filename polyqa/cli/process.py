@@ -1,6 +1,7 @@
 """A command as a process of its own."""
 
 import atexit
+import logging
 import os
 import signal
 import sys
@@ -21,23 +22,25 @@ def main() -> None:
     """Run the command line; see `polyqa.cli.app.main`. After Ctrl-C the process ends within two seconds.
 
     By itself Python would wait for threads, which may wait for a server (some of DSPy's optimizers wait for theirs,
-    too), and then take a second or two to take large libraries apart. What was finished is in its files by now. What
+    too), and then take half a second to take large libraries apart. What was finished is in its files by now. What
     is still under way is lost as in a kill, which every file survives.
     """
     # Threads of torch that wait for each other by spinning take the cores from those of another process: two of them on
     # two cores encode a question in 34 ms so, and in 20 when they sleep; alone it makes no difference.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    stopped = threading.Event()
-    # Registered before anything else, so that it is called last of all.
-    atexit.register(lambda: _exit() if stopped.is_set() else None)
+    # DSPy has a list of models and prices; for a newer one it would ask the network, and wait for it.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    code = 1
+    # Registered before anything else, so that it is called last of all: what else ends with the process has ended.
+    atexit.register(lambda: _exit(code))
 
     def end(seconds: float) -> None:
         time.sleep(seconds)
-        if not stopped.is_set():
+        if code != INTERRUPTED:
             say("interrupted", err=True)
         if (processes := sys.modules.get("multiprocessing.util")) is not None:
             processes._run_finalizers(0)  # else Python warns, after us, that the locks of progress bars are left
-        _exit()
+        _exit(INTERRUPTED)
 
     def begin_to_end(seconds: float) -> None:
         threading.Thread(target=end, args=(seconds,), name="polyqa-exit", daemon=True).start()
@@ -50,15 +53,17 @@ def main() -> None:
         signal.signal(signal.SIGINT, interrupt)
     try:
         command_line()
+        code = 0
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            stopped.set()
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if code == INTERRUPTED:
             begin_to_end(_TO_EXIT)
         raise
 
 
-def _exit() -> None:
+def _exit(code: int) -> None:
+    logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)

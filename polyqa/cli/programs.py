@@ -1,6 +1,8 @@
-"""`polyqa programs`: what there is to ask."""
+"""`polyqa programs`: the programs and the recipes that compile them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from . import options
 
@@ -10,14 +12,20 @@ if TYPE_CHECKING:
 _WIDE = 120  # characters, from which on five columns are readable beside each other
 
 
-def programs_command(as_json: options.Json = False) -> None:
+def programs_command(
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes of `polyqa compile` instead.")] = False,
+    as_json: options.Json = False,
+) -> None:
     """List the programs: what each does, who published it, what a question costs."""
+    if recipes:
+        _list_recipes(as_json)
+        return
     from polyqa.programs.registry import REGISTRY
 
     from .display import console, show_json, table
 
     if as_json:
-        rows = {
+        data = {
             name: {
                 "class": entry.program.__name__,
                 "summary": entry.summary,
@@ -29,12 +37,12 @@ def programs_command(as_json: options.Json = False) -> None:
             }
             for name, entry in REGISTRY.items()
         }
-        show_json(rows)
+        show_json(data)
         return
     out = console()
     if out.width < _WIDE:
-        told = [(f"[bold]{name}[/]", _in_lines(entry)) for name, entry in REGISTRY.items()]
-        listed = table("program", "what it does; LM calls a question, cost; paper", rows=told)
+        rows = [(f"[bold]{name}[/]", _in_lines(entry)) for name, entry in REGISTRY.items()]
+        listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
     else:
         listed = table(
             *("program", "what it does", "paper", "LM calls a question", "cost"),
@@ -45,8 +53,24 @@ def programs_command(as_json: options.Json = False) -> None:
         )
     listed.padding = (0, 2, 1, 0)
     out.print(listed)
-    out.print("[dim]I readings in play, K passages shown. polyqa ask … --program NAME[/]")
+    out.print("[dim]K: passages shown. polyqa ask … --program NAME[/]")
 
 
 def _in_lines(entry: "Entry") -> str:
     return f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]"
+
+
+def _list_recipes(as_json: bool) -> None:
+    from polyqa.optimizers.recipes import RECIPES
+
+    from .display import console, show_json, table
+
+    if as_json:
+        show_json(
+            {name: {**recipe.model_dump(mode="json"), "writes": recipe.writes} for name, recipe in RECIPES.items()}
+        )
+        return
+    rows = [(name, "yes" if recipe.writes else "no", recipe.summary) for name, recipe in RECIPES.items()]
+    out = console()
+    out.print(table("recipe", "writes", "what it does", rows=rows))
+    out.print("[dim]writes: a language model writes instructions (--prompt-lm). polyqa compile … --recipe NAME[/]")

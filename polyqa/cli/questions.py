@@ -1,4 +1,4 @@
-"""`polyqa questions …`: build, search and describe the database of an index's generated questions."""
+"""`polyqa questions …`: build and search the database of an index's generated questions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,8 @@ questions_app = typer.Typer(help="Make questions from an index, and search them.
 
 _Index = Annotated[str, typer.Option("--index", help="Name or path of the index.", autocompletion=completion.indexes)]
 _Place = Annotated[
-    Path | None, typer.Option("--questions", help="Folder of the database; by default questions/ in the index.")
+    Path | None,
+    typer.Option("--questions", help="Folder of the database; by default questions/ in the index's folder."),
 ]
 
 
@@ -24,16 +25,17 @@ _Place = Annotated[
 @options.takes_language_models("helper_lm", "prompt_lm")
 def build_command(
     index: _Index = "homonyms",
-    out: Annotated[Path | None, typer.Option(help="Folder; by default questions/ in the index's folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the database; by default questions/ in the index's folder.")
+    ] = None,
     models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     threads: options.Threads = None,
-    revisions: Annotated[int, typer.Option(min=0, max=2, help="How often each question is revised.")] = 2,
+    revisions: Annotated[int, typer.Option(min=0, max=2, help="Number of revisions of each question.")] = 2,
     spans: Annotated[
-        int, typer.Option(min=1, max=32, help="Most spans of a passage to ask for (paper's mean: 13.5).")
+        int, typer.Option(min=1, max=32, help="Most answers per passage to make questions for (paper's mean: 13.5).")
     ] = 8,
-    limit: Annotated[int | None, typer.Option(min=1, help="Read a random sample of so many passages.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Size of a random sample of the passages.")] = None,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
@@ -41,14 +43,14 @@ def build_command(
 ) -> None:
     """Make questions from the passages of an index: detect answers, ask, verify, revise.
 
-    The same command goes on where it was stopped, and reads again what failed. Exit code 3 if passages failed.
+    Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
     from polyqa.base.text import counted
     from polyqa.evaluation.progress import showing
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    from .display import Bars
+    from .bars import Bars
 
     cluster = options.cluster(engine, workers, address)
     with showing(Bars()):
@@ -59,13 +61,12 @@ def build_command(
             settings=QuestionSettings(revisions, spans),
             threads=threads,
             limit=limit,
-            seed=seed,
             ray=cluster,
             overwrite=overwrite,
         )
     say(f"{database.manifest.counts}: {database.path}")
     if failed := database.manifest.counts.failed:
-        say(f"{counted(failed, 'passage')} failed. The same command reads what failed again.", err=True)
+        say(f"{counted(failed, 'passage')} failed. The same command repeats them.", err=True)
         raise typer.Exit(WITH_FAILURES)
 
 
@@ -75,10 +76,14 @@ def search_command(
     index: _Index = "homonyms",
     questions: _Place = None,
     by: Annotated[
-        str, typer.Option(help="questions: the nearest questions; max or count: passages through them.")
+        str,
+        typer.Option(
+            help="questions lists the nearest questions; max and count list passages, ranked by their best question or "
+            "by their number of questions."
+        ),
     ] = "questions",
     ranking: Annotated[str, typer.Option(help="How questions are ranked: dense or bm25.")] = "dense",
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many questions or passages.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Number of questions or passages.")] = 10,
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or the passages through them."""
@@ -104,42 +109,6 @@ def search_command(
         show_json([one.model_dump() for one in found])
         return
     console().print(_questions(found) if by == "questions" else _passages(found))
-
-
-@questions_app.command("info")
-def info_command(
-    index: _Index = "homonyms",
-    questions: _Place = None,
-    check: Annotated[bool, typer.Option("--check", help="Read the whole database and check it.")] = False,
-    as_json: options.Json = False,
-) -> None:
-    """Say what a database of questions holds and how it was made."""
-    from polyqa.base.text import counted
-    from polyqa.question_building import open_questions
-
-    _, database = open_questions(index, questions)
-    if check:
-        database.check()
-    if as_json:
-        say(database.manifest.model_dump_json(indent=2))
-        return
-    from .display import console, facts
-
-    manifest = database.manifest
-    data = {
-        "path": database.path,
-        "questions": len(database),
-        "made from": f"{manifest.counts.passages:,} of {counted(manifest.index_passages, 'passage')}",
-        "steps": manifest.counts,
-        "revisions": manifest.origin.revisions,
-        "spans per passage": f"at most {manifest.origin.spans}",
-        "language model": manifest.origin.lm,
-        "reader": manifest.origin.reader,
-        "encoder": f"{manifest.encoder} ({manifest.dimensions} dimensions)",
-        "index": manifest.index,
-        "lancedb": manifest.lancedb,
-    }
-    console().print(facts(data))
 
 
 def _questions(found: list[Any]) -> "Table":

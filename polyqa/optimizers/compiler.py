@@ -154,7 +154,7 @@ def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path, calls: Ca
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
     if plan.recipe.optimizer == "labels":
         return _show(program, label_demos(program, plan.trainset), plan)
-    if plan.recipe.optimizer == "bootstrap":
+    if plan.recipe.optimizer == "own-runs":
         pools = bootstrap_pool(
             program,
             plan.trainset,

@@ -110,7 +110,7 @@ def why_no_tries(recipe: Recipe) -> str:
     """Return what stands in the place of the tries if the metric was not seen at work."""
     if not recipe.runs_train:
         return f"{recipe.name} takes its demos from the reference answers:\nno metric is called while compiling"
-    if recipe.optimizer == "gepa" or any(step.optimizer == "gepa" for step in recipe.parts):
+    if "GEPA" in recipe.searches:
         return f"{recipe.name} scores by feedback in words,\nwhich is not counted here"
     return "the metric was called before the compilation was stopped,\nand its scores were not kept"
 

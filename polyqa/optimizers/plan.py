@@ -7,6 +7,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.extractive import PROPOSER
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
@@ -15,7 +16,6 @@ from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import PlainMetric, as_question, own_metric
-from .proposer import PROPOSER
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
@@ -237,11 +237,11 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
                 f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
                 f"{', '.join(names)}."
             )
-        if step.k is not None and step.optimizer in ("labels", "bootstrap"):
+        if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
-        if step.optimizer == "simba":
+        if step.optimizer == "SIMBA":
             check_one_lm(program, step)
-        if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):
+        if step.optimizer == "SIMBA" and train < (size := step.number("bsize", SIMBA_BATCH)):
             raise PolyqaError(
                 f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
                 "Give more of them, or a recipe with a smaller bsize."

@@ -9,12 +9,21 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from polyqa.base.errors import PolyqaError
 
 Optimizer = Literal[
-    "labels", "bootstrap", "clauses", "few-shot", "few-shot-search", "copro", "mipro", "simba", "gepa", "chain"
+    "labels",
+    "own-runs",
+    "clauses",
+    "BootstrapFewShot",
+    "BootstrapFewShotWithRandomSearch",
+    "COPRO",
+    "MIPROv2",
+    "SIMBA",
+    "GEPA",
+    "chain",
 ]
 # These write new instructions, for which the language model must be able to write.
-WRITING: frozenset[str] = frozenset({"copro", "mipro", "simba", "gepa"})
+WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA"})
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
-GATHERING: frozenset[str] = frozenset({"bootstrap", "few-shot", "few-shot-search", "mipro"})
+GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
 
 class Recipe(BaseModel):
@@ -25,14 +34,13 @@ class Recipe(BaseModel):
     name, summary
         For people.
     optimizer
-        ``labels``: demos from the trainset's own labels, with the passages that the program retrieves;
-        ``bootstrap``: demos from the program's own runs that the metric accepts, as a pool;
-        ``clauses``: clauses of `clauses.LIBRARY` that are added to instructions where they gain;
-        ``few-shot``, ``few-shot-search``, ``copro``, ``mipro``, ``simba``, ``gepa``: DSPy's optimizers;
-        ``chain``: the recipes of ``steps``, one after the other.
+        The class of DSPy's optimizer (`dspy.GEPA` is ``GEPA``), or one of polyqa's own. ``labels``: demos from the
+        trainset's labels, with the passages that the program retrieves; ``own-runs``: demos from the program's own runs
+        that the metric accepts, as a pool; ``clauses``: clauses of `clauses.LIBRARY` that are added to instructions
+        where they gain; ``chain``: the recipes of ``steps``, one after the other.
     k
-        For ``labels`` and ``bootstrap``: how many demos of the pool a call shows, picked by kNN;
-        ``None`` shows ``shown`` of them, always the same, drawn with the seed.
+        For ``labels`` and ``own-runs``: how many demos of the pool a call shows, picked by kNN; ``None`` shows
+        ``shown`` of them, always the same, drawn with the seed.
     shown
         See ``k``.
     predictors
@@ -58,6 +66,13 @@ class Recipe(BaseModel):
     threshold: float = Field(default=0.5, ge=0.0, le=1.0)
     steps: tuple["Recipe", ...] = ()
 
+    @classmethod
+    def of_card(cls, data: Mapping[str, Any]) -> "Recipe":
+        """Return the recipe that an artifact's card holds, also from before recipes had the names of DSPy's classes."""
+        fields = {name: value for name, value in data.items() if name in cls.model_fields}
+        fields["optimizer"] = _FORMER_OPTIMIZERS.get(fields["optimizer"], fields["optimizer"])
+        return cls(**{**fields, "steps": tuple(cls.of_card(step) for step in fields.get("steps", ()))})
+
     @property
     def writes(self) -> bool:
         """Whether a language model has to write instructions."""
@@ -72,6 +87,19 @@ class Recipe(BaseModel):
     def runs_train(self) -> bool:
         """Whether the program is run and scored on the trainset."""
         return any(step.runs_train for step in self.steps) if self.steps else self.optimizer != "labels"
+
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """The optimizers that decide themselves how often they run the program."""
+        if self.steps:
+            return tuple(name for step in self.steps for name in step.searches)
+        return () if self.optimizer in ("labels", "own-runs") else (self.optimizer,)
+
+    def runs(self, train: int) -> int:
+        """Return how often the program is run on a trainset, without the runs of what `searches`."""
+        if self.steps:
+            return sum(step.runs(train) for step in self.steps)
+        return train if self.optimizer == "own-runs" else 0
 
     @property
     def parts(self) -> tuple["Recipe", ...]:
@@ -121,6 +149,7 @@ def _check_threshold(recipe: Recipe, threshold: float) -> None:
         )
 
 
+_SHORT_DEMOS: dict[str, JsonValue] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 0}
 _KNN = Recipe(
     name="knn",
     summary="the five labelled demos nearest to the question (Tree of Clarifications, DIVA)",
@@ -130,76 +159,92 @@ _KNN = Recipe(
 _KNN_BOOTSTRAP = Recipe(
     name="knn-bootstrap",
     summary="all good runs on train are kept, each call shows the five nearest",
-    optimizer="bootstrap",
+    optimizer="own-runs",
     k=5,
 )
 _CLAUSES = Recipe(
     name="clauses",
-    summary="plain clauses are added to the instructions, where they gain on held-out questions, too",
+    summary="plain sentences are added to the instructions if they also gain on held-out questions",
     optimizer="clauses",
 )
 _GEPA = Recipe(
     name="gepa",
     summary="DSPy's GEPA: instructions evolved from feedback in words",
-    optimizer="gepa",
+    optimizer="GEPA",
     settings={"auto": "light"},
 )
+
+
+def _chain(name: str, summary: str, *steps: Recipe) -> Recipe:
+    return Recipe(name=name, summary=summary, optimizer="chain", steps=steps)
+
+
 _ALL = (
-    Recipe(name="labels", summary="five labelled demos, the same for every question", optimizer="labels"),
+    Recipe(name="labeled-few-shot", summary="five labelled demos, the same for every question", optimizer="labels"),
     _KNN,
     Recipe(
-        name="bootstrap",
+        name="bootstrap-few-shot",
         summary="DSPy's BootstrapFewShot: demos from the program's own good runs",
-        optimizer="few-shot",
-        settings={"max_bootstrapped_demos": 4, "max_labeled_demos": 0},
+        optimizer="BootstrapFewShot",
+        settings=_SHORT_DEMOS,
     ),
     Recipe(
-        name="bootstrap-search",
+        name="bootstrap-random-search",
         summary="DSPy's BootstrapFewShotWithRandomSearch: the best of several such sets on dev",
-        optimizer="few-shot-search",
-        settings={"max_bootstrapped_demos": 4, "max_labeled_demos": 0, "num_candidate_programs": 6},
+        optimizer="BootstrapFewShotWithRandomSearch",
+        settings={**_SHORT_DEMOS, "num_candidate_programs": 6},
     ),
     _KNN_BOOTSTRAP,
     _CLAUSES,
-    Recipe(
-        name="clauses-then-knn",
-        summary="first clauses, then the five nearest labelled demos",
-        optimizer="chain",
-        steps=(_CLAUSES, _KNN),
-    ),
+    _chain("clauses-then-knn", "first clauses, then the five nearest labelled demos", _CLAUSES, _KNN),
     Recipe(
         name="copro",
         summary="DSPy's COPRO: coordinate ascent over instructions",
-        optimizer="copro",
+        optimizer="COPRO",
         settings={"breadth": 5, "depth": 2},
     ),
     Recipe(
-        name="mipro",
+        name="miprov2",
         summary="DSPy's MIPROv2: instructions and demos by Bayesian search",
-        optimizer="mipro",
+        optimizer="MIPROv2",
         settings={"auto": "light"},
     ),
     Recipe(
         name="simba",
         summary="DSPy's SIMBA: rules and demos from the runs that vary most",
-        optimizer="simba",
+        optimizer="SIMBA",
         settings={"bsize": 32, "num_candidates": 4, "max_steps": 4, "max_demos": 4},
     ),
     _GEPA,
-    Recipe(
-        name="gepa-then-knn",
-        summary="instructions by GEPA, then the five nearest labelled demos",
-        optimizer="chain",
-        steps=(_GEPA, _KNN),
-    ),
-    Recipe(
-        name="knn-then-bootstrap",
-        summary="run with kNN labelled demos, keep the good runs, show the five nearest of them",
-        optimizer="chain",
-        steps=(_KNN, _KNN_BOOTSTRAP),
+    _chain("gepa-then-knn", "instructions by GEPA, then the five nearest labelled demos", _GEPA, _KNN),
+    _chain(
+        "knn-then-bootstrap",
+        "run with kNN labelled demos, keep the good runs, show the five nearest of them",
+        _KNN,
+        _KNN_BOOTSTRAP,
     ),
 )
 RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL})
+RENAMED: Mapping[str, str] = MappingProxyType(
+    {
+        "labels": "labeled-few-shot",
+        "bootstrap": "bootstrap-few-shot",
+        "bootstrap-search": "bootstrap-random-search",
+        "mipro": "miprov2",
+    }
+)
+"""Former names of recipes, and today's."""
+_FORMER_OPTIMIZERS: Mapping[str, str] = MappingProxyType(
+    {
+        "bootstrap": "own-runs",
+        "few-shot": "BootstrapFewShot",
+        "few-shot-search": "BootstrapFewShotWithRandomSearch",
+        "copro": "COPRO",
+        "mipro": "MIPROv2",
+        "simba": "SIMBA",
+        "gepa": "GEPA",
+    }
+)
 
 
 def recipe_names(fits: Callable[[Recipe], bool]) -> str:
@@ -219,4 +264,6 @@ def recipe(name: str) -> Recipe:
     try:
         return RECIPES[name]
     except KeyError:
+        if name in RENAMED:
+            raise PolyqaError(f"The recipe {name!r} is called {RENAMED[name]!r} now.") from None
         raise PolyqaError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.") from None

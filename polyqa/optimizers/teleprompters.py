@@ -92,28 +92,28 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
     recipe, metric, prompt_lm, seed, threads = plan.recipe, plan.own_metric(), plan.writer, plan.seed, plan.threads
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
-    if seed and recipe.optimizer in ("few-shot", "few-shot-search"):
+    if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
     try:
         # They print what they do, and their progress bars, where the user's command prints its result.
         with redirect_stdout(sys.stderr):
             match recipe.optimizer:
-                case "few-shot":
+                case "BootstrapFewShot":
                     few = dspy.BootstrapFewShot(metric=metric, **settings)
                     return few.compile(program, trainset=train)
-                case "few-shot-search":
+                case "BootstrapFewShotWithRandomSearch":
                     search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
                     return search.compile(program, trainset=train, valset=dev)
-                case "copro":
+                case "COPRO":
                     copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
                     options = {"num_threads": threads, "display_progress": False}
                     return copro.compile(program, trainset=train, eval_kwargs=options)
-                case "mipro":
+                case "MIPROv2":
                     return _mipro(program, plan, metric, train, dev)
-                case "simba":
+                case "SIMBA":
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
-                case "gepa":
+                case "GEPA":
                     gepa = dspy.GEPA(
                         metric=metric.with_feedback
                         if isinstance(metric, PlainMetric)

@@ -62,7 +62,7 @@ def test_a_checkpoint_that_nobody_named_is_not_loaded(
 ) -> None:
     with_code(own, tmp_path / "ran")
     index = ColBERTIndex(naming(copy_folder(), checkpoint=name.format(own=own)))
-    with pytest.raises(PolyqaError, match=r"not polyqa's own.*polyqa index trust "):
+    with pytest.raises(PolyqaError, match=r"not polyqa's own.*polyqa index info .* --trust"):
         use(index)
     assert not (tmp_path / "ran").exists()
 
@@ -104,7 +104,7 @@ def test_who_builds_with_a_checkpoint_trusts_it_as_it_is(own: Path, home: Path, 
     built = build_index([NEW], tmp_path / "made", checkpoint=str(own), progress=False)
     assert built.search("new")[0].pid == "new"
     (home / "trusted.json").unlink()
-    with pytest.raises(PolyqaError, match="polyqa index trust"):
+    with pytest.raises(PolyqaError, match=r"polyqa index info .* --trust"):
         ColBERTIndex(built.path).search("new")
     assert trust(built.manifest) == [str(own)]
     assert ColBERTIndex(built.path).search("new")[0].pid == "new"

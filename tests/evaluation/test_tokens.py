@@ -1,22 +1,18 @@
-import builtins
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiktoken
-from hypothesis import given
-from hypothesis import strategies as st
 from refusals import told
 
-from polyqa.evaluation.tokens import Tokenizer, tokenizer, tokenizer_of
+from polyqa.evaluation.tokens import tokenizer
 from polyqa.models import Reader
 
-NAMES = ("o200k_base", "cl100k_base", "embedded")
+TEXT = "Titanic came out in 1997 — «naïve» 🚢 <|endoftext|>"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _offline() -> Any:
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No file is downloaded: those that LiteLLM ships are found, whatever was loaded before."""
 
     def refuse(path: str) -> bytes:
@@ -24,34 +20,13 @@ def _offline() -> Any:
             return Path(path).read_bytes()
         raise ConnectionError(f"no network for {path}")
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tiktoken.load.read_file", refuse)
-        patch.setattr("tiktoken.registry.ENCODINGS", {})
-        for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-            patch.delenv(name, raising=False)
-        yield
-
-
-@pytest.fixture(scope="module")
-def tokenizers() -> list[Tokenizer]:
-    return [tokenizer(name) for name in NAMES]
-
-
-@given(text=st.text())
-def test_every_token_begins_somewhere_in_the_text(text: str, tokenizers: list[Tokenizer]) -> None:
-    for one in tokenizers:
-        tokens = one.encode(text)
-        assert len(tokens.ids) == len(tokens.starts)
-        assert list(tokens.starts) == sorted(tokens.starts)
-        assert all(0 <= start < len(text) for start in tokens.starts)
-
-
-def test_counts_are_those_of_tiktoken_and_of_the_engine(reader: Reader, tokenizers: list[Tokenizer]) -> None:
-    text = "Titanic came out in 1997 — «naïve» 🚢 <|endoftext|>"
-    by_name = {one.name: len(one.encode(text).ids) for one in tokenizers}
-    assert by_name["o200k_base"] == len(tiktoken.get_encoding("o200k_base").encode(text, disallowed_special=()))
-    assert by_name["embedded"] == reader.count_tokens(text)
-    assert by_name.keys() == set(NAMES)
+    monkeypatch.setattr("tiktoken.load.read_file", refuse)
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+    for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    tokenizer.cache_clear()
+    yield
+    tokenizer.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -65,43 +40,16 @@ def test_counts_are_those_of_tiktoken_and_of_the_engine(reader: Reader, tokenize
     ],
 )
 def test_a_model_has_its_own_tokenizer(lm: str | None, name: str) -> None:
-    assert tokenizer_of(lm) == name
-    if lm is not None and "claude" not in lm:
-        assert tokenizer(lm).name == name
+    found = tokenizer(lm)
+    assert found.name == name
+    assert found.count(TEXT) == len(tiktoken.get_encoding(name).encode(TEXT, disallowed_special=()))
 
 
-def _no_tiktoken(patch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    real = builtins.__import__
-
-    def refuse(name: str, *more: Any) -> Any:
-        if name.startswith("tiktoken"):
-            raise ImportError(name)
-        return real(name, *more)
-
-    patch.setattr(builtins, "__import__", refuse)
+def test_the_embedded_engine_counts_word_pieces(reader: Reader) -> None:
+    assert tokenizer("polyqa/extractive").name == "embedded"
+    assert tokenizer("polyqa/extractive").count(TEXT) == reader.count_tokens(TEXT)
 
 
-def _empty_folder(patch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    patch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    patch.setattr("tiktoken.registry.ENCODINGS", {})
-
-
-@pytest.mark.parametrize(
-    ("name", "prepare", "message"),
-    [
-        ("gpt-0", None, "neither an encoding nor a model 'gpt-0'; the encodings are cl100k_base"),
-        ("r50k_base", None, "name its folder in TIKTOKEN_CACHE_DIR, or count with --tokenizer embedded"),
-        ("o200k_base", _empty_folder, "name its folder in TIKTOKEN_CACHE_DIR"),
-        ("o200k_base", _no_tiktoken, "pip install tiktoken, or --tokenizer embedded"),
-    ],
-)
-def test_what_is_not_there_is_said(
-    name: str,
-    prepare: Callable[[pytest.MonkeyPatch, Path], None] | None,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    if prepare is not None:
-        prepare(monkeypatch, tmp_path)
-    assert message in told(tokenizer, name)
+def test_a_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert "name its folder in TIKTOKEN_CACHE_DIR" in told(tokenizer, None)

@@ -15,7 +15,7 @@ from polyqa.optimizers.plan import check_disjoint, check_writer
 from polyqa.programs import SelfRAG
 
 Compile = Callable[..., Compiled]
-FEW = recipe("labels").model_copy(update={"shown": 2})
+FEW = recipe("labeled-few-shot").model_copy(update={"shown": 2})
 
 
 def test_compiling_leaves_the_student_as_it_was_and_scores_both(
@@ -45,7 +45,7 @@ def test_demos_come_from_train_only_and_hold_the_fields_of_their_predictor(
                 assert demo["question"] in known
     filled = {name for name, predictor in predictors.items() if predictor.demos}
     assert {"extract", "write", "classify", "infer"} <= filled
-    assert "verify" not in filled or recipe(name).optimizer not in ("labels", "bootstrap")
+    assert "verify" not in filled or recipe(name).optimizer not in ("labels", "own-runs")
 
 
 def test_the_same_seed_gives_the_same_program(rac: dspy.Module, compiled: Compile) -> None:
@@ -66,9 +66,11 @@ def test_sets_that_share_a_question_are_refused(
     check_disjoint({"train": train, "dev": dev})
 
 
-@pytest.mark.parametrize("name", ["copro", "mipro", "simba", "gepa", "gepa-then-knn"])
+@pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "gepa", "gepa-then-knn"])
 def test_instructions_need_a_model_that_writes(name: str, rac: dspy.Module, compiled: Compile) -> None:
-    told = r"cannot write.*such as polyqa/proposer, or take another recipe: labels, knn, .* or knn-then-bootstrap\."
+    told = (
+        r"cannot write.*such as polyqa/proposer, or take another recipe: labeled-few-shot, .* or knn-then-bootstrap\."
+    )
     with pytest.raises(polyqa.PolyqaError, match=told):
         compiled(rac, name)
     for writer in ("openai/gpt-4o", "polyqa/proposer"):
@@ -180,7 +182,7 @@ def test_a_folder_of_another_compilation_is_refused(
         ({"seed": 1}, r"seed was 0, is 1\. Remove it"),
         ({"trainset": train[:1]}, "train was"),
         ({"devset": dev[1:2]}, "dev was"),
-        ({"recipe": recipe("labels")}, "recipe was"),
+        ({"recipe": recipe("labeled-few-shot")}, "recipe was"),
         ({"lm": embedded.copy(model="polyqa/other")}, "lm was polyqa/extractive, is polyqa/other"),
     ):
         with pytest.raises(polyqa.PolyqaError, match=f"of another compilation: {told}"):

@@ -61,7 +61,7 @@ def test_an_empty_panel_says_why(name: str, told: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"recipe": recipe("labels")}, "recipe was knn, is labels"),
+        ({"recipe": recipe("labeled-few-shot")}, "recipe was knn, is labeled-few-shot"),
         ({"seed": 3}, "seed was 0, is 3"),
     ],
 )

@@ -33,7 +33,7 @@ def reply(prompt: Any) -> dict[str, object]:
     return {"answer": prompt.question.removeprefix("What colour is ").rstrip("?") + " is blue"}
 
 
-@pytest.mark.parametrize("recipe", ["labels", "bootstrap", "bootstrap-search"])
+@pytest.mark.parametrize("recipe", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
 def test_everything_is_the_users_own(recipe: str, tmp_path: Path) -> None:
     seen: list[dspy.Example] = []
 
@@ -46,9 +46,9 @@ def test_everything_is_the_users_own(recipe: str, tmp_path: Path) -> None:
     compiled = compile(Mine(), plan, tmp_path / "work")
     assert {demo["question"] for demo in compiled.program.answer.demos} <= {one.question for one in EXAMPLES[:3]}
     # The search keeps the first of the best: without demos every answer is right already.
-    assert bool(compiled.program.answer.demos) == (recipe != "bootstrap-search")
+    assert bool(compiled.program.answer.demos) == (recipe != "bootstrap-random-search")
     assert all(one in EXAMPLES for one in seen)
-    assert bool(seen) == (recipe != "labels")
+    assert bool(seen) == (recipe != "labeled-few-shot")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_gold_questions_stay_as_they_are() -> None:
 def test_another_metric_does_not_go_on_with_the_work_of_the_first(tmp_path: Path) -> None:
     lm = scripted_lm(ScriptedEngine(reply))
     plans = [
-        Plan.of(EXAMPLES[:3], EXAMPLES[3:], metric, recipe="labels", lm=lm, threads=1)
+        Plan.of(EXAMPLES[:3], EXAMPLES[3:], metric, recipe="labeled-few-shot", lm=lm, threads=1)
         for metric in (lambda gold, pred, trace=None: 1.0, lambda gold, pred, trace=None: len(pred.answer) / 100)
     ]
     compile(Mine(), plans[0], tmp_path / "work")

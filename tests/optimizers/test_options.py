@@ -22,12 +22,12 @@ EVERY = questions(18)
 TRAIN, DEV = EVERY[:12], EVERY[12:]
 BOOTSTRAPPED: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
 DSPYS: list[tuple[Optimizer, dict[str, Any]]] = [
-    ("few-shot", BOOTSTRAPPED),
-    ("few-shot-search", {**BOOTSTRAPPED, "num_candidate_programs": 2}),
-    ("copro", {"breadth": 3, "depth": 2}),
-    ("mipro", {"num_candidates": 3, "num_trials": 4}),
-    ("simba", {"bsize": 4, "num_candidates": 3, "max_steps": 3}),
-    ("gepa", {"max_metric_calls": 40, "reflection_minibatch_size": 2}),
+    ("BootstrapFewShot", BOOTSTRAPPED),
+    ("BootstrapFewShotWithRandomSearch", {**BOOTSTRAPPED, "num_candidate_programs": 2}),
+    ("COPRO", {"breadth": 3, "depth": 2}),
+    ("MIPROv2", {"num_candidates": 3, "num_trials": 4}),
+    ("SIMBA", {"bsize": 4, "num_candidates": 3, "max_steps": 3}),
+    ("GEPA", {"max_metric_calls": 40, "reflection_minibatch_size": 2}),
 ]
 Make = Callable[..., Any]
 
@@ -89,28 +89,29 @@ def test_a_chain_hands_its_options_to_its_steps(encoder: Encoder, make: Make) ->
     assert dump_program(make(TwoSteps(encoder), by_hand, "2"))["hint"]["demos"] == []
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "knn-bootstrap", "knn-then-bootstrap"])
+@pytest.mark.parametrize("name", ["bootstrap-few-shot", "knn-bootstrap", "knn-then-bootstrap"])
 def test_a_threshold_no_run_reaches_leaves_no_demo(name: str, encoder: Encoder, make: Make) -> None:
     assert not make(TwoSteps(encoder), RECIPES[name].with_options(threshold=1.0)).answer.demos
 
 
-@pytest.mark.parametrize("name", ["labels", "knn", "copro", "simba", "gepa", "gepa-then-knn"])
+@pytest.mark.parametrize("name", ["labeled-few-shot", "knn", "copro", "simba", "gepa", "gepa-then-knn"])
 def test_a_threshold_that_would_do_nothing_is_refused(name: str) -> None:
-    told = rf"{name}.* has no use for a threshold .* take bootstrap, bootstrap-search, knn-bootstrap, mipro or knn-then"
+    told = rf"{name}.* has no use for a threshold .* take bootstrap-few-shot, bootstrap-random-search, "
+    told += "knn-bootstrap, miprov2 or knn-then"
     with pytest.raises(PolyqaError, match=told):
         RECIPES[name].with_options(threshold=0.9)
 
 
 def test_a_threshold_outside_its_range_is_refused() -> None:
     with pytest.raises(PolyqaError, match=r"between 0 and 1, not at 1\.5"):
-        RECIPES["bootstrap"].with_options(threshold=1.5)
+        RECIPES["bootstrap-few-shot"].with_options(threshold=1.5)
 
 
 def test_without_options_a_recipe_is_what_it_was() -> None:
     assert all(one.with_options() is one and one.with_options(predictors=[]) is one for one in RECIPES.values())
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "bootstrap-search"])
+@pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
 def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, make: Make) -> None:
     own = RECIPES[name].model_copy(update={"threshold": 0.0})
 
@@ -120,13 +121,13 @@ def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, make: M
         return [demo["question"] for demo in dump_program(made)["answer"]["demos"]]
 
     assert demos(1) == demos(1, 1)
-    if name == "bootstrap":
+    if name == "bootstrap-few-shot":
         assert demos(0) == [question.question for question in TRAIN[:4]]  # as without a seed
     assert len({tuple(demos(seed)) for seed in (0, 1, 2)}) > 1
 
 
 def test_an_optimizer_may_follow_on_another(encoder: Encoder, make: Make) -> None:
-    step = Recipe(name="first", optimizer="few-shot", settings=BOOTSTRAPPED, threshold=0.1)
+    step = Recipe(name="first", optimizer="BootstrapFewShot", settings=BOOTSTRAPPED, threshold=0.1)
     chain = Recipe(name="both", optimizer="chain", steps=(step, step.model_copy(update={"name": "second"})))
     program = TwoSteps(encoder)
     program._compiled = True  # as DSPy's optimizers leave it
@@ -181,7 +182,7 @@ class Nested(dspy.Module):
 
 @pytest.mark.parametrize("name", ["steps[0]", "steps[1]", "tools['one']", "inner.answer"])
 def test_predictors_are_frozen_wherever_they_are(name: str, make: Make) -> None:
-    own = Recipe(name="own", optimizer="few-shot", settings=BOOTSTRAPPED, threshold=0.0, predictors=(name,))
+    own = Recipe(name="own", optimizer="BootstrapFewShot", settings=BOOTSTRAPPED, threshold=0.0, predictors=(name,))
     made = make(Nested(), own)
     assert [found for found, predictor in made.named_predictors() if predictor.demos] == [name]
 
@@ -199,9 +200,9 @@ class Guessing(dspy.Module):
 
 
 def test_plain_predictors_get_fixed_demos(make: Make) -> None:
-    bootstrap = Recipe(name="fixed", optimizer="bootstrap", threshold=0.1, shown=2)
+    bootstrap = Recipe(name="fixed", optimizer="own-runs", threshold=0.1, shown=2)
     assert len(make(OneStep(), bootstrap, "fixed").answer.demos) == 2
-    assert len(make(Guessing(), RECIPES["labels"], "labels").infer.demos) == 5
+    assert len(make(Guessing(), RECIPES["labeled-few-shot"], "labels").infer.demos) == 5
 
 
 @pytest.mark.parametrize("name", ["knn", "knn-bootstrap", "knn-then-bootstrap"])

@@ -39,12 +39,12 @@ def made_calls(out: Path) -> int:
 @pytest.mark.parametrize(
     ("program", "recipe"),
     [
-        ("rac", "labels"),
+        ("rac", "labeled-few-shot"),
         ("rac", "knn"),
         ("rac", "knn-bootstrap"),
         ("rac", "knn-then-bootstrap"),
-        ("rac", "bootstrap"),
-        ("rac", "bootstrap-search"),
+        ("rac", "bootstrap-few-shot"),
+        ("rac", "bootstrap-random-search"),
         ("closed-book", "knn-bootstrap"),
         ("diva", "knn"),
         ("diva", "knn-then-bootstrap"),
@@ -59,7 +59,7 @@ def test_no_more_calls_go_out_than_was_said(program: str, recipe: str, tmp_path:
     measured = json.loads((tmp_path / "made" / ".work" / "question.json").read_text())["took"]
     assert measured["made"] == measured["calls"]  # what came before is what measuring took
     assert 0 < made_calls(tmp_path / "made") - measured["made"] <= expected.calls
-    if recipe in ("labels", "knn"):
+    if recipe in ("labeled-few-shot", "knn"):
         assert expected.questions == 2 * (len(DEV) + len(TEST))
 
 
@@ -106,7 +106,7 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: passages"),
         ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labels, knn"),
         ("rac", {"recipe": recipe("knn", "nonsense")}, "names the predictor 'nonsense'; RAC has clarify"),
-        ("rac", {"recipe": recipe("bootstrap", "nonsense")}, "names the predictor 'nonsense'"),
+        ("rac", {"recipe": recipe("bootstrap-few-shot", "nonsense")}, "names the predictor 'nonsense'"),
         ("rac", {"recipe": recipe("knn-then-bootstrap", "verify")}, "names the predictor 'verify'"),
         ("rac", {"recipe": "simba"}, "32 training questions at once"),
         ("rac", {"sets": replace(SMALL, train=[])}, "one of the sets is empty"),
@@ -114,7 +114,10 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac", {"sets": replace(SMALL, test=[replace(TEST[0], long_answers=())])}, "1 of 1 questions of test"),
         (
             "rac",
-            {"recipe": "bootstrap", "sets": replace(SMALL, train=[*TRAIN[1:], replace(TRAIN[0], long_answers=())])},
+            {
+                "recipe": "bootstrap-few-shot",
+                "sets": replace(SMALL, train=[*TRAIN[1:], replace(TRAIN[0], long_answers=())]),
+            },
             "1 of 4 questions of train",
         ),
         ("rac", {"models": polyqa.Models(lm="gpt-4o")}, "write provider/model, such as openai/gpt-4o"),
@@ -157,7 +160,7 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert [one.pid for one in loaded.retrieve(question)] == [
         one.pid for one in made.compiled.program.retrieve(question)
     ]
-    plain = polyqa.compile("closed-book", recipe="labels", reranker="reader", sets=SMALL, out=tmp_path / "x")
+    plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=SMALL, out=tmp_path / "x")
     assert plain is not None
     assert plain.card.reranker is None  # it retrieves nothing
 

@@ -116,10 +116,12 @@ def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM,
     "recipe",
     [
         Recipe(name="labels", optimizer="labels"),
-        Recipe(name="few", optimizer="few-shot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}),
+        Recipe(
+            name="few", optimizer="BootstrapFewShot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+        ),
         Recipe(
             name="search",
-            optimizer="few-shot-search",
+            optimizer="BootstrapFewShotWithRandomSearch",
             settings={"num_candidate_programs": 1, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
         ),
     ],
@@ -154,7 +156,7 @@ def test_a_recipe_that_swaps_the_language_model_is_refused(helper: tuple[dspy.LM
     with pytest.raises(PolyqaError, match=r"'simba' works with one language model only.*--predictors clarify,"):
         polyqa.compile(
             "diva",
-            recipe=Recipe(name="simba", optimizer="simba", settings={"bsize": 2}),
+            recipe=Recipe(name="simba", optimizer="SIMBA", settings={"bsize": 2}),
             sets=polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2]),
             out=tmp_path / "made",
             models=polyqa.Models(helper[0], helper_lm=helper[0]),

@@ -48,11 +48,13 @@ def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
     made = polyqa.compile(
         "rac",
         out=tmp_path / "made",
-        recipe="labels",
+        recipe="labeled-few-shot",
         sets=polyqa.Sets(train=OWN, dev=[one.to_example() for one in load_questions("homonyms/dev", limit=2)]),
         measure="f1_answer",
         models=polyqa.Models(judge=None),
     )
     assert made.card.train.n == 3
     with pytest.raises(PolyqaError, match="train and dev"):
-        polyqa.compile("rac", out=tmp_path / "other", recipe="labels", sets=polyqa.Sets(train=OWN, dev=OWN[:1]))
+        polyqa.compile(
+            "rac", out=tmp_path / "other", recipe="labeled-few-shot", sets=polyqa.Sets(train=OWN, dev=OWN[:1])
+        )

@@ -283,7 +283,7 @@ def test_questions_evaluations_and_compilations_on_a_server(mlflow_server: Mlflo
     with traced(mlflow_server.address, experiment="tried"):
         polyqa.ask(QUESTION, program="rac")
         run = polyqa.evaluate("rac", questions, models=polyqa.Models(judge=None), folder=tmp_path / "run")
-        made = polyqa.compile("rac", recipe="labels", sets=sets, out=tmp_path / "made")
+        made = polyqa.compile("rac", recipe="labeled-few-shot", sets=sets, out=tmp_path / "made")
     assert made is not None
     client = mlflow.MlflowClient(mlflow_server.address)
     (place,) = [one for one in client.search_experiments() if one.name == "tried"]

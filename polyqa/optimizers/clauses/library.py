@@ -161,9 +161,6 @@ LIBRARY: Mapping[type[dspy.Signature], Sequence[Candidate]] = {
 }
 """The clauses of each task of polyqa; a task of one's own gets those of the task that it has the fields of."""
 
-MOST_CLAUSES = max(map(len, LIBRARY.values()))
-"""So many has a task at most."""
-
 
 def candidates_for(signature: type[dspy.Signature]) -> Sequence[Candidate]:
     """Return the clauses that may be added to a signature's instructions; none for a task that is not known."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
+from polyqa.extractive import PROPOSER
 from polyqa.extractive.engine import InThread, messages_of
 from polyqa.extractive.prompt import Prompt, PromptError, parse_prompt, render_reply
 from polyqa.lm.client import RecentLM
@@ -16,7 +17,6 @@ from polyqa.lm.client import RecentLM
 from .feedback import suggestions
 from .proposals import attempts_in, clauses_of, proposals
 
-PROPOSER = "polyqa/proposer"
 _MODULE = re.compile(r"^Module (\S+)$", re.M)
 _LIMIT = re.compile(r"\d[\d,]*")
 

@@ -17,11 +17,8 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.optimizers import Plan, recipe
 from polyqa.optimizers.clauses import LIBRARY, candidates_for, fitted
-from polyqa.optimizers.clauses.fitted import MOST_FITTED
-from polyqa.optimizers.clauses.library import MOST_CLAUSES
 from polyqa.optimizers.clauses.search import Gain
 from polyqa.optimizers.compiler import compile_program
-from polyqa.optimizers.forecast import runs_and_writings
 from polyqa.optimizers.trials import Trial, read_trials
 from polyqa.signatures import ClarifyQuestion, RelaxQuery
 
@@ -222,14 +219,3 @@ def test_the_embedded_engine_is_not_tried_with_what_it_does_not_obey(plan: Calla
 
     with pytest.raises(polyqa.PolyqaError, match="no clause for relax of Relaxing that the language model obeys"):
         compile_program(Relaxing(), plan("clauses"), tmp_path)
-
-
-@pytest.mark.parametrize("settings", [{"rounds": 2}, {"rounds": 1, "start": 4}, {"rounds": 1, "challengers": 1}])
-def test_no_more_runs_are_made_than_was_said(settings: dict[str, int], search: Any) -> None:
-    _, _, scripted = search(heeding, **settings)
-    chosen = recipe("clauses").model_copy(update={"settings": settings})
-    said, writings = runs_and_writings(chosen, 36, 4, 1, len(TRIED))
-    assert len(scripted.seen) - 2 * 4 <= said
-    assert writings == 0
-    assert runs_and_writings(chosen, 36, 4, 1)[0] >= said
-    assert len(TRIED) <= MOST_CLAUSES + MOST_FITTED

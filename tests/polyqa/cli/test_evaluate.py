@@ -278,7 +278,6 @@ def test_compare_prints_markdown_or_json(printed: Printed, runs: Path) -> None:
     assert (data["headline"], data["n"]) == ("str_em", 10)
     assert data["metrics"]["str_em"]["difference"] == pytest.approx(30)
     assert data["by_ambiguity"]["time"]["p"] < 0.01
-    assert printed(*words, "--seed", "1") != out
 
 
 def test_compare_draws(printed: Printed, runs: Path, tmp_path: Path) -> None:
@@ -302,8 +301,7 @@ def test_runs_of_a_single_common_question_are_compared(printed: Printed, runs: P
         (["table", "nowhere"], "is not a run"),
         (["table", "good", "--columns", "dr,beauty"], "no metric 'beauty'; there are disambig_f1"),
         (["table", "good", "--plot", "figure.jpg"], "is written as .png, .svg, .pdf"),
-        (["table", "good", "--plot", "figure.png", "--metric", "beauty"], "no metric 'beauty'"),
-        (["table", "good", "--plot", "figure.png", "--metric", "g_f1"], "No run has the metric 'g_f1'"),
+        (["table", "good", "--plot", "figure.png", "--columns", "g_f1"], "No run has the metric 'g_f1'"),
     ],
 )
 def test_mistakes_of_compare_and_table_get_one_line(
@@ -342,7 +340,7 @@ def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_
     assert out == ""
     assert len(table_rows((tmp_path / "table.md").read_text(encoding="utf-8"))) == 1
     assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    _ = printed("table", runs / "poor", "--published", "--plot", tmp_path / "figure.png", "--metric", "str_em")
+    _ = printed("table", runs / "poor", "--published", "--plot", tmp_path / "figure.png", "--columns", "str_em")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -62,7 +62,7 @@ CASES = {
         f"{COMPILE} knn-bootstrap --program verdict", 3, f"{WORK}/calls.json", 0, False
     ),
     "compile, an optimizer of DSPy's": Case(
-        f"{COMPILE} bootstrap-search --program closed-book", 6, f"{WORK}/before/predictions.jsonl", 4
+        f"{COMPILE} bootstrap-random-search --program closed-book", 6, f"{WORK}/before/predictions.jsonl", 4
     ),
     "compile, an optimizer that waits for its own threads": Case(
         f"{COMPILE} gepa --program closed-book", 14, f"{WORK}/before/predictions.jsonl", 4, goes_on=False

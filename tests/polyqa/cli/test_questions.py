@@ -56,26 +56,26 @@ def test_search_prints_questions_and_passages(built: Path, printed: Printed) -> 
 
 
 def test_info_says_how_it_was_made(built: Path, printed: Printed) -> None:
-    words = ("questions", "info", "--index", "six")
+    words = ("index", "info", "six")
     out = printed(*words, "--check")
     for part in ("6 of 6 passages", "polyqa/extractive", "all-MiniLM-L6-v2 (384 dimensions)", "verified"):
         assert part in out
-    assert json.loads(printed(*words, "--json"))["index"] == ColBERTIndex("six").fingerprint
+    assert json.loads(printed(*words, "--json"))["questions"]["index"] == ColBERTIndex("six").fingerprint
 
 
 def test_a_sample_goes_to_another_place(built: Path, printed: Printed, tmp_path: Path) -> None:
     out = tmp_path / "some"
     assert printed("questions", "build", "--index", "six", "--limit", "4", "--out", out).startswith("4 passages, ")
-    assert "4 of 6 passages" in printed("questions", "info", "--index", "six", "--questions", out)
+    assert "4 of 6 passages" in printed("index", "info", "six", "--questions", out)
 
 
 def test_revisions_and_spans_are_set_and_told(built: Path, printed: Printed, tmp_path: Path) -> None:
     out = tmp_path / "plain"
     words = ("--index", "six", "--limit", "2", "--out", out)
     assert ", 0 revised, " in printed("questions", "build", *words, "--revisions", "0", "--spans", "14")
-    told = " ".join(printed("questions", "info", "--index", "six", "--questions", out).split())
+    told = " ".join(printed("index", "info", "six", "--questions", out).split())
     assert "revisions 0 spans per passage at most 14" in told
-    told = " ".join(printed("questions", "info", "--index", "six").split())
+    told = " ".join(printed("index", "info", "six").split())
     assert "revisions 2 spans per passage at most 8" in told
 
 
@@ -88,13 +88,16 @@ def test_revisions_and_spans_are_set_and_told(built: Path, printed: Printed, tmp
         (["search", "When?", "--index", "six", "--by", "mean"], "--by is questions, max or count"),
         (["search", "When?", "--index", "six", "--ranking", "sparse"], "--ranking is dense or bm25"),
         (["search", " ", "--index", "six"], "question is empty"),
-        (["info", "--index", "six", "--questions", "/nowhere"], "polyqa questions build"),
     ],
 )
 def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], told: str) -> None:
     code, _, err = run("questions", *words)
     assert (code, err.count("\n")) == (2, 1)
     assert told in err
+
+
+def test_a_database_that_is_not_there_is_told(built: Path, refused: Refused) -> None:
+    assert "polyqa questions build" in refused("index", "info", "six", "--questions", "/nowhere")
 
 
 def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, home: Path, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
 def test_a_full_disk_stops_a_compilation_which_then_goes_on(tmp_path: Path, small: dict[str, Path]) -> None:
     made = tmp_path / "made"
     sets = ("--train", str(small["train"]), "--dev", str(small["dev"]))
-    words = ("compile", "--program", "rac", "--recipe", "labels", *sets, "--yes", "--out", str(made))
+    words = ("compile", "--program", "rac", "--recipe", "labeled-few-shot", *sets, "--yes", "--out", str(made))
     code, _, err = command(*words, most=3_000)
     assert code == 2
     assert "the disk is full" in told(err)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from polyqa.artifacts.store import README, artifact_names, compiled_home, find_artifact, read_artifact
-from polyqa.optimizers.recipes import RECIPES
+from polyqa.optimizers.recipes import RECIPES, Recipe
 from polyqa.reports.readme import artifact_readme
 
 
@@ -38,15 +38,17 @@ def test_instructions_that_a_language_model_wrote_are_printed() -> None:
 def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Path) -> None:
     assert told("mine/oc") == [
         'program = polyqa.load("mine/oc")',
-        '`polyqa show mine/oc` prints its prompts, `polyqa why "…" --artifact mine/oc` which demos a question gets, '
-        "`polyqa diff rac mine/oc` all that compiling changed.",
+        '`polyqa show mine/oc` prints its prompts, `polyqa ask "…" --program mine/oc --show-prompts` which demos a '
+        "question gets, `polyqa show rac mine/oc` all that compiling changed.",
     ]
     load, show = told(tmp_path / "two words")
     assert load == f'program = polyqa.load("{tmp_path}/two words")'
     assert f"polyqa show '{tmp_path}/two words'" in show
 
 
-@pytest.mark.parametrize(("recipe", "told"), [("knn", False), ("bootstrap", True), ("knn-then-bootstrap", True)])
+@pytest.mark.parametrize(
+    ("recipe", "told"), [("knn", False), ("bootstrap-few-shot", True), ("knn-then-bootstrap", True)]
+)
 def test_a_threshold_is_told_where_runs_become_demos(recipe: str, told: bool) -> None:
     card = read_artifact("rac-homonyms").card
     made = card.model_copy(update={"recipe": RECIPES[recipe].model_dump(mode="json")})
@@ -62,3 +64,12 @@ def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatc
     assert told("compiled/rac")[0] == 'program = polyqa.load("compiled/rac")'
     monkeypatch.chdir("/")
     assert told("rac")[0] == 'program = polyqa.load("./rac")'
+
+
+def test_cards_with_former_names_of_optimizers_are_read() -> None:
+    card = read_artifact("rac-homonyms").card
+    step = {"name": "bootstrap", "optimizer": "few-shot", "summary": "s"}
+    for recipe in (step, {"name": "both", "optimizer": "chain", "steps": [step]}):
+        older = card.model_copy(update={"recipe": {**recipe, "seed": 0}})
+        assert f"{recipe['name']}: " in artifact_readme(older, {}, "mine/oc")
+        assert Recipe.of_card(older.recipe).gathers

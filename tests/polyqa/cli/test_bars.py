@@ -3,8 +3,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from polyqa.cli import display
-from polyqa.cli.display import Bars
+from polyqa.cli import bars
+from polyqa.cli.bars import Bars
 from polyqa.evaluation.prices import Price
 from polyqa.evaluation.records import Took
 
@@ -27,7 +27,7 @@ def test_beside_the_bar_of_a_batch_stands_what_it_has_taken(
     def bar(total: int, text: str = "") -> Iterator[Callable[[str], None]]:
         yield shown.append
 
-    monkeypatch.setattr(display, "_bar", bar)
+    monkeypatch.setattr(bars, "_bar", bar)
     with Bars().answers(2, price) as add:
         add(Took(answers=1, calls=1, input_tokens=1_000, output_tokens=200))
         add(Took(answers=1, failed=1, calls=2, input_tokens=1_000, output_tokens=300))

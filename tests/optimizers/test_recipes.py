@@ -1,0 +1,38 @@
+import dspy
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.optimizers.recipes import RECIPES, RENAMED, recipe
+
+OWN = {"labels", "own-runs", "clauses", "chain"}
+
+
+def test_optimizers_have_the_names_of_dspys_classes() -> None:
+    classes = {one.optimizer for one in RECIPES.values()} - OWN
+    assert all(hasattr(dspy, name) for name in classes)
+    assert all(
+        name.replace("-", "") in {one.lower() for one in classes} for name in ("copro", "miprov2", "simba", "gepa")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "runs", "searches"),
+    [
+        ("labeled-few-shot", 0, ()),
+        ("knn", 0, ()),
+        ("knn-bootstrap", 90, ()),
+        ("knn-then-bootstrap", 90, ()),
+        ("gepa-then-knn", 0, ("GEPA",)),
+        ("clauses-then-knn", 0, ("clauses",)),
+        ("bootstrap-few-shot", 0, ("BootstrapFewShot",)),
+    ],
+)
+def test_the_runs_that_are_known_beforehand(name: str, runs: int, searches: tuple[str, ...]) -> None:
+    assert (recipe(name).runs(90), recipe(name).searches) == (runs, searches)
+
+
+@pytest.mark.parametrize("former", list(RENAMED))
+def test_a_former_name_is_told_the_new_one(former: str) -> None:
+    with pytest.raises(PolyqaError, match=f"{former!r} is called {RENAMED[former]!r} now"):
+        recipe(former)
+    assert RENAMED[former] in RECIPES

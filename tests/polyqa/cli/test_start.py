@@ -1,0 +1,61 @@
+"""One question loads what it needs, and no more."""
+
+import subprocess
+import sys
+
+import pytest
+
+ASK = ("ask", "When did Titanic come out?")
+MOST_MODULES = 215
+
+
+def imported(*words: str) -> list[str]:
+    """Return the modules of polyqa that a command has imported when it has ended."""
+    script = (
+        f"import sys; sys.argv = ['polyqa', *{words!r}]\n"
+        "from polyqa.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print(*(name for name in sys.modules if name.startswith('polyqa.')), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stderr.splitlines()[-1].split()
+
+
+@pytest.fixture(scope="module")
+def for_a_question() -> list[str]:
+    return imported(*ASK)
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        "optimizers",
+        "evaluation",
+        "questions.build",
+        "questions.generation",
+        "questions.gathering",
+        "questions.quality",
+        "batch",
+        "compiling",
+        "evaluating",
+        "costing",
+        "hub",
+        "web",
+    ],
+)
+def test_a_question_loads_no_room_that_it_does_not_enter(room: str, for_a_question: list[str]) -> None:
+    assert [name for name in for_a_question if f"{name}.".startswith(f"polyqa.{room}.")] == []
+
+
+def test_a_question_loads_few_modules(for_a_question: list[str]) -> None:
+    assert len(for_a_question) <= MOST_MODULES
+
+
+def test_the_names_of_lazy_packages_are_there() -> None:
+    script = (
+        "import polyqa, polyqa.optimizers, polyqa.questions\n"
+        "for package in (polyqa, polyqa.optimizers, polyqa.questions):\n"
+        "    for name in package.__all__: assert getattr(package, name) is not None and name in dir(package)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
