@@ -141,6 +141,7 @@ def _mlflow(address: str, experiment: str) -> Iterator[_Tracker]:
     with ExitStack() as stack:
         stack.enter_context(_environment(environment(address)))
         import mlflow
+        from mlflow.dspy.callback import MlflowCallback
 
         from .spans import Spans
 
@@ -161,6 +162,9 @@ def _mlflow(address: str, experiment: str) -> Iterator[_Tracker]:
         mlflow.tracing.reset()  # spans go where the environment says now
         stack.callback(mlflow.tracing.reset)  # which sends what is left
         stack.callback(mlflow.flush_trace_async_logging)
+        # Where the user has called `mlflow.dspy.autolog`, its callback would make the same spans again.
+        others = [one for one in dspy.settings.callbacks or () if not isinstance(one, MlflowCallback)]
+        stack.enter_context(dspy.context(callbacks=others))
         yield _Tracker(place, stack.enter_context(listening(Spans(place))), losses)
 
 

@@ -99,6 +99,21 @@ def test_a_question_is_one_trace_of_nested_spans(collector: Collector) -> None:
     assert (usage["input_tokens"], usage["output_tokens"]) == (result.input_tokens, result.output_tokens)
 
 
+def test_what_mlflow_logs_by_itself_makes_no_second_span(collector: Collector) -> None:
+    import mlflow.dspy
+
+    before = dspy.settings.track_usage
+    mlflow.dspy.autolog(silent=True)
+    try:
+        with traced("otel"):
+            result = polyqa.ask(QUESTION, program="closed-book")
+    finally:
+        mlflow.dspy.autolog(disable=True, silent=True)
+        dspy.settings.configure(track_usage=before)
+    names = [span.name for span in collector.spans]
+    assert sorted(names) == sorted(["ClosedBook", "recall", *["polyqa/extractive"] * len(result.calls)])
+
+
 def test_questions_at_once_are_a_trace_each_in_threads_and_in_a_loop(collector: Collector) -> None:
     program = polyqa.load("diva")
 
