@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyqa.base.counts import counted
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 
 from .columns import COLUMNS
 from .published import Published
@@ -46,9 +47,9 @@ def plot_runs(
     PolyqaError
         If the format or the metric is unknown, no run has the metric, or runs are of different questions.
     """
+    check_format(path)
     from matplotlib.figure import Figure
 
-    check_format(path)
     if metric not in COLUMNS:
         raise PolyqaError(f"There is no metric {metric!r}; there are {', '.join(COLUMNS)}.")
     values = [(run, summarize(run.records).get(metric)) for run in runs]
@@ -106,10 +107,11 @@ def check_format(path: str | Path) -> None:
     Raises
     ------
     PolyqaError
-        If its ending is none of `FORMATS`.
+        If its ending is none of `FORMATS`, or matplotlib is not installed.
     """
     if Path(path).suffix.lower() not in FORMATS:
         raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
+    needs("matplotlib", extra="plots", for_="A plot")
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:

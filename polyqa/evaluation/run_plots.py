@@ -35,9 +35,9 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     PolyqaError
         If the format or the metric is unknown, less of the metric is better, or no question is in both.
     """
+    check_format(path)
     from matplotlib.figure import Figure
 
-    check_format(path)
     column = COLUMNS.get(metric)
     if column is None or column.higher_is_better is not True:
         known = ", ".join(name for name, one in COLUMNS.items() if one.higher_is_better)
@@ -89,9 +89,9 @@ def plot_costs(runs: Sequence[Run], path: str | Path, *, metric: str = "dr", mix
         If the format or the metric is unknown, no run has the metric and its tokens, or runs are of different
         questions.
     """
+    check_format(path)
     from matplotlib.figure import Figure
 
-    check_format(path)
     column = COLUMNS.get(metric)
     if column is None or column.higher_is_better is not True:
         known = ", ".join(name for name, one in COLUMNS.items() if one.higher_is_better)

@@ -7,6 +7,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
@@ -227,8 +228,8 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
     Raises
     ------
     PolyqaError
-        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants
-        more training questions than there are.
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, wants more
+        training questions than there are, or an extra that is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
     for step in (recipe, *_steps(recipe)):
@@ -239,6 +240,8 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "bootstrap"):
             check_picking(program, step.predictors or names)
+        if step.optimizer == "mipro":
+            needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "simba":
             check_one_lm(program, step)
         if step.optimizer == "simba" and train < (size := step.number("bsize", SIMBA_BATCH)):

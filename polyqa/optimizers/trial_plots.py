@@ -34,9 +34,9 @@ def plot_trials(trials: Sequence[Trial], path: str | Path, *, metric: str = "sco
     PolyqaError
         If the format is unknown, or nothing was scored.
     """
+    check_format(path)
     from matplotlib.figure import Figure
 
-    check_format(path)
     shown = [one for one in trials if one.score is not None]
     if not shown:
         raise PolyqaError("Nothing can be drawn: no candidate of this compilation was scored.")
@@ -93,10 +93,10 @@ def plot_neighbourhood(program: dspy.Module, question: str, path: str | Path) ->
     PolyqaError
         If the format is unknown, or the program does not pick demos by their nearness, or of fewer than three.
     """
+    check_format(path)
     from matplotlib.figure import Figure
     from sklearn.decomposition import PCA
 
-    check_format(path)
     found = next(
         (
             (name, one)

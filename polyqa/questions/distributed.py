@@ -22,6 +22,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.base.values import Passage
 from polyqa.models import SpanReader
 
@@ -128,11 +129,10 @@ def cluster(workers: int, address: str | None) -> Iterator[Any]:
     PolyqaError
         If Ray is not installed, or there is no cluster at the address.
     """
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise PolyqaError("Work on a cluster needs Ray: pip install 'polyqa[ray]'.") from error
+    needs("ray", extra="ray", for_="Work on a cluster")
+    import ray
+    import ray.data
+
     started = not ray.is_initialized()
     earlier = signal.getsignal(signal.SIGTERM)  # Ray sets its own, and leaves it when it is shut down
     if started:
