@@ -216,13 +216,6 @@ def test_another_server_is_told_from_mlflow() -> None:
             pytest.fail("it began")
 
 
-def test_without_the_extra_the_error_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyqa.tracing.addresses.find_spec", lambda name: None)
-    with pytest.raises(PolyqaError, match=r"pip install 'polyqa\[mlflow\]'"):  # noqa: SIM117
-        with traced("http://127.0.0.1:5000"):
-            pytest.fail("it began")
-
-
 class Mlflow:
     """A real server with SQLite."""
 

@@ -69,14 +69,6 @@ def test_a_port_that_is_taken_is_told(films: ColBERTIndex, refused: Callable[...
     assert f"Cannot listen on 127.0.0.1, port {port}" in told
 
 
-@pytest.mark.parametrize(("command", "package", "extra"), [("serve", "fastapi", "serve"), ("mcp", "mcp", "mcp")])
-def test_what_is_not_installed_is_named(
-    monkeypatch: pytest.MonkeyPatch, refused: Callable[..., str], command: str, package: str, extra: str
-) -> None:
-    monkeypatch.setattr("polyqa.cli.serve.find_spec", lambda name: None if name == package else object())
-    assert f"pip install 'polyqa[{extra}]'" in refused(command)
-
-
 def test_names_on_a_shelf_are_folders_names_and_one_each(films: ColBERTIndex, tmp_path: Path) -> None:
     lm = embedded_lm()
     shelf = Shelf(lm, indexes=[films.path], programs=["rac", "rac-homonyms"])
