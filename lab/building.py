@@ -60,7 +60,7 @@ if __name__ == "__main__":
     from polyqa.colbert_index import build_index
     from polyqa.colbert_index.engine import prepare_colbert
     from polyqa.spreading import spread_index
-    from polyqa.embedded_models import Encoder
+    from polyqa.models import Encoder
     encoder = Encoder() if given["encoder"] else None
     prepare_colbert()  # loads torch, transformers and colbert-ai
     began = time.perf_counter()

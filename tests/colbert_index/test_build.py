@@ -270,7 +270,7 @@ import sys
 connections = []
 sys.addaudithook(lambda event, args: event == "socket.connect" and connections.append(args[1]))
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.embedded_models import Encoder
+from polyqa.models import Encoder
 built = build_index("corpus.tsv", "./traced", encoder=Encoder(), progress=False)
 found = built.search("marmot")
 assert connections == [], connections

@@ -16,7 +16,7 @@ from polyqa.models import Encoder, Reader, Task, Writer, forks
 FORKED = """
 import multiprocessing, os, sys
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.signatures import PolyqaError
+from polyqa.base.errors import PolyqaError
 
 def search(path):
     try:

@@ -12,7 +12,7 @@ from polyqa.models import heap
 PROGRAM = """
 import ctypes, resource
 import torch
-from polyqa.embedded_models.heap import keep_freed_memory
+from polyqa.models.heap import keep_freed_memory
 ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: a huge page would be one fault for 512 pages
 keep_freed_memory()
 def batch():

@@ -196,8 +196,8 @@ import sys
 import polyqa
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.embedded_models import Reader
-from polyqa.engines.extractive import ExtractiveEngine, embedded_lm
+from polyqa.models import Reader
+from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.optimizers import Plan, compile, recipe
 # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the batch,
 # and a resumed run has other batches.

@@ -272,8 +272,8 @@ def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
 
 CHILD = """
 import json, sys
-from polyqa.embedded_models import Encoder
-from polyqa.engines.extractive import embedded_lm
+from polyqa.models import Encoder
+from polyqa.extractive import embedded_lm
 from polyqa.evaluation.recording import recording
 from polyqa.programs import ClosedBook
 
