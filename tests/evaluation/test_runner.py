@@ -202,6 +202,7 @@ def test_the_display_sees_every_record_once(answer: Answer) -> None:
 # A run that was stopped
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     kills = 10
     done = subprocess.run(

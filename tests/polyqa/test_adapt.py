@@ -276,6 +276,7 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
     assert cards[0] == cards[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, tmp_path: Path, seed: int) -> None:
     child = subprocess.run(

@@ -13,7 +13,10 @@ Report = Callable[..., str]
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed: apt-get install chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed: apt-get install chromium"),
+]
 ITS_OWN = ("google.com", "googleapis.com", "gvt1.com")
 """What Chromium asks of its maker, whatever the page is."""
 HOST = "host-of-a-stranger.invalid"
