@@ -203,7 +203,7 @@ def test_eight_threads_find_what_one_finds(index: ColBERTIndex) -> None:
     ("package", "heavy"),
     [
         ("colbert_index", {"torch", "colbert", "transformers", "sentence_transformers", "bm25s", "faiss"}),
-        ("embedded_models", {"torch", "transformers", "sentence_transformers", "tokenizers"}),
+        ("models", {"torch", "transformers", "sentence_transformers", "tokenizers"}),
     ],
 )
 def test_an_import_loads_no_model_library(package: str, heavy: set[str]) -> None:

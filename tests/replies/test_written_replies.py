@@ -106,7 +106,7 @@ def test_names_that_begin_like_nothing_are_answers(answer: str) -> None:
 
 def test_plausible_replies_by_another_author_are_read() -> None:
     table = tally(replies())
-    assert sum(counts.total() for counts in table.values()) == REPLIES >= 10_000
+    assert sum(counts.total() for counts in table.values()) == REPLIES
     assert {kind: counts["wrong"] for kind, counts in table.items() if counts["wrong"]} == {}
     for kind, counts in table.items():
         assert counts["read"] >= 0.97 * counts.total(), kind
