@@ -274,7 +274,7 @@ CHILD = """
 import json, sys
 from polyqa.models import Encoder
 from polyqa.extractive import embedded_lm
-from polyqa.evaluation.recording import recording
+from polyqa.lm.recorder import recording
 from polyqa.programs import ClosedBook
 
 program = ClosedBook(encoder=Encoder())
