@@ -62,7 +62,7 @@ FINDING = RECIPES | {
 _CHILD = """
 import json, sys
 import polyqa
-from polyqa.evaluation.recording import recording
+from polyqa.lm.recorder import recording
 program = polyqa.load(sys.argv[1])
 lm = polyqa.language_model("openai/child", api_base=sys.argv[2], cache=False)
 with recording(lm) as recorder:
