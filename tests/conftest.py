@@ -28,7 +28,7 @@ os.environ.setdefault("POLYQA_PRECISION", "float32")
 
 # Property tests draw the same examples on every run, so that a change is what makes a test fail; `make fuzz` draws
 # others (--hypothesis-profile=long --hypothesis-seed=N). Neither keeps a database, and a busy machine is no failure.
-settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("same", max_examples=50, derandomize=True, database=None, deadline=None)
 settings.register_profile("long", max_examples=1_000, database=None, deadline=None, print_blob=True)
 settings.load_profile("same")
 

@@ -31,7 +31,7 @@ ITEMS: list[dict[str, Any]] = [
     {"id": "half a character", "text": "\ud83d"},
 ]
 quiet = pytest.mark.filterwarnings("ignore::polyqa.base.lines.DamageWarning")
-each_time = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+each_time = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 
 
 def write(path: Path, items: list[dict[str, Any]] = ITEMS) -> bytes:

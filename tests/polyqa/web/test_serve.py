@@ -23,6 +23,7 @@ from polyqa.web.shelf import Shelf
 QUESTION = "When did Solaris come out?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_until_it_is_stopped(films: ColBERTIndex, how: signal.Signals) -> None:
     words = ["serve", "--port", "0", "--index", str(films.path), "--program", "rac"]
