@@ -41,6 +41,7 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
         assert first.calls <= one.calls <= last.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "on", "fewest"),
     [
@@ -92,6 +93,7 @@ def test_a_minibatch_and_the_full_score_of_one_candidate_are_two_trials(
     assert all(trials[one.parent or 0].n == 2 for one in again)
 
 
+@pytest.mark.slow
 def test_they_survive_a_stop_and_a_chain_tells_of_each_step(
     rac: dspy.Module, wire_lm: dspy.LM, dev: list[Question], compiled: Compile
 ) -> None:

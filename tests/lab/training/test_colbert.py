@@ -207,6 +207,7 @@ def files(folder: Path) -> Data:
     )
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_trained_and_a_killed_run_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,6 +236,7 @@ def test_crossed_scores_take_each_articles_threshold_from_the_others() -> None:
     assert alone == score(examples[:2], readings[:2], 0.0)
 
 
+@pytest.mark.slow
 def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None:
     write_squad(small_examples(), tmp_path / "train.json")
     schedule = Schedule(epochs=2, peak=1e-3, bfloat16=False)
