@@ -11,8 +11,9 @@ QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
 LESSONS ?=
-# One worker for each core; a worker takes up to 2 GB of memory.
-PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses logical --maxprocesses 4 --dist worksteal
+# One worker for each core; a worker takes up to 2 GB of memory. Tests of more than 3 seconds are listed at the end.
+PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses logical --maxprocesses 4 --dist worksteal \
+	--durations 25 --durations-min 3
 
 .PHONY: ask test test-all fuzz lint docs figures lessons setup clean
 

@@ -71,6 +71,7 @@ print(json.dumps([prediction.answer, [call.messages for call in recorder.calls]]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhere(
     name: str,
