@@ -271,6 +271,7 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
         run(Data([tmp_path / "none.json"]), setup, schedule, tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_after_kill_9(tiny: str, tmp_path: Path) -> None:
     write_squad(small_examples() * 3, tmp_path / "train.json")
 
