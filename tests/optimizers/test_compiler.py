@@ -34,6 +34,7 @@ def test_compiling_leaves_the_student_as_it_was_and_scores_both(
     assert made.comparison.n == len(dev)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["knn", "knn-bootstrap"])
 def test_demos_come_from_train_only_and_hold_the_fields_of_their_predictor(
     name: str, diva: dspy.Module, train: list[Question], dev: list[Question], compiled: Compile

@@ -229,6 +229,7 @@ def test_nothing_stands_in_for_signatures_of_others_or_answers_from_nothing() ->
     assert found.fields == {"answer": "Who won in 1998? France."}
 
 
+@pytest.mark.slow
 def test_a_run_counts_the_questions_with_faults(make: Make, engine: ExtractiveEngine, tmp_path: Path) -> None:
     lm = Failing(engine, "answered", GARBAGE, prompts=1).lm()
     run = polyqa.evaluate(

@@ -34,6 +34,7 @@ def slowly(home: Path, *, draft: bool) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(home: Path) -> int:
         (home / ".out.draft").unlink(missing_ok=True)
@@ -48,6 +49,7 @@ def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.Monke
     assert "| `polyqa write` |" in measured.table()
 
 
+@pytest.mark.slow
 def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(home: Path) -> int:
         if (home / "begun").exists():

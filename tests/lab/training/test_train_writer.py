@@ -33,6 +33,7 @@ def trained(folder: Path, *, epochs: int = 40) -> dict[str, Any]:
     return run(Data([folder / "questions.json"], held_out=0), Setup(frozen_layers=6), schedule, folder / "out")
 
 
+@pytest.mark.slow
 def test_a_writer_learns_what_it_is_shown(tmp_path: Path) -> None:
     report = trained(tmp_path)
     written = Writer(str(tmp_path / "out" / "shipped")).write([lesson.task for lesson in alone(EXAMPLES)])
