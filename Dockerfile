@@ -18,7 +18,7 @@ COPY metrics metrics
 COPY polyqa polyqa
 COPY programs programs
 COPY signatures signatures
-ARG EXTRAS=serve
+ARG EXTRAS=serve,questions
 ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 XDG_CACHE_HOME=/opt/cache
 # torch is named first and pinned to an exact version: so pip takes the CPU build.
 RUN mkdir -p "$XDG_CACHE_HOME" \

@@ -1,4 +1,5 @@
 # Two commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests.
+# `make test` leaves out the tests that are marked `slow`; `make test-all` runs every test.
 # `make docs` builds docs/ as a site in site/; `make figures` fills the figures in the documents from their sources.
 # `make lessons` runs the lessons and keeps what they print; `LESSONS="3 4"` names some.
 # `make fuzz MINUTES=60` runs the property tests again and again, each time with a new seed, until the time is over;
@@ -10,22 +11,20 @@ QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
 LESSONS ?=
-HALF := tests/polyqa tests/optimizers tests/artifacts tests/test_lessons.py
+# One worker for each core; a worker takes up to 2 GB of memory. Tests of more than 3 seconds are listed at the end.
+PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses logical --maxprocesses 4 --dist worksteal \
+	--durations 25 --durations-min 3
 
-.PHONY: ask test test-one test-other fuzz lint docs figures lessons setup clean
+.PHONY: ask test test-all fuzz lint docs figures lessons setup clean
 
 ask: $(VENV)/.ready
 	@$(BIN)/polyqa ask "$(QUESTION)"
 
 test: $(VENV)/.ready-dev
-	@$(MAKE) --jobs 2 --no-print-directory test-one test-other
+	$(PYTEST) -m "not slow"
 
-# Two halves side by side.
-test-one: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -p no:cacheprovider $(HALF)
-
-test-other: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -p no:cacheprovider tests $(HALF:%=--ignore=%)
+test-all: $(VENV)/.ready-dev
+	$(PYTEST)
 
 fuzz: $(VENV)/.ready-dev
 	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \

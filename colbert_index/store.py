@@ -4,34 +4,24 @@ import os
 import re
 from pathlib import Path
 
-import platformdirs
-
 from polyqa.base.errors import PolyqaError
+from polyqa.base.folders import home_folder
 
 from .versions import is_index
 
 SHIPPED = "homonyms"
 """The index that set-up makes, of the shipped corpus."""
-_CHECKOUT = Path(__file__).resolve().parents[1]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-def _home(of_checkout: str, folder: str) -> Path:
-    if home := os.environ.get("POLYQA_HOME"):
-        return Path(home).expanduser() / folder
-    if (_CHECKOUT / "pyproject.toml").is_file():
-        return _CHECKOUT / of_checkout
-    return Path(platformdirs.user_data_dir("polyqa", appauthor=False)) / folder
 
 
 def index_home() -> Path:
     """Return the folder of all indexes: ``$POLYQA_HOME/indexes``, or the checkout's, or the user's."""
-    return _home("colbert_index/indexes", "indexes")
+    return home_folder("indexes", in_checkout="colbert_index/indexes")
 
 
 def checkpoint_home() -> Path:
     """Return the folder of the checkpoints that set-up makes."""
-    return _home("polyqa/models/checkpoints", "checkpoints")
+    return home_folder("checkpoints", in_checkout="polyqa/models/checkpoints")
 
 
 def index_path(name_or_path: str | Path) -> Path:

@@ -26,6 +26,7 @@ import dspy
 import numpy as np
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.colbert_index import ColBERTIndex, SearchSettings
 from polyqa.colbert_index.spread import Share, SpreadIndex
 
@@ -236,10 +237,9 @@ def cluster(ray_settings: Ray) -> Iterator[Any]:
     PolyqaError
         If Ray is not installed, or there is no cluster at the address.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise PolyqaError("Work on a cluster needs Ray: pip install 'polyqa[ray]'.") from error
+    needs("ray", extra="ray", for_="Work on a cluster")
+    import ray
+
     if ray.is_initialized():
         yield ray
         return

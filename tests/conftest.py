@@ -9,6 +9,7 @@ import dspy
 import pytest
 import stored_results
 from dspy.clients.cache import Cache
+from filelock import FileLock
 from hypothesis import settings
 
 from polyqa.base.values import Passage
@@ -27,11 +28,14 @@ os.environ.setdefault("POLYQA_PRECISION", "float32")
 
 # Property tests draw the same examples on every run, so that a change is what makes a test fail; `make fuzz` draws
 # others (--hypothesis-profile=long --hypothesis-seed=N). Neither keeps a database, and a busy machine is no failure.
-settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("same", max_examples=50, derandomize=True, database=None, deadline=None)
 settings.register_profile("long", max_examples=1_000, database=None, deadline=None, print_blob=True)
 settings.load_profile("same")
 
 stored_results.install()
+# Processes that tests start look into the stored results, too.
+_SUBPROCESSES = str(Path(stored_results.__file__).parent / "subprocesses")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_SUBPROCESSES, os.environ.get("PYTHONPATH"))))
 
 _PASSAGES = Path(__file__).parent / "colbert_index" / "passages.jsonl"
 
@@ -55,15 +59,30 @@ def reader() -> Reader:
 @pytest.fixture(scope="session")
 def index(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
     """Forty passages with stored vectors; tests that change an index take `copy_index` instead."""
-    folder = tmp_path_factory.mktemp("indexes") / "forty"
-    return build_index(passages, folder, encoder=encoder, progress=False)
+    return _built_once(
+        tmp_path_factory, "forty", lambda folder: build_index(passages, folder, encoder=encoder, progress=False)
+    )
 
 
 @pytest.fixture(scope="session")
 def sharded(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
     """The forty passages in three shards."""
-    folder = tmp_path_factory.mktemp("indexes") / "three"
-    return build_index(iter(passages), folder, encoder=encoder, shards=3, progress=False)
+    return _built_once(
+        tmp_path_factory,
+        "three",
+        lambda folder: build_index(iter(passages), folder, encoder=encoder, shards=3, progress=False),
+    )
+
+
+def _built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> ColBERTIndex:
+    """Build an index in the first worker that needs it; each worker has a copy of its own."""
+    of_all = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_all = of_all.parent
+    with FileLock(of_all / f"{name}.lock"):
+        if not (of_all / name).exists():
+            build(of_all / name)
+        return ColBERTIndex(shutil.copytree(of_all / name, factory.mktemp("indexes") / name))
 
 
 @pytest.fixture

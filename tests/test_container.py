@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,10 @@ def test_the_image_installs_what_the_project_pins() -> None:
     assert torch in pinned.split()
     assert re.search(r"pip install [^\n]*torch==[^\n]*-c constraints\.txt", DOCKERFILE)
     assert "polyqa setup" in DOCKERFILE
+    texts = DOCKERFILE + (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    named = {extra for names in re.findall(r"EXTRAS[=:] ?([\w,]+)", texts) for extra in names.split(",")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"serve", "questions", "mlflow"} <= named <= project["optional-dependencies"].keys()
 
 
 def test_nobody_runs_it_as_root_and_its_health_is_looked_at() -> None:

@@ -122,6 +122,7 @@ def readers_place(
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:rac-homonyms was compiled over the index")
 @pytest.mark.parametrize("name", RUN)

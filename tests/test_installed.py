@@ -13,6 +13,8 @@ import pytest
 
 import polyqa
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(polyqa.__file__).resolve().parents[1]
 Run = Callable[..., str]
 

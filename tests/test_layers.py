@@ -68,6 +68,7 @@ def test_five_rooms_stand_at_the_top() -> None:
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == {*AT_THE_TOP, "lab", "polyqa"} - {"compiled"}
 
 
+@pytest.mark.slow
 def test_every_room_is_imported_as_polyqa_and_as_nothing_else(tmp_path: Path) -> None:
     script = (
         "import importlib, importlib.util, sys\n"

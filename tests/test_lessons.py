@@ -55,6 +55,7 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EVERY)
 def test_every_cell_runs_and_prints_what_the_notebook_shows(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

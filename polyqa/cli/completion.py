@@ -4,7 +4,6 @@ The names are written down here, as the registries bring torch and DSPy along, a
 hold them against the registries.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -74,13 +73,9 @@ def metrics(incomplete: str) -> list[str]:
 
 def index_folder() -> Path:
     """Return `polyqa.colbert_index.store.index_home`."""
-    if home := os.environ.get("POLYQA_HOME"):
-        return Path(home).expanduser() / "indexes"
-    if (_ROOT / "pyproject.toml").is_file():
-        return _ROOT / "colbert_index" / "indexes"
-    import platformdirs
+    from polyqa.base.folders import home_folder
 
-    return Path(platformdirs.user_data_dir("polyqa", appauthor=False)) / "indexes"
+    return home_folder("indexes", in_checkout="colbert_index/indexes")
 
 
 def _folders(home: Path, file: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +12,6 @@ from .terminal import say
 if TYPE_CHECKING:
     from polyqa.lesson_files import Lesson
 
-_INSTALL = 'pip install "polyqa[lessons]"'
-
 
 def lesson_command(
     number: Annotated[int | None, typer.Argument(help="Its number; without one, the lessons are listed.")] = None,
@@ -22,6 +19,7 @@ def lesson_command(
     as_text: Annotated[bool, typer.Option("--print", help="Show it as text, here; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
+    from polyqa.base.extras import missing
     from polyqa.lesson_files import lesson, lessons
 
     if number is None:
@@ -34,8 +32,8 @@ def lesson_command(
     copy, as_shipped = wanted.copy_to(out)
     if not as_shipped:
         say(f"{copy} is there already and is left as it is; --out FOLDER makes a new copy.", err=True)
-    if find_spec("jupyterlab") is None:
-        say(f"Your copy is {copy}. To open it here, install Jupyter Lab: {_INSTALL}")
+    if line := missing("jupyterlab", extra="lessons", for_="Opening it here"):
+        say(f"Your copy is {copy}. {line}")
         return
     raise typer.Exit(subprocess.run([sys.executable, "-m", "jupyter", "lab", str(copy)], check=False).returncode)
 

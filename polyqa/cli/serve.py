@@ -1,7 +1,6 @@
 """`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
 
 from dataclasses import fields, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -79,7 +78,9 @@ def serve_command(
     Only this machine can ask. With another --host other machines can, and --token is required. Ctrl-C finishes the
     questions that are being answered.
     """
-    _require("fastapi", "serve")
+    from polyqa.base.extras import needs
+
+    needs("fastapi", extra="serve", for_="polyqa serve")
     from polyqa.serving import guard_of, limits_of, serve
     from polyqa.tracing import traced
 
@@ -102,7 +103,9 @@ def mcp_command(
     mlflow: options.Mlflow = None,
 ) -> None:
     """Serve the tools `ask` and `search` by the Model Context Protocol, on standard input and output."""
-    _require("mcp", "mcp")
+    from polyqa.base.extras import needs
+
+    needs("mcp", extra="mcp", for_="polyqa mcp")
     from polyqa.tracing import traced
     from polyqa.web.mcp import run_mcp
 
@@ -110,13 +113,6 @@ def mcp_command(
     ready()
     with traced(mlflow):
         run_mcp(shelf)
-
-
-def _require(package: str, extra: str) -> None:
-    from polyqa.base.errors import PolyqaError
-
-    if find_spec(package) is None:
-        raise PolyqaError(f"This needs the extra {extra}: pip install 'polyqa[{extra}]'.")
 
 
 def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":

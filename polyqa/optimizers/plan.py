@@ -7,6 +7,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.extractive import PROPOSER
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
@@ -227,8 +228,8 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
     Raises
     ------
     PolyqaError
-        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants
-        more training questions than there are.
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, wants more
+        training questions than there are, or an extra that is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
     for step in every_step(recipe):
@@ -239,6 +240,8 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
+        if step.optimizer == "MIPROv2":
+            needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
             check_one_lm(program, step)
         if step.optimizer == "SIMBA" and train < (size := step.number("bsize", SIMBA_BATCH)):

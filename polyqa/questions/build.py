@@ -9,6 +9,7 @@ from typing import Protocol
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.base.ledger import remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.values import Passage
@@ -124,8 +125,9 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     ------
     PolyqaError
         If it holds something else, or a whole database that may not be overwritten. One that passages failed for,
-        whose journal is still there, may.
+        whose journal is still there, may. Or if lancedb is not installed.
     """
+    needs("lancedb", extra="questions", for_="A question database")
     target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
     if target.exists() and not (target / MANIFEST).is_file():
         raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
 from polyqa.colbert_index.versions import QUESTIONS
@@ -84,6 +85,7 @@ class QuestionDatabase(Shared):
 
     @locked_property
     def _table(self) -> Any:
+        needs("lancedb", extra="questions", for_="A question database")
         with _reading(self.path):
             import lancedb
 
@@ -239,6 +241,7 @@ def digest(questions: Sequence[GeneratedQuestion]) -> str:
 
 def write_database(folder: Path, generation: Generation, index: ColBERTIndex, encoder: Encoder) -> Manifest:
     """Encode the questions and write table, full-text index and manifest into an empty folder."""
+    needs("lancedb", extra="questions", for_="A question database")
     import lancedb
     from lancedb.index import FTS
 

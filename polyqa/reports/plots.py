@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
@@ -27,8 +28,9 @@ def check_format(path: str | Path) -> None:
     Raises
     ------
     PolyqaError
-        If its ending is none of `FORMATS`.
+        If its ending is none of `FORMATS`, or matplotlib is not installed.
     """
+    needs("matplotlib", extra="plots", for_="A plot")
     if Path(path).suffix.lower() not in FORMATS:
         raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
 

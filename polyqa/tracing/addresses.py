@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
 from polyqa.base.keys import error_line
 
 OTEL = "otel"
@@ -34,8 +35,7 @@ def require_address(address: str) -> None:
     PolyqaError
         If the extra is not installed, the address is none, or nobody answers there.
     """
-    if find_spec("mlflow") is None:
-        raise PolyqaError("Traces need the extra mlflow: pip install 'polyqa[mlflow]'.")
+    needs("mlflow", extra="mlflow", for_="Tracing (--mlflow)")
     _require_protocol()
     if address == OTEL:
         if not _collector():

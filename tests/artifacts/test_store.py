@@ -327,6 +327,7 @@ def _damaged(text: bytes, draw: random.Random) -> bytes:
     return b'{"demos": ' + b"9" * draw.choice([10, 5_000]) + b"}"
 
 
+@pytest.mark.slow
 def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each loads to a program of prompts, or is refused; nothing is run, written or connected to."""
     path = make()

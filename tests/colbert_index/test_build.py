@@ -233,6 +233,7 @@ build_index(sys.argv[1], sys.argv[2], overwrite=True, progress=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["nothing", "an index"])
 def test_a_killed_build_leaves_the_place_as_it_was(
     index: ColBERTIndex, passages: list[Passage], tmp_path: Path, before: str
@@ -278,6 +279,7 @@ assert found
 """
 
 
+@pytest.mark.slow
 def test_a_build_connects_to_nothing_prints_nothing_and_does_not_tell_who_made_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

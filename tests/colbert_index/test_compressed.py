@@ -68,16 +68,16 @@ def test_passages_of_equal_score_come_in_their_order(tmp_path: Path) -> None:
 
 
 def test_threads_do_not_share_what_a_search_writes(vectors: CompressedVectors) -> None:
-    queries = [unit(np.random.default_rng(seed), 32, vectors.dim) for seed in range(8)]
+    queries = [unit(np.random.default_rng(seed), 32, vectors.dim) for seed in range(4)]
     expected = [vectors.search(query, 10, ALL) for query in queries]
     wrong: list[int] = []
 
     def again(number: int) -> None:
-        for _ in range(50):
+        for _ in range(20):
             if vectors.search(queries[number], 10, ALL) != expected[number]:
                 wrong.append(number)
 
-    threads = [threading.Thread(target=again, args=(number,)) for number in range(8)]
+    threads = [threading.Thread(target=again, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -221,7 +221,7 @@ _PASSAGES = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(passages=_PASSAGES, ascii_only=st.booleans())
 def test_jsonl_keeps_every_character(
     tmp_path_factory: pytest.TempPathFactory, passages: list[Passage], ascii_only: bool
@@ -232,7 +232,7 @@ def test_jsonl_keeps_every_character(
     assert read_corpus(path) == passages
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(passages=_PASSAGES, removed=st.lists(st.integers(0, 8)))
 def test_an_index_keeps_every_character_and_every_gap(
     tmp_path_factory: pytest.TempPathFactory, passages: list[Passage], removed: list[int]

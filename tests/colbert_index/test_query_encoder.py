@@ -71,6 +71,7 @@ def _vocabulary(folder: Path) -> str:
     return "".join(f"{word}\n" for word in sorted(words, key=words.get))
 
 
+@pytest.mark.slow
 def test_answering_loads_neither_colbert_ai_nor_transformers() -> None:
     asked = (
         "import sys, polyqa; polyqa.ask('When did Titanic come out?', program='diva'); "

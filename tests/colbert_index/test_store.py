@@ -65,6 +65,7 @@ def test_names_are_those_of_whole_indexes(tmp_path: Path, monkeypatch: pytest.Mo
 _HASH = "from polyqa.colbert_index.checkpoint import *; print(checkpoint_hash(str(embedded_checkpoint())))"
 
 
+@pytest.mark.slow
 def test_the_checkpoint_is_the_same_with_any_number_of_threads(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _HASH]
     settings = ({"OMP_NUM_THREADS": n, "POLYQA_HOME": str(tmp_path / n)} for n in ("1", "2"))

@@ -96,6 +96,7 @@ def test_a_pickle_finds_the_version_that_is_held(copy_index: Callable[[], Path])
         pickle.loads(pickled)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_lets_go(copy_index: Callable[[], Path]) -> None:
     path = copy_index()
     code = "import sys, time; from polyqa.colbert_index import ColBERTIndex; index = ColBERTIndex(sys.argv[1]);"
@@ -224,6 +225,7 @@ add_passages(index, [{"id": str(n), "text": f"Marmot number {n} whistles."} for 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.02, 0.08, 0.2])
 def test_an_update_that_is_killed_leaves_the_old_version_or_the_new(
     copy_index: Callable[[], Path], seconds: float

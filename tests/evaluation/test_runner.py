@@ -203,10 +203,11 @@ def test_the_display_sees_every_record_once(answer: Answer) -> None:
 # A run that was stopped
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
-    kills = 10
+    kills = 6
     done = subprocess.run(
-        [sys.executable, killed_runs.__file__, str(tmp_path), "homonyms", "24", str(kills), "1"],
+        [sys.executable, killed_runs.__file__, str(tmp_path), "homonyms", "14", str(kills), "1"],
         capture_output=True,
         text=True,
         check=False,
@@ -216,10 +217,10 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path)
     seen = json.loads(done.stdout)
     assert len(seen) == kills
     assert seen == sorted(seen)
-    assert len(set(seen)) >= 4, "the kills came at different points"
-    assert seen[-1] < 24, "and before the end"
+    assert len(set(seen)) >= 3, "the kills came at different points"
+    assert seen[-1] < 14, "and before the end"
     whole, killed = open_run(tmp_path / "whole"), open_run(tmp_path / "killed")
-    assert [one.id for one in killed.records] == [one.id for one in load_questions("homonyms/dev", limit=24)]
+    assert [one.id for one in killed.records] == [one.id for one in load_questions("homonyms/dev", limit=14)]
     assert whole.settings == killed.settings
     for one, other in zip(plain(list(whole.records)), plain(list(killed.records)), strict=True):
         for name in ("scores", "passages"):  # floats, which depend on what was batched together
@@ -531,6 +532,7 @@ class Half:
         return [passage for passage in self.whole.search(query, k) if sum(passage.pid.encode()) % 2]
 
 
+@pytest.mark.slow
 def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
     import polyqa
     from polyqa.language_models import language_model

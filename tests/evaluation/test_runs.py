@@ -93,7 +93,7 @@ def test_the_last_line_of_an_id_counts(file: Path) -> None:
     assert [(one.id, one.scores.get("str_em")) for one in read_records(file)] == [("a", 1.0), ("ü", None), ("c", None)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(
     answer=st.text(st.characters()),
     extra=st.dictionaries(st.text(), st.recursive(st.none() | st.floats() | st.text(), st.lists, max_leaves=5)),

@@ -122,6 +122,7 @@ def test_a_difference_of_a_few_questions_is_not_taken_for_sure() -> None:
     assert one.low <= 0 < one.difference
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     rng = np.random.default_rng(7)
     values = np.array([told(compare(EM, [rng.random(15)], [rng.random(15)], seed=trial)).p for trial in range(150)])

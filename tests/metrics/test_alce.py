@@ -31,7 +31,7 @@ def test_what_alce_scores(output: str, text: str) -> None:
 
 @given(st.text(alphabet="[]12 |ab.\t\n", max_size=30))
 @example("a\t[1]")
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_agreement_with_two_passes(output: str) -> None:
     # The formula of ALCE's remove_citations: first with a space before the bracket, then without.
     line = output.strip().split("\n")[0]

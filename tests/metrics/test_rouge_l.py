@@ -44,6 +44,7 @@ def test_the_corpus_mean_lies_near_the_official_median() -> None:
     assert official_medians(best) == pytest.approx([mean] * len(SEEDS), abs=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_mean_of_asqa_dev_lies_near_the_official_median() -> None:
     questions = load_questions(public_data("asqa/asqa_dev300.json"))

@@ -113,6 +113,7 @@ def test_a_precision_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> No
         resolve_precision("auto")
 
 
+@pytest.mark.slow
 def test_the_embedded_encoder_is_that_of_sentence_transformers() -> None:
     long = "The kite climbs over the harbour. " * 100
     texts = [*TEXTS, " \tA KITE  climbs.\n", long, *(long[: 7 * n] for n in range(1, 60))]

@@ -29,12 +29,13 @@ if __name__ == "__main__":
     if used == "after use":
         search(path)
     with multiprocessing.get_context(method).Pool(1) as pool:
-        print(pool.apply_async(search, (path,)).get(timeout=60))
+        print(pool.apply_async(search, (path,)).get(timeout=180))
     print(search(path))
 """
 Use = Callable[[], object]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "used", "told"),
     [
@@ -51,7 +52,7 @@ def test_processes_search_or_are_told(index: ColBERTIndex, tmp_path: Path, metho
         [sys.executable, script, index.path, method, used],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
         env={**os.environ, **threads},
         check=True,
     )

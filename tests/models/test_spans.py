@@ -99,7 +99,7 @@ def _windows(draw: st.DrawFn) -> list[Window]:
     return [window(draw(logits), draw(logits), OFFSETS) for _ in range(draw(st.integers(1, 3)))]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(windows=_windows(), keep=st.integers(1, 6))
 def test_the_first_span_is_the_best_of_all_and_the_rest_do_not_overlap(windows: list[Window], keep: int) -> None:
     reading = read_windows(CONTEXT, windows, keep=keep)

@@ -14,6 +14,7 @@ from polyqa.optimizers.curve import Curve, learning_curve, why_no_tries
 from polyqa.reports.compilation_plots import plot_curve
 
 
+@pytest.mark.slow
 def test_a_curve_grows_with_the_examples_and_is_the_same_when_drawn_again(
     rac: dspy.Module, plan: Callable[..., Plan], tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
         assert first.calls <= one.calls <= last.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "on", "fewest"),
     [
@@ -92,6 +93,7 @@ def test_scores_on_minibatches_are_trials_too(
     assert {one.n for one in trials} == {2, len(dev)}
 
 
+@pytest.mark.slow
 def test_they_survive_a_stop_and_a_chain_tells_of_each_step(
     rac: dspy.Module, wire_lm: dspy.LM, dev: list[Question], compiled: Compile
 ) -> None:

@@ -48,6 +48,7 @@ def make(compiled: Callable[..., Compiled], engine: StepsEngine) -> Make:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("optimizer", "settings"), DSPYS)
 def test_only_the_named_predictors_are_compiled(
     optimizer: Optimizer, settings: dict[str, Any], encoder: Encoder, engine: StepsEngine, make: Make
@@ -111,6 +112,7 @@ def test_without_options_a_recipe_is_what_it_was() -> None:
     assert all(one.with_options() is one and one.with_options(predictors=[]) is one for one in RECIPES.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
 def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, make: Make) -> None:
     own = RECIPES[name].model_copy(update={"threshold": 0.0})

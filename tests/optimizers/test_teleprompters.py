@@ -71,6 +71,7 @@ print(json.dumps([prediction.answer, [call.messages for call in recorder.calls]]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhere(
     name: str,
@@ -105,6 +106,7 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
         _loads_alike_in_a_new_process(made.path, made.compiled.program, wire_lm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("labeled-few-shot", "knn")])
 def test_every_optimizer_stops_at_the_limit_and_goes_on(
     name: str, rac: dspy.Module, wire_lm: dspy.LM, server: Server, compiled: Compile, tmp_path: Path
@@ -155,6 +157,7 @@ def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM)
     assert prompts == json.loads(json.dumps([call.messages for call in recorder.calls]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gepa", "few-shot"])
 def test_saved_and_loaded_programs_send_the_same_prompts(
     name: str, rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile

@@ -49,6 +49,7 @@ def test_the_shipped_test_corpus_is_sound() -> None:
         assert 50 <= len(record["text"].split()) <= 90, record["id"]
 
 
+@pytest.mark.slow
 def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_path: Path, home: Path) -> None:
     out = tmp_path / "bridges"
     words = ["adapt", str(corpus), "--program", "rac", "--out", str(out), "--yes"]
@@ -244,6 +245,7 @@ def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) ->
     assert not {question.id for question in done.train} & {question.id for question in done.held_out}
 
 
+@pytest.mark.slow
 def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, tmp_path: Path) -> None:
     with serve(ExtractiveEngine()) as server:
         models = polyqa.Models(lm="openai/any", api_base=server.base)
@@ -276,6 +278,7 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
     assert cards[0] == cards[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, tmp_path: Path, seed: int) -> None:
     child = subprocess.run(

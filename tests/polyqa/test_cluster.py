@@ -20,6 +20,8 @@ from polyqa.colbert_index.shards import Built, Part, build_shard
 from polyqa.models import Encoder
 
 ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
+
+pytestmark = pytest.mark.slow
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", " "]
 
 

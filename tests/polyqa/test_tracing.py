@@ -231,13 +231,6 @@ def test_another_server_is_told_from_mlflow() -> None:
             pytest.fail("it began")
 
 
-def test_without_the_extra_the_error_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyqa.tracing.addresses.find_spec", lambda name: None)
-    with pytest.raises(PolyqaError, match=r"pip install 'polyqa\[mlflow\]'"):  # noqa: SIM117
-        with traced("http://127.0.0.1:5000"):
-            pytest.fail("it began")
-
-
 class Mlflow:
     """A real server with SQLite."""
 
@@ -290,6 +283,7 @@ def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mlflow]:
         yield server
 
 
+@pytest.mark.slow
 def test_questions_evaluations_and_compilations_on_a_server(mlflow_server: Mlflow, tmp_path: Path) -> None:
     import mlflow
 
@@ -322,6 +316,7 @@ def test_questions_evaluations_and_compilations_on_a_server(mlflow_server: Mlflo
     assert client.search_runs([place.experiment_id])[0].info.status == "FAILED"
 
 
+@pytest.mark.slow
 def test_a_collector_and_a_server_get_both_and_the_experiment_is_as_before(
     mlflow_server: Mlflow, collector: Collector
 ) -> None:
@@ -340,6 +335,7 @@ def test_a_collector_and_a_server_get_both_and_the_experiment_is_as_before(
         assert run.info.experiment_id == own
 
 
+@pytest.mark.slow
 def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Path) -> None:
     import mlflow
 
@@ -364,6 +360,7 @@ def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Pa
     assert (process.returncode, status()) == (143, "KILLED"), error
 
 
+@pytest.mark.slow
 def test_a_signal_that_comes_while_a_run_is_made_ends_it(
     mlflow_server: Mlflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +381,7 @@ def test_a_signal_that_comes_while_a_run_is_made_ends_it(
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_costs_no_answer(tmp_path: Path) -> None:
     program = polyqa.load("rac")
     with running(tmp_path) as mlflow_server:

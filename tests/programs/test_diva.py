@@ -147,6 +147,7 @@ print(json.dumps([result.to_dict() | {"seconds": 0}, [call.messages for call in 
 """
 
 
+@pytest.mark.slow
 def test_a_saved_diva_gives_identical_prompts_and_answers_in_a_new_process(diva: DIVA, tmp_path: Path) -> None:
     import polyqa
 

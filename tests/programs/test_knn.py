@@ -286,6 +286,7 @@ json.dump(seen, open(sys.argv[3], "w"))
 """
 
 
+@pytest.mark.slow
 def test_a_new_process_gives_identical_prompts(encoder: Encoder, tmp_path: Path) -> None:
     program = ClosedBook(encoder=encoder)
     set_knn_demos(program, {"recall": POOL}, 2)

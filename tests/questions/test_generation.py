@@ -57,6 +57,7 @@ def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: lis
     assert f"{counts.verified:,} verified" in str(counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, 3])
 def test_a_killed_generation_ends_as_an_undisturbed_one(
     corpus: list[Passage], lm: dspy.LM, reader: Reader, generation: Generation, tmp_path: Path, kills: int

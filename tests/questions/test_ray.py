@@ -16,6 +16,8 @@ from polyqa.questions import Generation, QuestionSettings, generate_questions
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
 
+pytestmark = pytest.mark.slow
+
 
 def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
     corpus: list[Passage], generation: Generation, reader: Reader, tmp_path: Path

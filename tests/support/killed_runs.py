@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+os.environ["POLYQA_TEST_RESULTS"] = "off"  # a run is killed while its models work
+
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 

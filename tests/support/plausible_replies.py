@@ -17,7 +17,7 @@ from polyqa.replies import (
     without_thoughts,
 )
 
-REPLIES = 12_000
+REPLIES = 3_000
 _QUESTIONS = (
     "Who won the men's 1998 World Cup?",
     "When did the film “Titanic” (1953) come out in the U.S.?",

@@ -80,6 +80,7 @@ def test_one_file_is_damaged_as_the_seed_draws(kind: str, seed: int, folder: Pat
     assert ((folder / "data.json").read_bytes() if (folder / "data.json").exists() else None) == after
 
 
+@pytest.mark.slow
 def test_an_attack_counts_by_subject_and_by_kind_and_leaves_the_good_folder(folder: Path) -> None:
     before = (folder / "data.json").read_bytes()
     table, wrong = attack({"a file": Subject(folder, read)}, count=12, seed=0)

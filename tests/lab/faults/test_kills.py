@@ -35,6 +35,7 @@ def slowly(home: Path, *, draft: bool) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(home: Path) -> int:
         (home / ".out.draft").unlink(missing_ok=True)
@@ -46,6 +47,7 @@ def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.Monke
     assert [row[:1] + row[2:] for row in table.rows] == [["`polyqa write`", "5", "5", "5", "0"]]
 
 
+@pytest.mark.slow
 def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(home: Path) -> int:
         if (home / "begun").exists():

@@ -17,6 +17,7 @@ def forks_may_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
 
 
+@pytest.mark.slow
 def test_every_read_beside_a_writer_is_whole(index: ColBERTIndex) -> None:
     table, wrong, about = attack(index.path, reads=30, updates=10, seed=0)
     assert wrong == []

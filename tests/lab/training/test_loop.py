@@ -137,6 +137,7 @@ def test_scores_and_the_threshold() -> None:
     assert (half.answerable_em, half.answerable_f1) == (0, pytest.approx(50))
 
 
+@pytest.mark.slow
 def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None:
     write_squad(small_examples(), tmp_path / "train.json")
     schedule = Schedule(epochs=2, rate=1e-3, bfloat16=False)

@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab.training.loop import Schedule
 from lab.training.squad import Example, write_squad
 from lab.training.train_writer import Data, Setup, run, split_by_group
@@ -29,6 +31,7 @@ def trained(folder: Path, *, epochs: int = 40) -> dict[str, Any]:
     return run(Data([folder / "questions.json"], held_out=0), Setup(frozen_layers=6), schedule, folder / "out")
 
 
+@pytest.mark.slow
 def test_a_writer_learns_what_it_is_shown(tmp_path: Path) -> None:
     report = trained(tmp_path)
     written = Writer(str(tmp_path / "out" / "shipped")).write([lesson.task for lesson in alone(EXAMPLES)])

@@ -147,6 +147,7 @@ def test_no_comparison_begins_when_the_calls_are_spent(search: Any) -> None:
     assert instructions(program) == ClarifyQuestion.instructions
 
 
+@pytest.mark.slow
 def test_the_limit_of_calls_stops_it_and_the_same_command_asks_nothing_again(search: Any) -> None:
     whole, _, undisturbed = search(heeding, folder="undisturbed")
     with pytest.raises(polyqa.PolyqaError, match="limit"):

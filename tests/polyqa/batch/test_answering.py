@@ -208,6 +208,7 @@ def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
 _COMMAND = [sys.executable, "-m", "polyqa", "answer", "q.txt", "--out", "a.jsonl", "--program", "rac", "--yes"]
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on_and_asks_again_only_what_was_in_flight(tmp_path: Path) -> None:
     many = [f"{QUESTIONS[n % 3]} ({n})" for n in range(30)]
     (tmp_path / "q.txt").write_text("\n".join(many))

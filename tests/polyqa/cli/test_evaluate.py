@@ -103,6 +103,7 @@ def test_evaluate_stops_if_the_server_is_not_there_and_goes_on_when_it_is(
     assert one["metrics"]["output_tokens"]["value"] == 3.0
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_run_that_goes_on(printed: Printed, tmp_path: Path) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"
     words = ["evaluate", "--program", "closed-book", "--lm", model, "--limit", "30", *PLAIN, "--name", "mine"]

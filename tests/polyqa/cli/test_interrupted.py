@@ -78,6 +78,7 @@ def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
     name: str, printed: Printed, small: dict[str, Path], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

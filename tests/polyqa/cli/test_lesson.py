@@ -35,7 +35,7 @@ def test_the_command_opens_a_copy_in_jupyter_lab(
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("polyqa.cli.lesson.find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr("polyqa.base.extras.find_spec", lambda name: object() if installed else None)
     monkeypatch.setattr("polyqa.cli.lesson.subprocess.run", start)
     out = printed("lesson", "1")
     name = lesson(1).path.name
@@ -45,11 +45,11 @@ def test_the_command_opens_a_copy_in_jupyter_lab(
     else:
         assert not started
         assert name in out
-        assert 'pip install "polyqa[lessons]"' in out
+        assert "pip install 'polyqa[lessons]'" in out
 
 
 def test_a_changed_copy_is_opened_as_it_is(tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyqa.cli.lesson.find_spec", lambda _: None)
+    monkeypatch.setattr("polyqa.base.extras.find_spec", lambda _: None)
     copy = tmp_path / lesson(1).path.name
     copy.write_text("mine")
     printed("lesson", "1", "--out", tmp_path)

@@ -88,6 +88,7 @@ def test_half_characters_in_replies_are_shown_as_such(output: tuple[str, ...], p
     assert HALF not in out
 
 
+@pytest.mark.slow
 def test_an_answer_needs_no_place_to_write_to() -> None:
     """Home and cache lie where nothing can be made."""
     code, out, err = command("ask", QUESTION, HOME="/proc/none", DSPY_CACHEDIR="/proc/none/cache")
@@ -95,6 +96,7 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
     assert "1997" in out
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_a_compilation_which_then_goes_on(tmp_path: Path, small: dict[str, Path]) -> None:
     made = tmp_path / "made"
     sets = ("--train", str(small["train"]), "--dev", str(small["dev"]))

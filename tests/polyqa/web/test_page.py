@@ -22,6 +22,8 @@ from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
 from polyqa.web.guard import Guard
 from polyqa.web.limits import WebLimits
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When did Solaris come out?"
 STATIC = Path(polyqa.web.__file__).parent / "static"
 LONG = 60_000

@@ -25,6 +25,7 @@ from polyqa.web.shelf import Shelf
 QUESTION = "When did Solaris come out?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_until_it_is_stopped(films: ColBERTIndex, how: signal.Signals) -> None:
     words = ["serve", "--port", "0", "--index", str(films.path), "--program", "rac"]
@@ -69,14 +70,6 @@ def test_a_port_that_is_taken_is_told(films: ColBERTIndex, refused: Callable[...
         port = taken.getsockname()[1]
         told = refused("serve", "--index", films.path, "--program", "rac", "--port", port)
     assert f"Cannot listen on 127.0.0.1, port {port}" in told
-
-
-@pytest.mark.parametrize(("command", "package", "extra"), [("serve", "fastapi", "serve"), ("mcp", "mcp", "mcp")])
-def test_what_is_not_installed_is_named(
-    monkeypatch: pytest.MonkeyPatch, refused: Callable[..., str], command: str, package: str, extra: str
-) -> None:
-    monkeypatch.setattr("polyqa.cli.serve.find_spec", lambda name: None if name == package else object())
-    assert f"pip install 'polyqa[{extra}]'" in refused(command)
 
 
 def test_names_on_a_shelf_are_folders_names_and_one_each(films: ColBERTIndex, tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""Where polyqa keeps what it builds on this machine."""
+
+import os
+import sys
+from pathlib import Path
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def home_folder(folder: str, *, in_checkout: str) -> Path:
+    """Return a folder of indexes, checkpoints or the like: in ``$POLYQA_HOME``, the checkout, or the user's data.
+
+    Parameters
+    ----------
+    folder
+        Its name in ``$POLYQA_HOME`` and in the user's data folder.
+    in_checkout
+        Its path in a checkout of the project.
+    """
+    if home := os.environ.get("POLYQA_HOME"):
+        return Path(home).expanduser() / folder
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return _CHECKOUT / in_checkout
+    return user_folder() / folder
+
+
+def user_folder() -> Path:
+    """Return polyqa's folder among the user's data: ``~/.local/share/polyqa`` or what the system has in its place."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Application Support"
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "polyqa"

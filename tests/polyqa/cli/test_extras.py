@@ -1,0 +1,45 @@
+"""A command whose optional package is not installed ends in one line that names the extra."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import missing, needs
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "words"),
+    [
+        ("lancedb", "questions", ["questions", "build", "--index", "homonyms"]),
+        ("matplotlib", "plots", ["compile", "--program", "rac", "--out", "made", "--plot", "trials.svg"]),
+        ("ray", "ray", ["answer", "questions.jsonl", "--out", "answers.jsonl", "--engine", "ray"]),
+        ("mlflow", "mlflow", ["ask", "Who?", "--mlflow", "http://127.0.0.1:1"]),
+        ("fastapi", "serve", ["serve"]),
+        ("mcp", "mcp", ["mcp"]),
+        ("optuna", "mipro", ["compile", "--program", "rac", "--recipe", "mipro", "--out", "made"]),
+    ],
+)
+def test_the_line_names_the_extra(
+    package: str,
+    extra: str,
+    words: list[str],
+    refused: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("questions.jsonl").write_text('{"id": "1", "question": "Who?"}\n')
+    monkeypatch.setitem(sys.modules, package, None)
+    line = refused(*words)
+    assert f"needs {package}, which is not installed: pip install 'polyqa[{extra}]'" in line
+
+
+def test_a_package_that_is_there_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing("json", extra="none", for_="Nothing") is None
+    needs("json", extra="none", for_="Nothing")
+    monkeypatch.setitem(sys.modules, "json", None)
+    with pytest.raises(PolyqaError, match=r"^A list needs json, which .*: pip install 'polyqa\[lists\]'$"):
+        needs("json", extra="lists", for_="A list")
