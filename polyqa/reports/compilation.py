@@ -4,6 +4,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import dspy
@@ -71,26 +72,27 @@ def compilation_report(
     ]
     label = COLUMNS[card.measure].label
     scored = [trial for trial in compiled.trials if trial.score is not None]
+    drawn = find_spec("matplotlib") is not None  # a compilation is not lost because nothing can be drawn
     won, lost = won_and_lost(compiled.before, compiled.after, card.measure)
     return render(
         "report.html",
         beginning=BEGINNING,
         card=card,
         verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
-        bars=inline_svg(lambda: draw_bars(bars)),
+        bars=inline_svg(draw_bars(bars)) if drawn else None,
         bars_text="; ".join(f"{name}: {value:.1f}" for name, value, _, _ in bars),
         figures=[_figures(name, gain) for name, gain in gains.items()],
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
         candidates=len(compiled.trials) - 2,
-        plot=inline_svg(lambda: draw_trials(scored, label)) if scored else None,
+        plot=inline_svg(draw_trials(scored, label)) if scored and drawn else None,
         best=max((100 * (trial.score or 0.0) for trial in scored), default=None),
         tree=tree_events(compiled.trials),
         unchanged=prompt_texts(student) == prompt_texts(compiled.program),
         predictors=list(_predictors(student, compiled.program)),
         open_demos=OPEN_DEMOS,
         changed={"Won": won, "Lost": lost},
-        drawn=len(compiled.after.records) - len(won) - len(lost),
+        ties=len(compiled.after.records) - len(won) - len(lost),
         most=MOST_QUESTIONS,
         tested=test_runs is not None,
     )

@@ -1,7 +1,7 @@
 """Compilations as pictures: scores against calls, learning curves, and which demos a question is shown."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import numpy as np
 from markupsafe import Markup
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.extras import missing
 from polyqa.base.html import shortened
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.optimizers.curve import Curve
@@ -25,16 +24,9 @@ if TYPE_CHECKING:
 _MARKS = {"dev": ("o", "dev"), "train": ("s", "train"), "held-out": ("^", "held out")}
 
 
-def inline_svg(draw: Callable[[], "Figure"]) -> Markup:
-    """Return a figure as SVG that stands in a page: the same bytes each time, its text as text.
-
-    Without matplotlib the page says how to get it: a report is no reason to lose a compilation.
-    """
-    if (line := missing("matplotlib", extra="plots", for_="This drawing")) is not None:
-        return Markup("<p>{}</p>").format(line)
+def inline_svg(figure: "Figure") -> Markup:
+    """Return a figure as SVG that stands in a page: the same bytes each time, its text as text."""
     from matplotlib import rc_context
-
-    figure = draw()
 
     image = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyqa"}):

@@ -129,6 +129,15 @@ def test_what_is_drawn_is_told_to_who_cannot_see_it(report: Report) -> None:
     assert ">train, dropped</text>" in html
 
 
+def test_without_matplotlib_the_report_has_no_drawings_and_says_why(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polyqa.reports.compilation.find_spec", lambda name: None)
+    html = report()
+    assert "<svg" not in html
+    assert "pip install 'polyqa[plots]'" in shown(html).text
+
+
 def test_it_tells_what_it_cost(report: Report) -> None:
     text = shown(report()).text
     for told in ("12,345", "678,900", "4,321", "61"):
