@@ -42,6 +42,7 @@ MADE_WITH_THE_SITE = [
     for name in ("index", *(path.stem for path in (ROOT / "lessons").glob("*.ipynb")))
 ]
 NOT_RUN = {
+    "docs/how-to/adapt.md": "needs a corpus of hundreds of passages, and minutes",
     "docs/how-to/answer-many.md": "asks a language model that costs money",
     "docs/how-to/language-models.md": "asks language models that cost money",
     "docs/how-to/serve.md": "asks a running server",
