@@ -165,7 +165,7 @@ costs["rac-homonyms"] = polyqa.cost(compiled, few, lm="openai/gpt-4o-mini")
 for name, cost in costs.items():
     print(
         f"{name:13} {cost.calls.mean:5.1f} calls  {cost.input_tokens.mean:6,.0f} tokens in  "
-        f"{cost.output_tokens.mean:4,.0f} out  {cost.depth.mean:.1f} round trips"
+        f"{cost.output_tokens.mean:4,.0f} out  at most {cost.depth} round trips"
     )
 
 # %%
@@ -173,9 +173,9 @@ import matplotlib.pyplot as plt
 
 fig, ax = plt.subplots(figsize=(7, 2.8))
 left = dict.fromkeys(costs, 0.0)
-for part in costs["rac"].parts:
-    widths = [cost.parts[part] for cost in costs.values()]
-    ax.barh(list(costs), widths, left=list(left.values()), label=part)
+for name in dict.fromkeys(step.step for cost in costs.values() for step in cost.steps):
+    widths = [sum(step.input_tokens for step in cost.steps if step.step == name) for cost in costs.values()]
+    ax.barh(list(costs), widths, left=list(left.values()), label=name)
     left = {name: left[name] + width for name, width in zip(costs, widths, strict=True)}
 ax.invert_yaxis()
 ax.set(xlabel="tokens in, for one question")
@@ -183,9 +183,9 @@ ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=Fals
 plt.show()
 
 # %% [markdown]
-# Read the colours. Uncompiled, the largest part of what you pay for is passages. Many calls repeat the instructions and
-# the format many times. Compiled, more than half of the prompt is demos. So there are three ways to save: fewer calls, shorter
-# passages, fewer demos. Whether the answers are then still as good is a question for lessons 3 and 6.
+# Read the colours: each is a step. Many calls repeat the instructions, the format and the passages many times. Compiled,
+# the one step of `rac` costs more than twice as much: its prompt shows demos. So there are three ways to save: fewer calls,
+# shorter passages, fewer demos. Whether the answers are then still as good is a question for lessons 3 and 6.
 #
 # The idea of signatures and adapters is DSPy's ([Khattab et al. 2023](https://arxiv.org/abs/2310.03714)).
 
@@ -232,7 +232,7 @@ class Facts(dspy.Signature):
 
 for name, adapter in adapters.items():
     system = adapter.format(Facts, [], {"text": "…", "question": "…"})[0]["content"]
-    print(f"──── {name}, {len(tokens.encode(system).ids)} tokens\n{system}\n")
+    print(f"──── {name}, {tokens.count(system)} tokens\n{system}\n")
 
 # %% [markdown]
 # **2.** Two calls instead of one: the first extracts the readings, the second writes the answer, and both are sent the
@@ -241,8 +241,8 @@ for name, adapter in adapters.items():
 # %%
 for preset in ("lean", "paper"):
     cost = polyqa.cost("rac", few, index=index, preset=preset)
-    told = {part: round(number) for part, number in cost.parts.items() if number}
-    print(f"{preset:6} {cost.calls.mean:.0f} calls  {told}")
+    taken = {step.step: round(step.input_tokens) for step in cost.steps}
+    print(f"{preset:6} {cost.calls.mean:.0f} calls  tokens in: {taken}")
 
 # %% [markdown]
 # **3.** Only the system message. An artifact stores a fingerprint of the fields, which is the same: instructions are what

@@ -42,10 +42,12 @@ MADE_WITH_THE_SITE = [
     for name in ("index", *(path.stem for path in (ROOT / "lessons").glob("*.ipynb")))
 ]
 NOT_RUN = {
+    "docs/how-to/adapt.md": "needs a corpus of hundreds of passages, and minutes",
     "docs/how-to/answer-many.md": "asks a language model that costs money",
     "docs/how-to/language-models.md": "asks language models that cost money",
     "docs/how-to/serve.md": "asks a running server",
     "docs/how-to/traces.md": "sends traces to a running server",
+    "docs/how-to/training-sets.md": "needs a corpus of hundreds of passages, and minutes",
     "docs/reference/scale.md": "needs a cluster and a large index",
 }
 """Pages whose snippets need what no test has; all others are run."""

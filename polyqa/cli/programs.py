@@ -73,4 +73,4 @@ def _list_recipes(as_json: bool) -> None:
     rows = [(name, "yes" if recipe.writes else "no", recipe.summary) for name, recipe in RECIPES.items()]
     out = console()
     out.print(table("recipe", "writes", "what it does", rows=rows))
-    out.print("[dim]writes: a language model writes instructions (--prompt-lm). polyqa compile … --recipe NAME[/]")
+    out.print("[dim]writes: a language model writes the instructions (--prompt-lm). polyqa compile --recipe NAME[/]")
