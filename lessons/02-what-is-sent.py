@@ -147,7 +147,7 @@ compiled = polyqa.load("rac-homonyms", index=index)
 shown = polyqa.ask(QUESTION, program=compiled)
 for message in shown.calls[0].messages:
     first = " ".join(message["content"].split())[:70]
-    print(f"{message['role']:10} {len(tokens.encode(message['content']).ids):5} tokens   {first} …")
+    print(f"{message['role']:10} {tokens.count(message['content']):5} tokens   {first} …")
 
 # %% [markdown]
 # The nearest demo comes last, next to the question. Which demos are sent differs from question to question; lesson 4
