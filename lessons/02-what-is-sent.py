@@ -179,7 +179,7 @@ for name in dict.fromkeys(step.step for cost in costs.values() for step in cost.
     left = {name: left[name] + width for name, width in zip(costs, widths, strict=True)}
 ax.invert_yaxis()
 ax.set(xlabel="tokens in, for one question")
-ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=False, fontsize="small")
+ax.legend(ncols=7, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=False, fontsize="small")
 plt.show()
 
 # %% [markdown]
