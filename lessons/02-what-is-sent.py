@@ -147,7 +147,7 @@ compiled = polyqa.load("rac-homonyms", index=index)
 shown = polyqa.ask(QUESTION, program=compiled)
 for message in shown.calls[0].messages:
     first = " ".join(message["content"].split())[:70]
-    print(f"{message['role']:10} {len(tokens.encode(message['content']).ids):5} tokens   {first} …")
+    print(f"{message['role']:10} {tokens.count(message['content']):5} tokens   {first} …")
 
 # %% [markdown]
 # The nearest demo comes last, next to the question. Which demos are sent differs from question to question; lesson 4
@@ -179,7 +179,7 @@ for name in dict.fromkeys(step.step for cost in costs.values() for step in cost.
     left = {name: left[name] + width for name, width in zip(costs, widths, strict=True)}
 ax.invert_yaxis()
 ax.set(xlabel="tokens in, for one question")
-ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=False, fontsize="small")
+ax.legend(ncols=7, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=False, fontsize="small")
 plt.show()
 
 # %% [markdown]

@@ -1,6 +1,12 @@
 """What tokens cost, by the price list that comes with DSPy."""
 
+import gzip
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
 from polyqa.extractive import MODEL_NAME
 
@@ -29,15 +35,24 @@ class Price:
 def price_of(lm: str) -> Price | None:
     """Return the price of a language model, ``provider/model``; ``None`` if it is not in DSPy's price list.
 
-    An unknown price is not zero. A name without its provider may be another provider's model, and has no price.
+    An unknown price is not zero. `groq/x` is not billed as another provider's `x`.
     """
     if lm == MODEL_NAME:
         return Price(0.0, 0.0)
-    from dspy.clients.model_metadata import model_info, rate
+    from dspy.clients.model_metadata import rate
 
     provider, _, model = lm.partition("/")
-    entry = model_info(provider, model)
+    listed = _price_list()
+    bare = listed.get(model, {})
+    entry = listed.get(lm) or (bare if str(bare.get("litellm_provider", "")).startswith(provider) else {})
     prices = [rate(entry, f"{direction}_cost_per_token") for direction in ("input", "output")]
     if prices[0] is None or prices[1] is None:
         return None
     return Price(prices[0], prices[1], reasons=bool(entry.get("supports_reasoning")))
+
+
+@lru_cache(maxsize=1)
+def _price_list() -> Mapping[str, Mapping[str, Any]]:
+    """Return the list as DSPy ships it; its `model_info` would ask the network for a newer one."""
+    packed = files("dspy.clients.model_metadata").joinpath("snapshot.json.gz").read_bytes()
+    return dict(json.loads(gzip.decompress(packed)))

@@ -3,11 +3,6 @@ import pytest
 from polyqa.evaluation.prices import Price, price_of
 
 
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-
 @pytest.mark.parametrize(
     ("lm", "price"),
     [
@@ -15,7 +10,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
         ("openai/gpt-4o-mini", Price(1.5e-7, 6e-7)),
         ("openai/unheard-of", None),  # not known is not free
         ("groq/gpt-4o-mini", None),  # another provider's model
-        ("gpt-4o-mini", None),
+        ("gpt-4o-mini", Price(1.5e-7, 6e-7)),
         ("openai/dall-e-3", None),  # priced by the image
     ],
 )

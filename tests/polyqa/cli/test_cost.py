@@ -7,11 +7,6 @@ Printed = Callable[..., str]
 Refused = Callable[..., str]
 
 
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-
 def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     words = ("cost", "--program", "diva-homonyms", "--limit", 2, "--lm", "openai/gpt-4o-mini")

@@ -148,7 +148,7 @@ def test_a_database_of_questions_is_finished_by_the_same_command(
         outage.fails = lambda number: number in (3, 4, 5, 6)
         code, _, err = run(*build, *words)
         assert code == 3
-        assert "passages failed. The same command reads what failed again." in last_line(err)
+        assert "passages failed. The same command repeats them." in last_line(err)
         outage.mend()
         assert run(*build, *words)[0] == 0
         assert outage.calls > 0
