@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 from filelock import FileLock
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.folders import user_folder
 
 _SOURCE = Path(__file__).with_name("maxsim.cpp")
 _FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared")
@@ -57,7 +57,7 @@ def environment_home() -> Path:
 
 def user_home() -> Path:
     """Return the folder of compiled code of a user who may not write into the environment."""
-    return Path(platformdirs.user_cache_dir("polyqa", appauthor=False)) / "extensions"
+    return user_folder() / "extensions"
 
 
 def library_path() -> Path:

@@ -16,7 +16,7 @@ import polyqa
 ROOT = Path(polyqa.__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MANDATORY, EXTRAS = PROJECT["dependencies"], PROJECT["optional-dependencies"]
-NEED_AN_EXTRA = re.compile(r"polyqa\.(web\.\w+|serving|tracing\.callback)\b")
+NEED_AN_EXTRA = re.compile(r"polyqa\.(web\.\w+|serving|tracing\.spans)\b")
 """Modules that are imported only after `needs` has looked for their package."""
 
 

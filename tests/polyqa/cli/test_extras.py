@@ -19,7 +19,7 @@ from polyqa.base.extras import missing, needs
         ("mlflow", "mlflow", ["ask", "Who?", "--mlflow", "http://127.0.0.1:1"]),
         ("fastapi", "serve", ["serve"]),
         ("mcp", "mcp", ["mcp"]),
-        ("optuna", "mipro", ["compile", "--program", "rac", "--recipe", "mipro", "--out", "made"]),
+        ("optuna", "mipro", ["compile", "--program", "rac", "--recipe", "miprov2", "--out", "made"]),
     ],
 )
 def test_the_line_names_the_extra(
