@@ -2,7 +2,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import dspy
@@ -12,6 +12,7 @@ from dspy.clients.cache import Cache
 from filelock import FileLock
 from hypothesis import settings
 
+from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.models import Encoder, Reader
@@ -116,3 +117,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache
     monkeypatch.setattr(dspy, "cache", cache)
     yield cache
     cache.disk_cache.close()  # else some fifty files stay open until the garbage is collected
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Make what a test logged or printed fit to be sent: a worker of pytest-xdist ends over half a character."""
+    report = yield
+    report.sections = [(name, well_formed(text)) for name, text in report.sections]
+    return report
