@@ -53,8 +53,9 @@ class RecentLM(dspy.LM):
         forget_oldest(self, REMEMBERED)
 
     def dump_state(self) -> dict[str, Any]:
-        """Return what DSPy writes down where a program is saved with its language models; a plain `dspy.LM` loads."""
-        return {**super().dump_state(), LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+        """Return what DSPy writes down of a program's language models: no key, and a plain `dspy.LM` loads."""
+        plain = {LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+        return without_secrets(super().dump_state()) | plain
 
 
 class BoundedLM(RecentLM):
@@ -97,10 +98,6 @@ class BoundedLM(RecentLM):
     def __deepcopy__(self, memo: Any) -> "BoundedLM":
         """Return this model: the copies that optimizers make of a program share its connections, not its history."""
         return self
-
-    def dump_state(self) -> dict[str, Any]:
-        """Return what DSPy writes down where a program is saved with its language models: no key, no secret."""
-        return without_secrets(super().dump_state())
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
@@ -225,11 +222,7 @@ def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
             return await method(*given)
 
     def ask_in_thread(*given: Any) -> Any:
-        seconds = turns.take()
-        if unneeded := not_needed():
-            wait(unneeded, seconds, return_when=FIRST_COMPLETED)
-        else:
-            time.sleep(seconds)
+        wait([Future(), *not_needed()], turns.take(), return_when=FIRST_COMPLETED)
         check_needed()
         with _impatience():
             return method(*given)

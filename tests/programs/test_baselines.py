@@ -17,7 +17,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.text import sentences_by_shape
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import CRAG, JPR, RAC
-from polyqa.programs.strips import refine
+from polyqa.programs.crag import refine_passages
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
@@ -206,7 +206,7 @@ def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Pa
         Passage(pid="b", title="Bread", text="Bread is baked. Ovens are hot."),
         Passage(pid="c", title="Comet (film)", text="Comet is a film. The film Comet came out in 2014."),
     ]
-    refined = refine(parts[1], "When did Comet come out?", passages, keep=2)
+    refined = refine_passages(parts[1], "When did Comet come out?", passages, keep=2)
     assert [passage.pid for passage in refined] == ["a", "c"]
     assert "1812" in refined[0].text
     assert "2014" in refined[1].text
@@ -222,7 +222,7 @@ def test_strips_below_the_papers_threshold_are_dropped(score: float, kept: int) 
             return np.full((len(queries), len(passages)), score)
 
     passages = [Passage(pid="a", title="Comet", text="A ship.")]
-    assert len(refine(Scoring(), "When?", passages, keep=3)) == kept
+    assert len(refine_passages(Scoring(), "When?", passages, keep=3)) == kept
 
 
 # --- Self-RAG ------------------------------------------------------------------------------------
