@@ -6,6 +6,7 @@ output fields at the end of the question. `LeanAdapter` says all of that in one 
 
 import re
 import textwrap
+from contextlib import suppress
 from typing import Any
 
 import dspy
@@ -78,7 +79,11 @@ class LeanAdapter(dspy.ChatAdapter):
 
     def format_field_description(self, signature: type[dspy.Signature]) -> str:
         """Return the names of the inputs, with what their descriptions say."""
-        lines = [_line(name, description(name, field), field) for name, field in _inputs(signature)]
+        lines = [
+            _line(name, description(name, field), field)
+            for name, field in signature.input_fields.items()
+            if field.annotation is not dspy.History  # a conversation is shown as the messages it consists of
+        ]
         return "\n".join([GIVEN, *lines]) if lines else ""
 
     def format_field_structure(self, signature: type[dspy.Signature]) -> str:
@@ -171,11 +176,6 @@ def adapter_name() -> str:
     return type(configured_adapter()).__name__
 
 
-def _inputs(signature: type[dspy.Signature]) -> list[tuple[str, FieldInfo]]:
-    # A conversation is shown as the messages it consists of.
-    return [(name, field) for name, field in signature.input_fields.items() if field.annotation is not dspy.History]
-
-
 def _line(name: str, words: str, field: FieldInfo) -> str:
     notes = [f"\n{textwrap.indent(note, '    ')}" for note in type_notes(field)]
     return "".join([f"{name} ({words})" if words else name, *notes])
@@ -187,10 +187,16 @@ def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
         return {}
     if text.startswith(("{", "```")) and (values := _values(signature, text)):
         return values
-    if len(signature.output_fields) == 1 and _OBJECT.match(text) and any(map(is_text, _types(signature))):
+    fields = signature.output_fields
+    text_fields = [name for name, field in fields.items() if is_text(field.annotation)]
+    if len(fields) == 1 and text_fields and _OBJECT.match(text):
         return {}  # JSON that was cut off, or has other fields, is no text
-    found = _split(signature, text)
-    if len(signature.output_fields) > 1 and not found.keys() >= _needed(signature) and "{" in text:
+    needed = {
+        name for name, field in fields.items() if field.is_required() and not annotation_allows_none(field.annotation)
+    }
+    hints = {name: hint(name, field) for name, field in fields.items()}
+    found: dict[str, Any] = dict(sections(text, hints, text_fields=text_fields, needed=needed))
+    if len(fields) > 1 and not found.keys() >= needed and "{" in text:
         return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or found
     return found
 
@@ -211,36 +217,8 @@ def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
     if len(fields) == 1 and known:
         (field,) = fields.values()
-        if not is_text(field.annotation) and form_of(field.annotation) is None and _reads(field, text):
-            return {}
+        if not is_text(field.annotation) and form_of(field.annotation) is None:
+            with suppress(ValueError):
+                read_value(field, text)
+                return {}
     return known
-
-
-def _types(signature: type[dspy.Signature]) -> list[Any]:
-    return [field.annotation for field in signature.output_fields.values()]
-
-
-def _reads(field: FieldInfo, text: str) -> bool:
-    try:
-        read_value(field, text)
-    except ValueError:
-        return False
-    return True
-
-
-def _needed(signature: type[dspy.Signature]) -> set[str]:
-    return {
-        name
-        for name, field in signature.output_fields.items()
-        if field.is_required() and not annotation_allows_none(field.annotation)
-    }
-
-
-def _split(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
-    fields = signature.output_fields
-    return sections(
-        text,
-        {name: hint(name, field) for name, field in fields.items()},
-        text_fields=[name for name, field in fields.items() if is_text(field.annotation)],
-        needed=_needed(signature),
-    )

@@ -123,17 +123,9 @@ def test_demos_change_what_the_engine_does(diva: DIVA, embedded: dspy.LM) -> Non
     shown = with_demos(diva)(question="When did Dune come out?")
     assert "When did the novel Dune come out?" in shown.pseudo_interpretations
     assert shown.pseudo_interpretations != bare.pseudo_interpretations
-
-
-def test_long_answers_in_demos_make_long_answers(diva: DIVA, embedded: dspy.LM) -> None:
-    question = "Who founded Alexandria?"
-    bare = diva(question=question)
-    pool = [
-        example | {"answer": "It was founded more than once, and not by one founder alone. " * 20}
-        for example in examples()
-    ]
-    set_knn_demos(diva, {"write": pool}, k=1)
-    assert len(diva(question=question).answer.split()) > len(bare.answer.split())
+    long = [one | {"answer": "It was founded more than once, and not by one alone. " * 20} for one in examples()]
+    set_knn_demos(diva, {"write": long}, k=1)
+    assert len(diva(question="When did Dune come out?").answer.split()) > len(shown.answer.split())
 
 
 _CHILD = """

@@ -1,8 +1,6 @@
 import asyncio
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +15,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation
 from polyqa.lm.recorder import recording
 from polyqa.models import Encoder
-from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
+from polyqa.programs import KNNPredict, set_knn_demos
 from polyqa.programs.knn import without_passages
 from polyqa.signatures import AnswerClosedBook, ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
@@ -222,42 +220,6 @@ def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
     loaded = KNNPredict(AnswerClosedBook, k=2, encoder=encoder)
     loaded.load_state(plain.dump_state())
     assert (loaded.k, loaded.demos) == (None, POOL)
-
-
-CHILD = """
-import json, sys
-from polyqa.extractive import embedded_lm
-from polyqa.lm.recorder import recording
-from polyqa.models import Encoder
-from polyqa.programs import ClosedBook
-
-program = ClosedBook(encoder=Encoder())
-program.load(sys.argv[1])
-with recording(embedded_lm()) as recorder:
-    program(question=sys.argv[2])
-seen = [[(one["role"], one["content"]) for one in call.messages] for call in recorder.calls]
-json.dump(seen, open(sys.argv[3], "w"))
-"""
-
-
-@pytest.mark.slow
-def test_a_new_process_gives_identical_prompts(encoder: Encoder, tmp_path: Path) -> None:
-    program = ClosedBook(encoder=encoder)
-    set_knn_demos(program, {"recall": POOL}, 2)
-    program.save(tmp_path / "program.json")
-    (expected,) = prompts(program, ASKED)
-    assert demo_questions(expected) == [POOL[3]["question"], POOL[1]["question"]]
-
-    seen = tmp_path / "seen.json"
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path / "program.json"), ASKED, str(seen)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(seen.read_text(encoding="utf-8")) == [[list(message) for message in expected]]
 
 
 def test_the_state_of_another_encoder_is_refused_and_changes_nothing(encoder: Encoder) -> None:

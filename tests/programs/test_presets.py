@@ -57,14 +57,7 @@ def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, em
 
 
 @every_program
-def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> None:
-    program = make(name, preset="lean")
-    question = QUESTIONS[name][0]
-    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
-
-
-@every_program
-def test_demos_fill_every_call_and_survive_saving(name: str, make: Make, embedded: dspy.LM, tmp_path: Path) -> None:
+def test_demos_fill_every_call_and_fit_no_other_preset(name: str, make: Make, tmp_path: Path) -> None:
     program = make(name, preset="lean")
     # SIXPAQ of these tests has six passages of its own, which answer no training question.
     demos = label_demos(program, [TOWERS] if name == "sixpaq" else load_questions("homonyms/train")[:12])
@@ -72,9 +65,6 @@ def test_demos_fill_every_call_and_survive_saving(name: str, make: Make, embedde
     assert filled <= {predictor for predictor, own in demos.items() if own}
     set_knn_demos(program, demos, k=1)
     program.save(tmp_path / "program.json")
-    loaded = make(name, preset="lean", demos=tmp_path / "program.json")
-    question = QUESTIONS[name][0]
-    assert dict(loaded(question=question).items()) == dict(program(question=question).items())
     with pytest.raises(PolyqaError):
         make(name, preset="paper", demos=tmp_path / "program.json")
 
@@ -156,13 +146,8 @@ def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make
         made = make(name, preset=preset)
         assert (made.preset, made.lean) == (preset, preset == "lean")
         assert made.deepcopy().preset == made.reset_copy().preset == preset
-
-
-@pytest.mark.parametrize("name", REGISTRY)
-def test_a_preset_that_is_none_is_refused(name: str, make: Make) -> None:
     with pytest.raises(PolyqaError, match="preset"):
         make(name, preset="cheap")
-    made = make(name)
     parts = [getattr(made, part) for part in ("retriever", "reranker", "asked") if getattr(made, part, None)]
     with pytest.raises(ValueError, match="preset is paper or lean"):
         type(made)(*parts, encoder=made.encoder, preset="cheap")
