@@ -12,13 +12,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
-from polyqa.signatures import (
-    AnswerClosedBook,
-    LocateAnswer,
-    VerifyInterpretation,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
+from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
 
 from .base import CallLimits, write_answer
 from .citation import cite, number_citations

@@ -90,10 +90,7 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
 
 
 def _sources(
-    sentence: str,
-    interpretations: Sequence[Interpretation],
-    passages: Sequence[Passage],
-    numbers: Mapping[str, int],
+    sentence: str, interpretations: Sequence[Interpretation], passages: Sequence[Passage], numbers: Mapping[str, int]
 ) -> list[int]:
     words = set(content_words(sentence))
     nearest: dict[str, tuple[int, int]] = {}

@@ -62,10 +62,7 @@ def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "defa
         sums = similarity[np.ix_(inside, inside)].sum(axis=1)
         medoid = int(inside[int(np.argmax(np.round(sums, 9)))])  # rounded: equal members keep their order
         found.append((medoid, *(int(index) for index in inside if index != medoid)))
-    return Clusters(
-        tuple(sorted(found, key=min)),
-        tuple(int(index) for index in np.flatnonzero(labels < 0)),
-    )
+    return Clusters(tuple(sorted(found, key=min)), tuple(int(index) for index in np.flatnonzero(labels < 0)))
 
 
 def _dense(distance: NDArray[np.float64], members: int) -> NDArray[np.int64]:

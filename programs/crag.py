@@ -51,12 +51,7 @@ class CRAG(GroundedProgram):
     paper_sampling = DIVA_SAMPLING
 
     def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        strips: int = 5,
-        **settings: Unpack[RetrievalSettings],
+        self, retriever: Retriever, reranker: Reranker, *, strips: int = 5, **settings: Unpack[RetrievalSettings]
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if strips < 1:

@@ -116,10 +116,7 @@ class LeanAdapter(dspy.ChatAdapter):
         return content or (_NO_INPUT if main_request else "")
 
     def format_assistant_message_content(
-        self,
-        signature: type[dspy.Signature],
-        outputs: dict[str, Any],
-        missing_field_message: str | None = None,
+        self, signature: type[dspy.Signature], outputs: dict[str, Any], missing_field_message: str | None = None
     ) -> str:
         """Return the outputs as a reply shows them."""
         fields = signature.output_fields

@@ -34,10 +34,7 @@ def shown(message: str, name: str) -> str:
 
 def by_field(**replies: Callable[[str], str]) -> Callable[[str], str]:
     """Return a language model that writes one reply per kind of call; the call is known by its first field."""
-    usual = {
-        "interpretations": lambda _: fields(interpretations="[]"),
-        "answer": lambda _: fields(answer="An answer."),
-    }
+    usual = {"interpretations": lambda _: fields(interpretations="[]"), "answer": lambda _: fields(answer="An answer.")}
     return lambda message: {**usual, **replies}[asked(message)](message)
 
 

@@ -102,10 +102,7 @@ def examples() -> list[dict[str, object]]:
             "question": "Who was the first king?",
             "reason": "[AmbLoc] Many countries had a first king.",
             "ambiguity_types": ["AmbLoc"],
-            "pseudo_interpretations": [
-                "Who was the first king in Norway?",
-                "Who was the first king in Siam?",
-            ],
+            "pseudo_interpretations": ["Who was the first king in Norway?", "Who was the first king in Siam?"],
             "interpretations": [{"question": "Who was the first king of Norway?", "answer": "Harald Fairhair"}],
             "answer": "It depends on the country. In Norway it was Harald Fairhair. Elsewhere it was someone else.",
         },

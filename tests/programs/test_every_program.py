@@ -212,8 +212,7 @@ def test_impossible_settings_are_refused_with_their_name(name: str, given: dict[
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("auto", {"rule": "sometimes"}), ("sixpaq", {"by": "mean"}), ("verdict", {"strictness": "lax"})],
+    ("name", "given"), [("auto", {"rule": "sometimes"}), ("sixpaq", {"by": "mean"}), ("verdict", {"strictness": "lax"})]
 )
 def test_constructors_refuse_words_that_they_do_not_know(name: str, given: dict[str, Any], make: Make) -> None:
     made = make(name)

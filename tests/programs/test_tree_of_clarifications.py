@@ -19,11 +19,7 @@ FILM, MUSICAL = "When did the 1953 film Titanic come out?", "When did the musica
 IN_AMERICA = "When did the 1953 film Titanic come out in America?"
 CLARIFIED = {
     QUESTION: [(FILM, "April 1953"), (MUSICAL, "23 April 1997"), ("Who built the Titanic?", "Harland and Wolff")],
-    FILM: [
-        (IN_AMERICA, "April 1953"),
-        (FILM, "April 1953"),
-        ("Who directed it?", "Jean Negulesco"),
-    ],
+    FILM: [(IN_AMERICA, "April 1953"), (FILM, "April 1953"), ("Who directed it?", "Jean Negulesco")],
 }
 
 
