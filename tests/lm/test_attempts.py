@@ -213,7 +213,9 @@ def test_a_program_may_bring_a_fallback_of_its_own() -> None:
     assert outcome.failed == FailedCall("Predict", "answer", "the reply was empty", "", "none")
 
 
-@pytest.mark.parametrize("adapter", [LeanAdapter(), dspy.ChatAdapter()], ids=["lean", "chat"])
+@pytest.mark.parametrize(
+    "adapter", [LeanAdapter(), dspy.ChatAdapter(use_json_adapter_fallback=False)], ids=["lean", "chat"]
+)
 def test_the_field_that_could_not_be_read_is_named(adapter: dspy.Adapter) -> None:
     reply = "## relevant\nYes\n## readings\n7 of them\n## segment\nIt opened."
     if type(adapter) is dspy.ChatAdapter:

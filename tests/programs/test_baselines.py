@@ -66,9 +66,10 @@ def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> Non
     assert len(server.requests) == 2
 
 
-def test_the_embedded_engine_knows_no_refinement(make: Any, embedded: dspy.LM) -> None:
-    result = make("query-refinement")(question=QUESTION)
-    assert result.interpretations == []
+@pytest.mark.parametrize("name", ["query-refinement", "closed-book"])
+def test_the_embedded_engine_knows_nothing_by_itself(name: str, make: Any, embedded: dspy.LM) -> None:
+    result = make(name)(question=QUESTION)
+    assert result.interpretations == result.passages == []
     assert "cannot answer" in result.answer
 
 
@@ -284,18 +285,15 @@ def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
     assert len(server.requests) == 5 + 1
 
 
-def test_without_support_the_answer_comes_from_memory(make: Any) -> None:
-    result, server = ask(make("self-rag"), drafting({}))
+@pytest.mark.parametrize(("needs", "passages", "calls"), [("Yes", 5, 1 + 5 + 5 + 1), ("No.", 0, 2)])
+def test_without_support_or_passages_the_answer_comes_from_memory(
+    needs: str, passages: int, calls: int, make: Any
+) -> None:
+    result, server = ask(make("self-rag"), drafting({}, needs=needs))
     assert result.answer == "From memory."
     assert result.kept == result.interpretations == []
-    assert len(result.passages) == 5
-    assert len(server.requests) == 1 + 5 + 5 + 1
-
-
-def test_nothing_is_retrieved_where_it_is_not_needed(make: Any) -> None:
-    result, server = ask(make("self-rag"), drafting({}, needs="No."))
-    assert (result.answer, result.passages, result.retrieved, result.scores) == ("From memory.", [], False, [])
-    assert len(server.requests) == 2
+    assert (len(result.passages), len(result.scores), result.retrieved) == (passages, passages, passages > 0)
+    assert len(server.requests) == calls
 
 
 @pytest.mark.parametrize(

@@ -87,15 +87,6 @@ def test_when_all_passages_abstain_the_answer_is_written_from_nothing(parts: Par
     assert result.abstained == len(result.universe) == 20
 
 
-def test_verdict_with_the_embedded_engine_grounds_every_reading(parts: Parts, encoder: Encoder, embedded: None) -> None:
-    result = VERDICT(*parts, encoder=encoder)(question=QUESTION)
-    assert len(result.interpretations) >= 2
-    by_pid = {passage.pid: passage for passage in result.passages}
-    for reading in result.interpretations:
-        assert reading.answer in by_pid[reading.pid].text
-    assert result.abstained > 5
-
-
 def verify(prompt: Prompt) -> dict[str, object]:
     """Find only the pair of the musical and its passage answerable."""
     if "answerable" in prompt.output_fields:
