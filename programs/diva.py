@@ -83,7 +83,7 @@ class DIVA(DiversifyingProgram):
         rendered = render_passages(passages)
         if self.lean:  # the passages are sent once, the reply is a few numbers
             return [(self.verify, {"passages": rendered, "question": question, "candidates": list(interpretations)})]
-        return [(self.verify, {"passages": rendered, "question": one}) for one in interpretations]
+        return [(self.verify, {"passages": rendered, "question": reading}) for reading in interpretations]
 
     def verdicts(self, replies: Sequence[dspy.Prediction], count: int) -> list[bool]:
         """Return for each of ``count`` interpretations whether the passages answer it; none without replies."""

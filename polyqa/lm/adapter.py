@@ -144,23 +144,23 @@ class LeanAdapter(dspy.ChatAdapter):
         AdapterParseError
             If a field that has no default is missing, or the text of one is none of its type's.
         """
-        found = _find(signature, without_thoughts(completion))
+        texts = _find(signature, without_thoughts(completion))
         values: dict[str, Any] = {}
-        for name, text in found.items():
+        for name, text in texts.items():
             try:
                 values[name] = read_value(signature.output_fields[name], text)
             except ValueError as error:
-                said = f"Failed to parse field {name} with value {text!r:.500}: {error}"
-                raise self._unreadable(signature, completion, said, values) from error
+                reason = f"Failed to parse field {name} with value {text!r:.500}: {error}"
+                raise self._unreadable(signature, completion, reason, values) from error
         values = apply_output_field_defaults(signature, values)
         if missing := [name for name in signature.output_fields if name not in values]:
             raise self._unreadable(signature, completion, f"The reply has no {', '.join(missing)}.", values)
         return values
 
     def _unreadable(
-        self, signature: type[dspy.Signature], reply: str, said: str, read: dict[str, Any]
+        self, signature: type[dspy.Signature], reply: str, reason: str, read: dict[str, Any]
     ) -> AdapterParseError:
-        return AdapterParseError(type(self).__name__, signature, reply, said, parsed_result=read)
+        return AdapterParseError(type(self).__name__, signature, reply, reason, parsed_result=read)
 
 
 def configured_adapter() -> dspy.Adapter:
@@ -192,10 +192,10 @@ def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
         name for name, field in fields.items() if field.is_required() and not annotation_allows_none(field.annotation)
     }
     hints = {name: hint(name, field) for name, field in fields.items()}
-    found: dict[str, Any] = dict(sections(text, hints, text_fields=text_fields, needed=needed))
-    if len(fields) > 1 and not found.keys() >= needed and "{" in text:
-        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or found
-    return found
+    texts: dict[str, Any] = dict(sections(text, hints, text_fields=text_fields, needed=needed))
+    if len(fields) > 1 and not texts.keys() >= needed and "{" in text:
+        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or texts
+    return texts
 
 
 def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:

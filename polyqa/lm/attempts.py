@@ -245,10 +245,11 @@ class _Attempts:
             self.inputs = self._warmer()
             return
         # Of two replies the one of which more readings could be kept counts, else the last.
-        failure = max(reversed(self._failures), key=lambda one: one.readings)
+        failure = max(reversed(self._failures), key=lambda failure: failure.readings)
         if failure.fallback is None:
             raise self._named(error)
-        lost = None if any(isinstance(one.error, AdapterParseError) for one in self._failures) else self._named(error)
+        answered = any(isinstance(failed.error, AdapterParseError) for failed in self._failures)
+        lost = None if answered else self._named(error)
         prediction = dspy.Prediction(**deepcopy(dict(failure.fallback.fields)))
         self.outcome = Outcome(prediction, self._record(failure, failure.fallback.became), lost)
 

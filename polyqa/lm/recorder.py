@@ -145,7 +145,7 @@ class Events(BaseCallback, UsageTracker):
         self._tell_usage(lm, self._open.get(ACTIVE_CALL_ID.get() or ""), usage_entry)
 
     def _start(self, tell: Callable[[Started], None], call_id: str, *described: Any) -> None:
-        self._open[call_id] = Started(call_id, *described, at=time.perf_counter())
+        self._open[call_id] = Started(call_id, *described, time.perf_counter())
         tell(self._open[call_id])
 
     def _end(self, tell: Callable[[Ended], None], call_id: str, outputs: Any, error: BaseException | None) -> None:
