@@ -122,7 +122,8 @@ class Events(BaseCallback, UsageTracker):
         """Tell that a module, a search or reranking begins."""
         if self._program is None and isinstance(instance, dspy.Module) and not isinstance(instance, dspy.Predict):
             self._names = _predictor_names(instance) | self._names
-        self._start(self.listener.module_started, call_id, instance, inputs, self._names.get(id(instance), ""))
+        event = Started(call_id, instance, inputs, self._names.get(id(instance), ""), time.perf_counter())
+        self._start(self.listener.module_started, event)
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Tell that it has ended."""
@@ -132,7 +133,7 @@ class Events(BaseCallback, UsageTracker):
         """Tell that a language model is called."""
         around = self._open.get(ACTIVE_CALL_ID.get() or "")
         predictor = "" if around is None else around.predictor
-        self._start(self.listener.call_started, call_id, instance, inputs, predictor)
+        self._start(self.listener.call_started, Started(call_id, instance, inputs, predictor, time.perf_counter()))
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Tell that the call has ended."""
@@ -144,9 +145,9 @@ class Events(BaseCallback, UsageTracker):
             self._outer.add_usage(lm, usage_entry)
         self._tell_usage(lm, self._open.get(ACTIVE_CALL_ID.get() or ""), usage_entry)
 
-    def _start(self, tell: Callable[[Started], None], call_id: str, *described: Any) -> None:
-        self._open[call_id] = Started(call_id, *described, time.perf_counter())
-        tell(self._open[call_id])
+    def _start(self, tell: Callable[[Started], None], event: Started) -> None:
+        self._open[event.id] = event
+        tell(event)
 
     def _end(self, tell: Callable[[Ended], None], call_id: str, outputs: Any, error: BaseException | None) -> None:
         if (start := self._open.pop(call_id, None)) is not None:

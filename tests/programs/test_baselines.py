@@ -327,32 +327,25 @@ def test_a_segment_that_says_nothing_new_is_dropped(make: Any, first: str, other
 # --- demos ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def training(parts: Parts) -> list[Question]:
-    """Questions of the shipped training set, which its corpus answers."""
-    from polyqa.evaluation.loading import load_questions
+def test_labels_fill_the_baselines(make: Any, training: Callable[[str], list[Question]]) -> None:
+    questions = training("crag")
+    by_question = {question.question: question for question in questions}
 
-    return list(load_questions("homonyms/train"))[:12]
-
-
-def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
-    by_question = {question.question: question for question in training}
-
-    refinement = label_demos(make("query-refinement"), training)
+    refinement = label_demos(make("query-refinement"), questions)
     for demo in refinement["refine"]:
         gold = by_question[demo["question"]].readings
         assert [one["question"] for one in demo["refinements"]] == [one.question for one in gold]
-    assert len(refinement["refine"]) == len(training)
-    assert len(refinement["write"]) == len(training)
+    assert len(refinement["refine"]) == len(questions)
+    assert len(refinement["write"]) == len(questions)
 
-    grades = label_demos(make("crag", preset="paper"), training)
+    grades = label_demos(make("crag", preset="paper"), questions)
     assert {demo["grade"] for demo in grades["grade"]} == {"Correct", "Incorrect"}
     assert grades["rewrite"] == []
     for demo in grades["grade"]:
         answers = [one for reading in by_question[demo["question"]].readings for one in reading.short_answers]
         assert exact_presence(answers, demo["passage"]) == (demo["grade"] == "Correct")
 
-    drafts = label_demos(make("self-rag"), training)
+    drafts = label_demos(make("self-rag"), questions)
     assert drafts["critique"] == drafts["decide"] == []
     assert {demo["relevant"] for demo in drafts["draft"]} == {"Yes", "No"}
     for demo in drafts["draft"]:
@@ -361,7 +354,7 @@ def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
             assert exact_presence([reading["answer"]], demo["passage"])
 
     program = make("jpr", preset="paper")
-    chosen = label_demos(program, training)
+    chosen = label_demos(program, questions)
     assert chosen["select"]
     for demo in chosen["select"]:
         assert demo["count"] == len(demo["selected"]) == len(set(demo["selected"])) == 5

@@ -1,6 +1,7 @@
 """SIXPAQ through a real index, a real database of questions and the embedded engine, in process and over HTTP."""
 
 import json
+from collections.abc import Callable
 
 import dspy
 import pytest
@@ -12,7 +13,7 @@ from polyqa.extractive.choices import select_questions
 from polyqa.extractive.evidence import Models
 from polyqa.extractive.prompt import Demo, Prompt
 from polyqa.loading import load
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Question
 from polyqa.models import Encoder, Reader
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import SIXPAQ
@@ -110,25 +111,13 @@ def test_assembly_finds_the_questions_and_says_how_to_make_them(
         load("sixpaq", index=bridges, encoder=encoder, by="mean")
 
 
-GOLD = Question(
-    id="t",
-    question="When was Tower Bridge opened?",
-    readings=(
-        Reading("When was Tower Bridge in London opened?", ("1894",)),
-        Reading("When was Tower Bridge in Sacramento opened?", ("1935",)),
-        Reading("When was Tower Bridge in Narnia opened?", ("1066",)),
-    ),
-    long_answers=("The bridge in London was opened in 1894, that in Sacramento in 1935.",),
-)
-
-
-def test_labels_fill_every_predictor(sixpaq: SIXPAQ) -> None:
-    demos = label_demos(sixpaq, [GOLD])
+def test_labels_fill_every_predictor(sixpaq: SIXPAQ, training: Callable[[str], list[Question]]) -> None:
+    demos = label_demos(sixpaq, training("sixpaq"))
     assert set(demos) == {"clarify", "write", "select"}
     assert all(demos.values())
     (demo,) = demos["select"]
     assert set(demo) == {"question", "candidates", "kept"}
-    kept = chosen(candidate_readings(sixpaq.similar_questions(GOLD.question)), demo["kept"])
+    kept = chosen(candidate_readings(sixpaq.similar_questions(QUESTION)), demo["kept"])
     assert {one.answer for one in kept} == {"1894", "1935"}
 
 
