@@ -181,21 +181,15 @@ def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> No
     assert len(server.requests) == 5 + 1 + 2
 
 
-def test_ambiguous_grades_keep_both(make: Any) -> None:
+def test_ambiguous_grades_keep_both_and_the_question_is_searched_with_where_no_query_is_written(make: Any) -> None:
     program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
-    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3)(program))
+    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3, query=" ")(program))
     assert result.action is Grade.AMBIGUOUS
+    assert result.search_query == QUESTION
     assert pids(result.passages) & pids(first)
     assert pids(result.passages) - pids(first)
     assert len({passage.pid for passage in result.passages}) == len(result.passages)
-
-
-def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> None:
-    program = make("crag", preset="paper")
-    result, _ = ask(program, graded(*["Incorrect"] * 5, query=" ")(program))
-    assert result.search_query == QUESTION
-    assert result.passages
 
 
 def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Parts) -> None:

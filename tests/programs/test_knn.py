@@ -371,8 +371,5 @@ def test_a_brief_predictor_shows_the_shortest_passages_alone(encoder: Encoder) -
     assert ["passages" in one for one in shown(cup, book, bridge)] == [False, False, True]
     assert not any("passages" in one for one in shown(bare, bare))
     assert shown() == []
-
-
-def test_a_located_answer_without_passages_names_no_source() -> None:
-    told = {"passages": ["A | B."], "question": "Who?", "short_answer": "B", "source": "1", "settled": "Yes"}
-    assert without_passages(told) == {"question": "Who?", "short_answer": "B", "settled": "Yes"}
+    located = {"passages": ["A | B."], "question": "Who?", "short_answer": "B", "source": "1", "settled": "Yes"}
+    assert without_passages(located) == {"question": "Who?", "short_answer": "B", "settled": "Yes"}

@@ -63,7 +63,7 @@ def test_an_example_is_no_shipped_question(example: dict[str, Any]) -> None:
         normalize_answer(text)
         for split in ("train", "dev", "test")
         for one in load_questions(f"homonyms/{split}")
-        for text in (one["question"], *(reading.question for reading in one["pseudo_interpretations"]))
+        for text in (one.question, *(reading.question for reading in one.readings))
     }
     assert len(shipped) > 100
     assert not shipped & {normalize_answer(text) for text in (example["question"], *example["pseudo_interpretations"])}
