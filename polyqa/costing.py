@@ -12,11 +12,11 @@ from polyqa.base.text import counted
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.prices import price_of
 from polyqa.evaluation.tokens import Tokenizer, tokenizer
+from polyqa.lm.assigned import give_helper
 from polyqa.lm.recorder import Call, recording
 from polyqa.programs.registry import depth, most_calls
 
 from .asking import check_question
-from .helper_lm import give_helper
 from .language_models import language_model
 from .loading import DEFAULT_PROGRAM, load
 from .question_sets import Given, Questions, as_questions
@@ -158,7 +158,8 @@ def cost(
         Whose price and tokenizer count, such as ``openai/gpt-4o-mini``. A predictor that has a language model of its
         own is priced by that.
     helper_lm
-        A second language model for the calls that it would make (`polyqa.helper_lm`), by name: it needs no key here.
+        A second language model for the calls that it would make (`polyqa.lm.assigned.give_helper`), by name: it needs
+        no key here.
     index, settings
         See `polyqa.load`; not used if ``program`` is a program.
 

@@ -18,7 +18,7 @@ from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
 from polyqa.extractive import MODEL_NAME
-from polyqa.lm.assigned import names_of, own_lms, with_cache
+from polyqa.lm.assigned import give_helper, names_of, own_lms, with_cache
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
@@ -26,7 +26,6 @@ from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.models import EMBEDDED_READER, SpanReader
 
 from .cluster import Ray, programs_on_ray
-from .helper_lm import give_helper
 from .language_models import (
     LMSettings,
     Models,

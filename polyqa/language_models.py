@@ -70,8 +70,7 @@ class LMSettings:
     requests_per_minute: float | None = None
 
     def __post_init__(self) -> None:
-        at_least = (("temperature", 0), ("max_tokens", 1), ("retries", 0))
-        for name, low in at_least:
+        for name, low in (("temperature", 0), ("max_tokens", 1), ("retries", 0)):
             if (value := getattr(self, name)) is not None and not value >= low:
                 raise PolyqaError(f"--{name.replace('_', '-')} is at least {low}, not {value}.")
         for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):

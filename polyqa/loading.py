@@ -23,14 +23,13 @@ from polyqa.colbert_index import (
 )
 from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
-from polyqa.lm.assigned import own_lms
+from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .helper_lm import give_helper
 from .language_models import Models, embedded_engine, shared_encoder
 from .program_settings import checked_settings
 

@@ -2,14 +2,13 @@
 
 from .auto import Auto
 from .base import GroundedProgram, Program, RetrievingProgram
-from .closed_book import ClosedBook
+from .closed_book import ClosedBook, QueryRefinement
 from .crag import CRAG
 from .diva import DIVA
 from .diversify import DiversifyingProgram
 from .dtv import DiversifyThenVerify
 from .jpr import JPR
 from .knn import KNNPredict, set_knn_demos
-from .query_refinement import QueryRefinement
 from .rac import RAC
 from .registry import PROGRAMS, program_class
 from .self_rag import SelfRAG

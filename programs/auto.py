@@ -5,26 +5,19 @@ from typing import Literal, Unpack, get_args
 
 import dspy
 
-from polyqa.base.values import AmbiguityType, Coverage, Interpretation, Passage, render_passages
+from polyqa.base.values import AmbiguityType, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
-from polyqa.signatures import (
-    AnswerClosedBook,
-    LocateAnswer,
-    VerifyInterpretation,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
+from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
 
 from .base import CallLimits, write_answer
 from .citation import cite, number_citations
-from .diversify import DiversifyingProgram, DiversifySettings
+from .diversify import Answer, DiversifyingProgram, DiversifySettings, named
 from .steps import CallTuple, Steps, ask, ask_all, work
-from .verification import named
 
 Rule = Literal["both", "typing", "spread", "never"]
 
@@ -99,9 +92,9 @@ class Auto(DiversifyingProgram):
         located = self._located(question, reply, near)
         if located and self._plain(typed, settled=reply.settled == "Yes"):
             answer = yield from write_answer(self.write, question, located, near)
-            return self._prediction(
-                answer, located, passages=near, coverage=Coverage.USEFUL, typed=typed, pseudo=[], verdicts=[]
-            )
+            prediction = self.routed((answer, located), near, typed, [], [True])
+            prediction.verdicts = []  # it was located, not verified
+            return prediction
         pseudo = yield from self.infer_from(question, typed)
         diversified = yield from work(self.covering, candidates, pseudo)
         known = {passage.pid for passage in near}
@@ -117,10 +110,7 @@ class Auto(DiversifyingProgram):
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer = (yield from ask(self.recall, question=question)).answer
-        coverage = Coverage.from_verdicts(verdicts)
-        prediction = self._prediction(
-            answer, readings, passages=passages, coverage=coverage, typed=typed, pseudo=pseudo, verdicts=verdicts
-        )
+        prediction = self.routed((answer, readings), passages, typed, pseudo, verdicts)
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
 
@@ -171,30 +161,20 @@ class Auto(DiversifyingProgram):
             return ordered[:1]
         return ordered
 
-    @staticmethod
-    def _prediction(
-        answer: str,
-        readings: list[Interpretation],
-        *,
-        passages: list[Passage],
-        coverage: Coverage,
+    def routed(
+        self,
+        answer: Answer,
+        passages: Sequence[Passage],
         typed: dspy.Prediction,
         pseudo: list[str],
         verdicts: list[bool],
     ) -> dspy.Prediction:
-        distinct = _unlike([reading.answer for reading in readings])
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=readings,
-            passages=passages,
-            coverage=coverage,
-            ambiguity=typed.ambiguity_types,
-            reason=typed.reason,
-            pseudo_interpretations=pseudo,
-            verdicts=verdicts,
-            ambiguous=len(distinct) > 1,
-            answers=_unlike([part for answer in distinct for part in several(answer)]),
-        )
+        """Return DIVA's fields, and whether the question is ambiguous here, with its distinct short answers."""
+        distinct = _unlike([reading.answer for reading in answer[1]])
+        prediction = self.prediction(answer, passages, typed, pseudo, verdicts)
+        prediction.ambiguous = len(distinct) > 1
+        prediction.answers = _unlike([part for answers in distinct for part in several(answers)])
+        return prediction
 
 
 def _unlike(answers: Sequence[str]) -> list[str]:

@@ -69,11 +69,7 @@ class Program(dspy.Module):
     preset: Preset = "lean"
 
     def __init__(
-        self,
-        *,
-        encoder: Encoder | None = None,
-        calls_at_once: int = CALLS_AT_ONCE,
-        preset: Preset = "lean",
+        self, *, encoder: Encoder | None = None, calls_at_once: int = CALLS_AT_ONCE, preset: Preset = "lean"
     ) -> None:
         super().__init__()
         if calls_at_once < 1:
@@ -182,12 +178,7 @@ class GroundedProgram(RetrievingProgram):
         the nearest one alone is shown with its passages. With ``paper`` these are two calls, one after the other.
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        **settings: Unpack[RetrievalSettings],
-    ) -> None:
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[RetrievalSettings]) -> None:
         super().__init__(retriever, reranker, **settings)
         if self.lean:
             self.clarify = self.predictor(ClarifyQuestion, brief=True)

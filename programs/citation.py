@@ -56,9 +56,7 @@ def holding(passages: Sequence[Passage], answer: str) -> list[Passage]:
 def number_citations(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
     """Replace passage ids by the numbers that the passages have in a prompt; ``None`` for those not shown."""
     numbers = {passage.pid: str(number) for number, passage in enumerate(passages, 1)}
-    return [
-        one.model_copy(update={"pid": numbers.get(one.pid) if one.pid is not None else None}) for one in interpretations
-    ]
+    return [reading.model_copy(update={"pid": numbers.get(reading.pid or "")}) for reading in interpretations]
 
 
 def with_marks(answer: str, interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> str:
@@ -90,16 +88,15 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
 
 
 def _sources(
-    sentence: str,
-    interpretations: Sequence[Interpretation],
-    passages: Sequence[Passage],
-    numbers: Mapping[str, int],
+    sentence: str, interpretations: Sequence[Interpretation], passages: Sequence[Passage], numbers: Mapping[str, int]
 ) -> list[int]:
     words = set(content_words(sentence))
     nearest: dict[str, tuple[int, int]] = {}
-    for one in interpretations:
-        number = numbers.get(one.pid or "")
-        answers = {without_marks(answer) for answer in several(one.answer) if holds(sentence, answer, without_marks)}
+    for reading in interpretations:
+        number = numbers.get(reading.pid or "")
+        answers = {
+            without_marks(answer) for answer in several(reading.answer) if holds(sentence, answer, without_marks)
+        }
         if number is not None and answers:
             shared = len(words & set(content_words(passages[number - 1].render())))
             nearest |= {answer: max(nearest.get(answer, (-1, 0)), (shared, -number)) for answer in answers}
@@ -110,7 +107,7 @@ def _sources(
 def _sentence_words(title: str, text: str) -> list[frozenset[str]]:
     """Return the content words of each sentence of a passage, each with those of the title."""
     named = content_words(title)
-    return [frozenset(map(_owner, [*named, *content_words(one.text)])) for one in sentences(text)]
+    return [frozenset(map(_owner, [*named, *content_words(sentence.text)])) for sentence in sentences(text)]
 
 
 def _owner(word: str) -> str:
@@ -123,5 +120,7 @@ def _quoted(sentence: str, passages: Sequence[Passage]) -> list[int]:
     words = set(map(_owner, content_words(sentence)))
     if len(words) < _FEW_WORDS:
         return []
-    spoken = (_sentence_words(passage.title, passage.text) for passage in passages)
-    return next(([number] for number, known in enumerate(spoken, 1) if any(words <= one for one in known)), [])
+    for number, passage in enumerate(passages, 1):
+        if any(words <= sentence_words for sentence_words in _sentence_words(passage.title, passage.text)):
+            return [number]
+    return []

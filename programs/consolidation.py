@@ -56,16 +56,13 @@ def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "defa
         labels = _groups(distance < near, members)
     if (labels < 0).all():
         return Clusters(tuple((index,) for index in range(total)), ())
-    found = []
+    clusters = []
     for label in dict.fromkeys(int(label) for label in labels if label >= 0):
         inside = np.flatnonzero(labels == label)
         sums = similarity[np.ix_(inside, inside)].sum(axis=1)
         medoid = int(inside[int(np.argmax(np.round(sums, 9)))])  # rounded: equal members keep their order
-        found.append((medoid, *(int(index) for index in inside if index != medoid)))
-    return Clusters(
-        tuple(sorted(found, key=min)),
-        tuple(int(index) for index in np.flatnonzero(labels < 0)),
-    )
+        clusters.append((medoid, *(int(index) for index in inside if index != medoid)))
+    return Clusters(tuple(sorted(clusters, key=min)), tuple(int(index) for index in np.flatnonzero(labels < 0)))
 
 
 def _dense(distance: NDArray[np.float64], members: int) -> NDArray[np.int64]:

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from typing import Unpack
 
 import dspy
+import numpy as np
 
 from polyqa.base.values import Grade, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.sampling import DIVA_SAMPLING
+from polyqa.metrics.text import sentences_by_shape
 from polyqa.signatures import GradePassage, RewriteQuery
 
 from .base import CallLimits, GroundedProgram, RetrievalSettings
 from .spans import rerank, search
 from .steps import Steps, ask, ask_while, work
-from .strips import refine
+
+_SENTENCES = 2  # in a strip; the paper says a few
+_LOWEST = -0.5  # score of a strip that is kept, the paper's on a scale from -1 to 1; a cosine seldom falls below it
 
 
 class CRAG(GroundedProgram):
@@ -47,12 +51,7 @@ class CRAG(GroundedProgram):
     paper_sampling = DIVA_SAMPLING
 
     def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        strips: int = 5,
-        **settings: Unpack[RetrievalSettings],
+        self, retriever: Retriever, reranker: Reranker, *, strips: int = 5, **settings: Unpack[RetrievalSettings]
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if strips < 1:
@@ -67,8 +66,8 @@ class CRAG(GroundedProgram):
         return CallLimits(calls=self.passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
 
     def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages with nothing but their relevant strips; see `strips.refine`."""
-        return refine(self.reranker, question, passages, keep=self.strips)
+        """Return the passages with nothing but their relevant strips; see `refine_passages`."""
+        return refine_passages(self.reranker, question, passages, keep=self.strips)
 
     def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
         """Return the K passages nearest to a rewritten query, those graded already left out."""
@@ -107,3 +106,41 @@ class CRAG(GroundedProgram):
             grades=grades,
             search_query=query,
         )
+
+
+def decompose(passage: Passage) -> list[Passage]:
+    """Cut a passage into strips of two sentences, each with its id and title; a shorter passage is one strip."""
+    parts = [sentence.text for sentence in sentences_by_shape(passage.text)]
+    strips = [" ".join(parts[at : at + _SENTENCES]) for at in range(0, len(parts), _SENTENCES)]
+    return [passage.model_copy(update={"text": strip}) for strip in strips]
+
+
+def refine_passages(reranker: Reranker, question: str, passages: Sequence[Passage], *, keep: int) -> list[Passage]:
+    """Return the passages with nothing but their relevant strips (section 4.4: decompose, filter, recompose).
+
+    Parameters
+    ----------
+    reranker
+        Scores the strips against the question.
+    keep
+        How many strips of all passages together are kept at most.
+
+    Returns
+    -------
+    list of Passage
+        In the given order, under their ids, with the kept strips in the order of the text and the best
+        strip's score; passages without a kept strip are left out.
+    """
+    strips = [(at, strip) for at, passage in enumerate(passages) for strip in decompose(passage)]
+    if not strips:
+        return []
+    scores = reranker.score([question], [strip for _, strip in strips])[0]
+    best = [int(index) for index in np.argsort(-scores, kind="stable")[:keep] if scores[index] >= _LOWEST]
+    refined = []
+    for at, passage in enumerate(passages):
+        places = sorted(index for index in best if strips[index][0] == at)
+        if places:
+            text = " ".join(strips[index][1].text for index in places)
+            score = float(max(scores[index] for index in places))
+            refined.append(passage.model_copy(update={"text": text, "score": score}))
+    return refined

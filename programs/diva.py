@@ -5,22 +5,18 @@ from typing import Unpack
 
 import dspy
 
-from polyqa.base.values import Coverage, Interpretation, Passage, render_passages
+from polyqa.base.values import Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS, Fallback
 from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.questions import QuestionRetriever
-from polyqa.signatures import AnswerClosedBook
+from polyqa.signatures import AnswerClosedBook, VerifyInterpretation, VerifyInterpretations
 
 from .base import CallLimits
 from .citation import cite
-from .diversify import DiversifyingProgram, DiversifySettings
-from .steps import CallTuple, Steps, ask, ask_all, ask_while, work
-from .verification import OneByOne, Together
+from .diversify import Answer, DiversifyingProgram, DiversifySettings, named
+from .steps import CallTuple, Steps, ask, ask_all
 from .worked_examples import worked_demos
-
-Answer = tuple[str, list[Interpretation]]
-"""A long answer, and the readings that it tells."""
 
 
 class DIVA(DiversifyingProgram):
@@ -57,16 +53,11 @@ class DIVA(DiversifyingProgram):
         **settings: Unpack[DiversifySettings],
     ) -> None:
         super().__init__(retriever, reranker, asked, **settings)
-        self.verify = self.predictor(self.verification.signature)
+        self.verify = self.predictor(VerifyInterpretations if self.lean else VerifyInterpretation)
         self.recall = self.predictor(AnswerClosedBook)
         if not self.lean:
             for predictor in (self.classify, self.infer, self.recall):
                 predictor.demos = worked_demos(predictor.signature)
-
-    @property
-    def verification(self) -> OneByOne:
-        """How pseudo-interpretations are verified: one by one as published, or together."""
-        return Together() if self.lean else OneByOne()
 
     @property
     def call_limits(self) -> CallLimits:
@@ -78,25 +69,27 @@ class DIVA(DiversifyingProgram):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question (Algorithm 1)."""
-        (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
-        pseudo = yield from self.infer_from(question, typed)
-        passages = yield from work(self.covering, candidates, pseudo)
-        checks = self.verification.calls(self.verify, passages, question, pseudo) if passages else []
+        typed, pseudo, passages = yield from self.diversified(question)
+        checks = self.verifying(passages, question, pseudo) if passages else []
         early = self.early_answer(question, passages)
         replies = yield from ask_all([*checks, *early])
-        verdicts = self.verification.verdicts(replies[: len(checks)], len(pseudo))
+        verdicts = self.verdicts(replies[: len(checks)], len(pseudo))
         known = [(reply.answer, cite(reply.interpretations, passages)) for reply in replies[len(checks) :]]
-        answer, readings = yield from self.adapt(question, passages, any(verdicts), known)
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=readings,
-            passages=passages,
-            coverage=Coverage.from_verdicts(verdicts),
-            ambiguity=typed.ambiguity_types,
-            reason=typed.reason,
-            pseudo_interpretations=pseudo,
-            verdicts=verdicts,
-        )
+        answer = yield from self.adapt(question, passages, any(verdicts), known)
+        return self.prediction(answer, passages, typed, pseudo, verdicts)
+
+    def verifying(self, passages: Sequence[Passage], question: str, interpretations: Sequence[str]) -> list[CallTuple]:
+        """Return the calls that ask which interpretations passages answer: one for each, or one for all."""
+        rendered = render_passages(passages)
+        if self.lean:  # the passages are sent once, the reply is a few numbers
+            return [(self.verify, {"passages": rendered, "question": question, "candidates": list(interpretations)})]
+        return [(self.verify, {"passages": rendered, "question": reading}) for reading in interpretations]
+
+    def verdicts(self, replies: Sequence[dspy.Prediction], count: int) -> list[bool]:
+        """Return for each of ``count`` interpretations whether the passages answer it; none without replies."""
+        if self.lean:
+            return named(replies[0].answered if replies else (), count)
+        return [reply.answerable == "Yes" for reply in replies] or [False] * count
 
     def early_answer(self, question: str, passages: Sequence[Passage]) -> list[CallTuple]:
         """Return the call for readings and answer that ``lean`` makes before the passages are verified."""

@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 import dspy
 import numpy as np
 
-from polyqa.base.values import Passage
+from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.agreement import agree
 from polyqa.models import Encoder
@@ -16,9 +16,11 @@ from polyqa.signatures import InferPseudoInterpretations, TypeAmbiguity
 from .base import GroundedProgram, RetrievalSettings
 from .consolidation import consolidate
 from .spans import scores
-from .steps import Steps, ask, work
+from .steps import Steps, ask, ask_while, work
 
 Pseudo = Literal["lm", "questions"]
+Answer = tuple[str, list[Interpretation]]
+"""A long answer, and the readings that it tells."""
 _SIMILAR = 20  # generated questions
 _NEAR = 0.75
 """A generated question is taken if it is at least this share as near as the nearest."""
@@ -76,6 +78,28 @@ class DiversifyingProgram(GroundedProgram):
     def diversifying_calls(self) -> int:
         """How many calls name the ambiguity and infer pseudo-interpretations."""
         return 1 if self.pseudo == "questions" else 2
+
+    def diversified(self, question: str) -> Steps[tuple[dspy.Prediction, list[str], list[Passage]]]:
+        """Return the kind of ambiguity, the pseudo-interpretations, and K passages that cover them."""
+        (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
+        pseudo = yield from self.infer_from(question, typed)
+        return typed, pseudo, (yield from work(self.covering, candidates, pseudo))
+
+    @staticmethod
+    def prediction(
+        answer: Answer, passages: Sequence[Passage], typed: dspy.Prediction, pseudo: list[str], verdicts: list[bool]
+    ) -> dspy.Prediction:
+        """Return the fields that the predictions of DIVA and its kin have."""
+        return dspy.Prediction(
+            answer=answer[0],
+            interpretations=answer[1],
+            passages=passages,
+            coverage=Coverage.from_verdicts(verdicts),
+            ambiguity=typed.ambiguity_types,
+            reason=typed.reason,
+            pseudo_interpretations=pseudo,
+            verdicts=verdicts,
+        )
 
     def infer_from(self, question: str, typed: dspy.Prediction) -> Steps[list[str]]:
         """Return the pseudo-interpretations (equation 3); where there are none the question is the only one."""
@@ -138,3 +162,8 @@ def from_questions(similar: Sequence[FoundQuestion], encoder: Encoder, *, most: 
     # A question of its own is a reading of its own: unlike passages that were asked, these hold no guesses.
     chosen = sorted([*(cluster[0] for cluster in clusters.clusters), *clusters.outliers])
     return [distinct[place].question for place in chosen][:most]
+
+
+def named(numbers: Sequence[int], count: int) -> list[bool]:
+    """Return for each of ``count`` numbered things whether a reply names its number; other numbers name nothing."""
+    return [number in numbers for number in range(1, count + 1)]

@@ -4,12 +4,11 @@ from itertools import islice
 
 import dspy
 
-from polyqa.base.values import Coverage
 from polyqa.lm.sampling import GREEDY_SAMPLING
 
 from .base import CallLimits
 from .diva import DIVA
-from .steps import Steps, ask_all, ask_while, work
+from .steps import Steps, ask_all
 
 
 class DiversifyThenVerify(DIVA):
@@ -38,24 +37,14 @@ class DiversifyThenVerify(DIVA):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        (typed,), candidates = yield from ask_while([(self.classify, {"question": question})], self.search, question)
-        pseudo = yield from self.infer_from(question, typed)
-        universe = yield from work(self.covering, candidates, pseudo)
+        typed, pseudo, universe = yield from self.diversified(question)
         # Passage by passage, so that calls with the same beginning follow each other.
-        checks = [self.verification.calls(self.verify, [passage], question, pseudo) for passage in universe]
+        checks = [self.verifying([passage], question, pseudo) for passage in universe]
         replies = iter((yield from ask_all([call for calls in checks for call in calls])))
-        rows = [self.verification.verdicts([*islice(replies, len(calls))], len(pseudo)) for calls in checks]
+        rows = [self.verdicts([*islice(replies, len(calls))], len(pseudo)) for calls in checks]
         verdicts = [any(row[index] for row in rows) for index in range(len(pseudo))]
         passing = [passage for passage, row in zip(universe, rows, strict=True) if any(row)]
-        answer, readings = yield from self.adapt(question, passing, bool(passing), ())
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=readings,
-            passages=passing or universe,
-            coverage=Coverage.from_verdicts(verdicts),
-            ambiguity=typed.ambiguity_types,
-            reason=typed.reason,
-            pseudo_interpretations=pseudo,
-            verdicts=verdicts,
-            universe=universe,
-        )
+        answer = yield from self.adapt(question, passing, bool(passing), ())
+        prediction = self.prediction(answer, passing or universe, typed, pseudo, verdicts)
+        prediction.universe = universe
+        return prediction

@@ -40,12 +40,7 @@ class JPR(GroundedProgram):
     """
 
     def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        shortlist: int = 20,
-        **settings: Unpack[RetrievalSettings],
+        self, retriever: Retriever, reranker: Reranker, *, shortlist: int = 20, **settings: Unpack[RetrievalSettings]
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if not self.passages <= shortlist <= self.candidates:

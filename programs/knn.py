@@ -193,7 +193,7 @@ def without_passages(demo: Mapping[str, Any]) -> dict[str, Any]:
     readings = bare.get("interpretations")
     if isinstance(readings, (list, tuple)):
         bare["interpretations"] = [
-            {name: value for name, value in dict(one).items() if name != "pid"} for one in readings
+            {name: value for name, value in dict(reading).items() if name != "pid"} for reading in readings
         ]
     return bare
 

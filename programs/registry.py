@@ -11,12 +11,11 @@ from polyqa.base.errors import PolyqaError
 
 from .auto import Auto
 from .base import CallLimits
-from .closed_book import ClosedBook
+from .closed_book import ClosedBook, QueryRefinement
 from .crag import CRAG
 from .diva import DIVA
 from .dtv import DiversifyThenVerify
 from .jpr import JPR
-from .query_refinement import QueryRefinement
 from .rac import RAC
 from .self_rag import SelfRAG
 from .sixpaq import SIXPAQ

@@ -164,11 +164,11 @@ class SelfRAG(RetrievingProgram):
         supported = [draft for draft in judged if draft.support is not Support.NO]
         best = max((draft.score for draft in supported), default=0.0)
         chosen: list[_Draft] = []
-        given: set[str] = set()
+        earlier: set[str] = set()
         for draft in sorted(supported, key=lambda draft: -draft.score):
-            answers = {" ".join(part.lower().split()) for one in draft.readings for part in several(one.answer)}
+            answers = {" ".join(part.lower().split()) for reading in draft.readings for part in several(reading.answer)}
             # A segment without readings gives nothing to compare: it stands for itself.
-            if draft.score >= best - _MARGIN and not (answers and answers <= given):
+            if draft.score >= best - _MARGIN and not (answers and answers <= earlier):
                 chosen.append(draft)
-                given |= answers
+                earlier |= answers
         return chosen

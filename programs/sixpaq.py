@@ -97,12 +97,12 @@ class SIXPAQ(GroundedProgram):
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer, readings = yield from self.answer_from(question, passages)
+        sources = dict.fromkeys(reading.pid for reading in readings if reading.pid is not None)
         shown = {passage.pid for passage in passages}
-        others = dict.fromkeys(one.pid for one in readings if one.pid is not None and one.pid not in shown)
         return dspy.Prediction(
             answer=answer,
             interpretations=readings,
-            passages=[*passages, *(self.asked.index.passage(pid) for pid in others)],
+            passages=[*passages, *(self.asked.index.passage(pid) for pid in sources if pid not in shown)],
             questions=questions,
         )
 
@@ -110,17 +110,17 @@ class SIXPAQ(GroundedProgram):
 def candidate_readings(questions: Sequence[FoundQuestion]) -> list[Interpretation]:
     """Return every question with each of its distinct answers, cited by the first passage that gives it."""
     return [
-        Interpretation(question=one.question, answer=answer, pid=pid)
-        for one in questions
-        for answer, pid in one.distinct_answers().items()
+        Interpretation(question=question.question, answer=answer, pid=pid)
+        for question in questions
+        for answer, pid in question.distinct_answers().items()
     ]
 
 
 def render_candidates(candidates: Sequence[Interpretation]) -> list[str]:
     """Return what `SelectQuestions` takes; DSPy numbers the lines."""
-    return [f"{one.question} | {one.answer}" for one in candidates]
+    return [f"{reading.question} | {reading.answer}" for reading in candidates]
 
 
 def chosen(candidates: Sequence[Interpretation], numbers: Sequence[int]) -> list[Interpretation]:
     """Return the candidates that numbers from 1 name, each once, in their order; other numbers name nothing."""
-    return [one for number, one in enumerate(candidates, 1) if number in set(numbers)]
+    return [reading for number, reading in enumerate(candidates, 1) if number in set(numbers)]

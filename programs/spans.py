@@ -4,6 +4,7 @@ Where no callback is set (``dspy.configure(callbacks=…)``) nothing but the sea
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import dspy
@@ -48,25 +49,21 @@ class Rerank:
 
 def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
     """Return the best ``k`` passages of a retriever."""
-    if not dspy.settings.callbacks:
-        return retriever.search(query, k)
     passages: list[Passage] = Retrieve(retriever, k)(query=query, k=k)
     return passages
 
 
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:
     """Return the best ``k`` of some passages, see `polyqa.colbert_index.rerank`."""
-
-    def run() -> list[Passage]:
-        return colbert_index.rerank(reranker, query, passages, k)
-
-    return Rerank(run)(queries=[query], passages=passages, k=k) if dspy.settings.callbacks else run()
+    best: list[Passage] = Rerank(partial(colbert_index.rerank, reranker, query, passages, k))(
+        queries=[query], passages=passages, k=k
+    )
+    return best
 
 
 def scores(reranker: Reranker, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
     """Return the scores of passages for queries, shape (queries, passages)."""
-
-    def run() -> NDArray[np.float32]:
-        return reranker.score(queries, passages)
-
-    return Rerank(run)(queries=queries, passages=passages) if dspy.settings.callbacks else run()
+    relevance: NDArray[np.float32] = Rerank(partial(reranker.score, queries, passages))(
+        queries=queries, passages=passages
+    )
+    return relevance

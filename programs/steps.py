@@ -57,20 +57,13 @@ CallTuple: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | tuple[dspy.Module
 
 @dataclass(frozen=True)
 class Calls:
-    """A step: calls that do not wait for each other, and work that is done while their replies are awaited."""
+    """A step: calls that do not wait for each other, and what is done meanwhile, such as a search; or that alone."""
 
-    calls: Sequence[Call]
+    calls: Sequence[Call] = ()
     meanwhile: Callable[[], Any] | None = None
 
 
-@dataclass(frozen=True)
-class Work:
-    """A step: anything else that takes a while, such as a search; the event loop is free meanwhile."""
-
-    function: Callable[[], Any]
-
-
-Steps: TypeAlias = Generator[Calls | Work, Any, T]
+Steps: TypeAlias = Generator[Calls, Any, T]
 """What `Program.steps` is: yields steps, is sent their results, and returns a value of type T."""
 
 
@@ -101,8 +94,9 @@ def ask_while(
 
 
 def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
-    """Call a function and return what it returns."""
-    return (yield Work(partial(function, *arguments)))
+    """Call a function and return what it returns; the event loop is free meanwhile."""
+    _, result = yield Calls(meanwhile=partial(function, *arguments))
+    return result
 
 
 def drive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = CALLS_AT_ONCE) -> T:
@@ -117,8 +111,7 @@ def drive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = C
         except StopIteration as end:
             return end.value
         try:
-            result = step.function() if isinstance(step, Work) else _call_all(step, log, calls_at_once)
-            resume = partial(steps.send, result)
+            resume = partial(steps.send, _call_all(step, log, calls_at_once))
         except BaseException as error:
             resume = partial(steps.throw, error)
 
@@ -132,11 +125,7 @@ async def adrive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: 
         except StopIteration as end:
             return end.value
         try:
-            if isinstance(step, Work):
-                result = await worked(step.function)
-            else:
-                result = await _acall_all(step, log, calls_at_once)
-            resume = partial(steps.send, result)
+            resume = partial(steps.send, await _acall_all(step, log, calls_at_once))
         except BaseException as error:
             resume = partial(steps.throw, error)
 
@@ -153,9 +142,9 @@ def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Predic
         # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
         threads = min(at_once, len(jobs)) + (step.meanwhile is not None)
         with in_threads(max(threads, 1)) as start:
-            meanwhile = [start(step.meanwhile)] if step.meanwhile is not None else []
-            # A call that goes out alone stays in this thread: one that is streamed is listened to here.
-            asked = [start(job) for job in jobs] if len(jobs) > 1 else [_done(job) for job in jobs]
+            # What is done alone stays in this thread: a call that is streamed is listened to here.
+            meanwhile = [(start if jobs else _done)(step.meanwhile)] if step.meanwhile is not None else []
+            asked = [start(job) if len(jobs) > 1 else _done(job) for job in jobs]
             errors = [future.exception() for future in (*asked, *meanwhile)]
     _raise_first(errors)
     return log.end_step([future.result() for future in asked]), next((one.result() for one in meanwhile), None)

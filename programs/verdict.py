@@ -100,9 +100,9 @@ class VERDICT(Program):
             [(self.interpret, {"question": question, "passage": passage.render()}) for passage in universe]
         )
         derived = self._derived(universe, replies)
-        clusters = yield from work(self._consolidate, derived)
-        kept = clusters.clusters[: self.readings]
-        readings = [derived[medoid] for medoid, *_ in kept]
+        consolidated = yield from work(self._consolidate, derived)
+        clusters = consolidated.clusters[: self.readings]
+        readings = [derived[medoid] for medoid, *_ in clusters]
         by_pid = {passage.pid: passage for passage in universe}
         passages = [by_pid[pid] for pid in dict.fromkeys(str(reading.pid) for reading in readings)]
         answer = yield from write_answer(self.write, question, readings, passages)
@@ -111,8 +111,8 @@ class VERDICT(Program):
             interpretations=readings,
             passages=passages,
             universe=universe,
-            supports=[[str(derived[member].pid) for member in cluster] for cluster in kept],
-            outliers=[derived[index] for index in clusters.outliers],
+            supports=[[str(derived[member].pid) for member in cluster] for cluster in clusters],
+            outliers=[derived[index] for index in consolidated.outliers],
             abstained=len(universe) - len(derived),
             relaxed_query=relaxed,
         )
@@ -131,5 +131,7 @@ class VERDICT(Program):
         ]
 
     def _consolidate(self, readings: Sequence[Interpretation]) -> Clusters:
-        texts = [f"{one.question} {one.answer}" if self.embed_answers else one.question for one in readings]
+        texts = [
+            f"{reading.question} {reading.answer}" if self.embed_answers else reading.question for reading in readings
+        ]
         return consolidate(self.encoder.encode(texts), strictness=self.strictness)

@@ -23,12 +23,9 @@ class DetectAnswers(dspy.Signature):
 @cache
 def detecting(most: int) -> type[dspy.Signature]:
     """Return `DetectAnswers`, asking for at most so many spans instead of eight."""
-    told = DetectAnswers.instructions
-    return (
-        DetectAnswers.with_instructions(told.replace("At most eight", f"At most {most}"))
-        if most != 8
-        else DetectAnswers
-    )
+    if most == 8:
+        return DetectAnswers
+    return DetectAnswers.with_instructions(DetectAnswers.instructions.replace("At most eight", f"At most {most}"))
 
 
 # Second step, question generation (section 3.1.3): one question for one answer.

@@ -6,6 +6,7 @@ output fields at the end of the question. `LeanAdapter` says all of that in one 
 
 import re
 import textwrap
+from contextlib import suppress
 from typing import Any
 
 import dspy
@@ -78,7 +79,11 @@ class LeanAdapter(dspy.ChatAdapter):
 
     def format_field_description(self, signature: type[dspy.Signature]) -> str:
         """Return the names of the inputs, with what their descriptions say."""
-        lines = [_line(name, description(name, field), field) for name, field in _inputs(signature)]
+        lines = [
+            _line(name, description(name, field), field)
+            for name, field in signature.input_fields.items()
+            if field.annotation is not dspy.History  # a conversation is shown as the messages it consists of
+        ]
         return "\n".join([GIVEN, *lines]) if lines else ""
 
     def format_field_structure(self, signature: type[dspy.Signature]) -> str:
@@ -111,10 +116,7 @@ class LeanAdapter(dspy.ChatAdapter):
         return content or (_NO_INPUT if main_request else "")
 
     def format_assistant_message_content(
-        self,
-        signature: type[dspy.Signature],
-        outputs: dict[str, Any],
-        missing_field_message: str | None = None,
+        self, signature: type[dspy.Signature], outputs: dict[str, Any], missing_field_message: str | None = None
     ) -> str:
         """Return the outputs as a reply shows them."""
         fields = signature.output_fields
@@ -142,23 +144,23 @@ class LeanAdapter(dspy.ChatAdapter):
         AdapterParseError
             If a field that has no default is missing, or the text of one is none of its type's.
         """
-        found = _find(signature, without_thoughts(completion))
+        texts = _find(signature, without_thoughts(completion))
         values: dict[str, Any] = {}
-        for name, text in found.items():
+        for name, text in texts.items():
             try:
                 values[name] = read_value(signature.output_fields[name], text)
             except ValueError as error:
-                said = f"Failed to parse field {name} with value {text!r:.500}: {error}"
-                raise self._unreadable(signature, completion, said, values) from error
+                reason = f"Failed to parse field {name} with value {text!r:.500}: {error}"
+                raise self._unreadable(signature, completion, reason, values) from error
         values = apply_output_field_defaults(signature, values)
         if missing := [name for name in signature.output_fields if name not in values]:
             raise self._unreadable(signature, completion, f"The reply has no {', '.join(missing)}.", values)
         return values
 
     def _unreadable(
-        self, signature: type[dspy.Signature], reply: str, said: str, read: dict[str, Any]
+        self, signature: type[dspy.Signature], reply: str, reason: str, read: dict[str, Any]
     ) -> AdapterParseError:
-        return AdapterParseError(type(self).__name__, signature, reply, said, parsed_result=read)
+        return AdapterParseError(type(self).__name__, signature, reply, reason, parsed_result=read)
 
 
 def configured_adapter() -> dspy.Adapter:
@@ -169,11 +171,6 @@ def configured_adapter() -> dspy.Adapter:
 def adapter_name() -> str:
     """Return the name of `configured_adapter`, as results and artifacts record it."""
     return type(configured_adapter()).__name__
-
-
-def _inputs(signature: type[dspy.Signature]) -> list[tuple[str, FieldInfo]]:
-    # A conversation is shown as the messages it consists of.
-    return [(name, field) for name, field in signature.input_fields.items() if field.annotation is not dspy.History]
 
 
 def _line(name: str, words: str, field: FieldInfo) -> str:
@@ -187,12 +184,18 @@ def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
         return {}
     if text.startswith(("{", "```")) and (values := _values(signature, text)):
         return values
-    if len(signature.output_fields) == 1 and _OBJECT.match(text) and any(map(is_text, _types(signature))):
+    fields = signature.output_fields
+    text_fields = [name for name, field in fields.items() if is_text(field.annotation)]
+    if len(fields) == 1 and text_fields and _OBJECT.match(text):
         return {}  # JSON that was cut off, or has other fields, is no text
-    found = _split(signature, text)
-    if len(signature.output_fields) > 1 and not found.keys() >= _needed(signature) and "{" in text:
-        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or found
-    return found
+    needed = {
+        name for name, field in fields.items() if field.is_required() and not annotation_allows_none(field.annotation)
+    }
+    hints = {name: hint(name, field) for name, field in fields.items()}
+    texts: dict[str, Any] = dict(sections(text, hints, text_fields=text_fields, needed=needed))
+    if len(fields) > 1 and not texts.keys() >= needed and "{" in text:
+        return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or texts
+    return texts
 
 
 def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
@@ -211,36 +214,8 @@ def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
     if len(fields) == 1 and known:
         (field,) = fields.values()
-        if not is_text(field.annotation) and form_of(field.annotation) is None and _reads(field, text):
-            return {}
+        if not is_text(field.annotation) and form_of(field.annotation) is None:
+            with suppress(ValueError):
+                read_value(field, text)
+                return {}
     return known
-
-
-def _types(signature: type[dspy.Signature]) -> list[Any]:
-    return [field.annotation for field in signature.output_fields.values()]
-
-
-def _reads(field: FieldInfo, text: str) -> bool:
-    try:
-        read_value(field, text)
-    except ValueError:
-        return False
-    return True
-
-
-def _needed(signature: type[dspy.Signature]) -> set[str]:
-    return {
-        name
-        for name, field in signature.output_fields.items()
-        if field.is_required() and not annotation_allows_none(field.annotation)
-    }
-
-
-def _split(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
-    fields = signature.output_fields
-    return sections(
-        text,
-        {name: hint(name, field) for name, field in fields.items()},
-        text_fields=[name for name, field in fields.items() if is_text(field.annotation)],
-        needed=_needed(signature),
-    )

@@ -6,7 +6,10 @@ from typing import Any
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import is_secret
+
+from .calls import kind_of
 
 _PLACE = re.compile(r"base|url", re.I)
 
@@ -60,3 +63,30 @@ def with_cache(program: dspy.Module, cache: bool) -> dspy.Module:
     copied = program.deepcopy()
     set_lms(copied, {name: copies[id(lm)] for name, lm in lms.items()})
     return copied
+
+
+def helping_predictors(program: dspy.Module) -> list[str]:
+    """Return the names of the predictors that a helper may run: the user never sees their output (`calls.CALLS`).
+
+    That is DIVA's own setting on ASQA (In et al., 2024, https://arxiv.org/abs/2409.02361, implementation details):
+    GPT-4 says what is ambiguous, infers what the question could mean and verifies the passages, whatever model answers.
+    """
+    kinds = {name: kind_of(predictor.signature) for name, predictor in program.named_predictors()}
+    return [name for name, kind in kinds.items() if kind is not None and kind.helps]
+
+
+def give_helper(program: dspy.Module, lm: dspy.LM) -> None:
+    """Have a language model run the helping predictors of a program.
+
+    Raises
+    ------
+    PolyqaError
+        If the program has none.
+    """
+    names = helping_predictors(program)
+    if not names:
+        raise PolyqaError(
+            f"{type(program).__name__} has no call that a helper could make: the user sees all of its replies. Leave "
+            "out --helper-lm."
+        )
+    set_lms(program, dict.fromkeys(names, lm))

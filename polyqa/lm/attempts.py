@@ -7,10 +7,12 @@ all, or two steps in a row get no reply, its error is raised instead of answerin
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import dspy
 from dspy.utils import exceptions as dspy_errors
@@ -68,14 +70,6 @@ class FailedCall:
     error: str
     reply: str
     became: str
-
-    @classmethod
-    def of(cls, error: Exception, step: str, became: str, *, cut: bool = False) -> "FailedCall":
-        """Return the record of an error; ``cut`` says that the reply broke off."""
-        reply = _reply_of(error)
-        return cls(
-            step, _field_of(error), _CUT_OFF if cut and reply else _in_a_line(error), reply[:_REPLY_SHOWN], became
-        )
 
     def to_dict(self) -> dict[str, str]:
         """Return the record as JSON data."""
@@ -146,30 +140,20 @@ class CallLog:
             What the call raised, if another attempt would not help or there is no fallback.
         """
         attempts = _Attempts(self, predictor, inputs, fallback)
-        while True:
-            try:
-                with exchanging() as exchange:
-                    reply = attempts.checked(predictor(**attempts.inputs), exchange)
-            except Exception as error:
-                if (outcome := attempts.failed(error, exchange)) is not None:
-                    return outcome
-            else:
-                return attempts.succeeded(reply, exchange)
+        while attempts.outcome is None:
+            with attempts.another() as succeeded:
+                succeeded(predictor(**attempts.inputs))
+        return attempts.outcome
 
     async def acall(
         self, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None = None
     ) -> Outcome:
         """Call a predictor without blocking the event loop; see `call`."""
         attempts = _Attempts(self, predictor, inputs, fallback)
-        while True:
-            try:
-                with exchanging() as exchange:
-                    reply = attempts.checked(await predictor.acall(**attempts.inputs), exchange)
-            except Exception as error:
-                if (outcome := attempts.failed(error, exchange)) is not None:
-                    return outcome
-            else:
-                return attempts.succeeded(reply, exchange)
+        while attempts.outcome is None:
+            with attempts.another() as succeeded:
+                succeeded(await predictor.acall(**attempts.inputs))
+        return attempts.outcome
 
     def end_step(self, outcomes: Sequence[Outcome]) -> list[dspy.Prediction]:
         """Return the predictions of a step's calls, and record what failed in the order of the calls.
@@ -190,8 +174,7 @@ class CallLog:
         return [outcome.prediction for outcome in outcomes]
 
 
-@dataclass(frozen=True)
-class _Failure:
+class _Failure(NamedTuple):
     """An attempt that failed, whether its reply broke off, and the fallback for it."""
 
     error: Exception
@@ -204,18 +187,13 @@ class _Failure:
 
 
 class _Attempts:
-    """Decides after each attempt of a call whether there is another, and what the call gives.
-
-    Attributes
-    ----------
-    inputs
-        Of the next attempt.
-    """
+    """The attempts of one call: the inputs of the next one, and the outcome once there is one."""
 
     def __init__(
         self, log: CallLog, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None
     ) -> None:
-        self.inputs = self._given = inputs
+        self.inputs = self._first_inputs = inputs
+        self.outcome: Outcome | None = None
         self._log = log
         self._predictor = predictor
         self._fallback = fallback
@@ -223,30 +201,33 @@ class _Attempts:
         self._signature: type[dspy.Signature] | None = getattr(predictor, "signature", None)
         self._failures: list[_Failure] = []
 
-    def checked(self, reply: Any, exchange: Exchange) -> Any:
-        """Return a reply whose long answer, if it has one, is an answer; see `long_answers.clean_long_answer`."""
+    @contextmanager
+    def another(self) -> Iterator[Callable[[Any], None]]:
+        """Make an attempt in the block, which gives the reply to the function that it gets, or raises."""
+        try:
+            with exchanging() as exchange:
+                yield partial(self._succeeded, exchange)
+        except Exception as error:
+            self._failed(error, exchange)
+
+    def _succeeded(self, exchange: Exchange, reply: Any) -> None:
+        """Take a readable reply, unless its long answer is none; one that broke off is recorded."""
+        failed = None
         if self._signature is not None:
             try:
-                clean_long_answer(self._signature, self._given, reply, exchange.reply)
+                clean_long_answer(self._signature, self._first_inputs, reply, exchange.reply)
             except AdapterParseError:
                 if dspy.settings.trace and dspy.settings.trace[-1][2] is reply:
                     dspy.settings.trace.pop()
                 raise
-        return reply
-
-    def succeeded(self, reply: Any, exchange: Exchange) -> Outcome:
-        """Return what a readable reply gives; one that broke off is recorded."""
+            if exchange.cut and (unfinished := drop_unfinished(self._signature, reply, exchange.reply)):
+                name, became = unfinished
+                failed = FailedCall(self._step, name, _CUT_OFF, exchange.reply.strip()[:_REPLY_SHOWN], became)
         self._log.answered = True
-        unfinished = (
-            drop_unfinished(self._signature, reply, exchange.reply) if exchange.cut and self._signature else None
-        )
-        if unfinished is None:
-            return Outcome(reply)
-        name, became = unfinished
-        return Outcome(reply, FailedCall(self._step, name, _CUT_OFF, exchange.reply.strip()[:_REPLY_SHOWN], became))
+        self.outcome = Outcome(reply, failed)
 
-    def failed(self, error: Exception, exchange: Exchange) -> Outcome | None:
-        """Return the fallback, ``None`` if there is to be another attempt, or raise the error."""
+    def _failed(self, error: Exception, exchange: Exchange) -> None:
+        """Prepare another attempt, take the fallback, or raise the error."""
         if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
             error = _as_unreadable(error, self._signature, exchange.reply)
         unreadable = isinstance(error, AdapterParseError)
@@ -256,28 +237,42 @@ class _Attempts:
         cut = exchange.cut and unreadable
         fallback = self._fallback
         if self._signature is not None:
-            fallback = fallback_for(self._signature, self._given, _reply_of(error), cut=cut) or fallback
+            fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=cut) or fallback
         self._failures.append(_Failure(error, cut, fallback))
         breaks_off_again = cut and self._failures[0].readings
         server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
         if len(self._failures) == 1 and not breaks_off_again and not server_is_down:
             self.inputs = self._warmer()
-            return None
+            return
         # Of two replies the one of which more readings could be kept counts, else the last.
-        failure = max(reversed(self._failures), key=lambda one: one.readings)
+        failure = max(reversed(self._failures), key=lambda failure: failure.readings)
         if failure.fallback is None:
             raise self._named(error)
-        record = FailedCall.of(failure.error, self._step, failure.fallback.became, cut=failure.cut)
-        lost = None if any(isinstance(one.error, AdapterParseError) for one in self._failures) else self._named(error)
-        return Outcome(dspy.Prediction(**deepcopy(dict(failure.fallback.fields))), record, lost)
+        answered = any(isinstance(failed.error, AdapterParseError) for failed in self._failures)
+        lost = None if answered else self._named(error)
+        prediction = dspy.Prediction(**deepcopy(dict(failure.fallback.fields)))
+        self.outcome = Outcome(prediction, self._record(failure, failure.fallback.became), lost)
+
+    def _record(self, failure: _Failure, became: str) -> FailedCall:
+        error, reply = failure.error, _reply_of(failure.error)
+        if failure.cut and reply:
+            text = _CUT_OFF
+        elif not isinstance(error, AdapterParseError):
+            text = f"the language model failed ({error_line(error, 160)})"
+        elif str(error).partition("\n")[0].endswith(REFUSED):
+            text = f"the reply was {REFUSED}"
+        else:
+            text = "the reply could not be read" if reply else "the reply was empty"
+        return FailedCall(self._step, _field_of(error), text, reply[:_REPLY_SHOWN], became)
 
     def _warmer(self) -> Mapping[str, Any]:
         """Return the inputs of another attempt, at a temperature above 0."""
         lm = getattr(self._predictor, "lm", None) or dspy.settings.lm
         sampling = sampling_for(lm, getattr(self._predictor, "sampling", NO_SAMPLING))
         if lm is None or sampling.get("temperature", lm.kwargs.get("temperature")) != 0:
-            return self._given
-        return {**self._given, "config": {**self._given.get("config", {}), "temperature": _WARMER}}
+            return self._first_inputs
+        config = {**self._first_inputs.get("config", {}), "temperature": _WARMER}
+        return {**self._first_inputs, "config": config}
 
     def _named(self, error: Exception) -> Exception:
         name = _field_of(error)
@@ -318,12 +313,3 @@ def _field_of(error: Exception) -> str:
     unread = _UNREAD_FIELD.match(str(error))
     read = error.parsed_result or {}
     return unread[1] if unread else next((name for name in error.signature.output_fields if name not in read), "")
-
-
-def _in_a_line(error: Exception) -> str:
-    """Return what went wrong."""
-    if isinstance(error, AdapterParseError):
-        if str(error).partition("\n")[0].endswith(REFUSED):
-            return f"the reply was {REFUSED}"
-        return "the reply could not be read" if _reply_of(error) else "the reply was empty"
-    return f"the language model failed ({error_line(error, 160)})"

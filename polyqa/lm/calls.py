@@ -110,10 +110,7 @@ _ANSWER = "The answer is written"
 
 CALLS: Mapping[type[dspy.Signature], CallKind] = {
     s.TypeAmbiguity: CallKind(
-        "typing",
-        "Kind of ambiguity",
-        True,
-        _always("no kind of ambiguity is named", reason="", ambiguity_types=[]),
+        "typing", "Kind of ambiguity", True, _always("no kind of ambiguity is named", reason="", ambiguity_types=[])
     ),
     s.InferPseudoInterpretations: CallKind(
         "readings",

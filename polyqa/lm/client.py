@@ -53,8 +53,9 @@ class RecentLM(dspy.LM):
         forget_oldest(self, REMEMBERED)
 
     def dump_state(self) -> dict[str, Any]:
-        """Return what DSPy writes down where a program is saved with its language models; a plain `dspy.LM` loads."""
-        return {**super().dump_state(), LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+        """Return what DSPy writes down of a program's language models: no key, and a plain `dspy.LM` loads."""
+        plain = {LM_CLASS_STATE_KEY: f"{dspy.LM.__module__}.{dspy.LM.__qualname__}"}
+        return without_secrets(super().dump_state()) | plain
 
 
 class BoundedLM(RecentLM):
@@ -98,19 +99,9 @@ class BoundedLM(RecentLM):
         """Return this model: the copies that optimizers make of a program share its connections, not its history."""
         return self
 
-    def dump_state(self) -> dict[str, Any]:
-        """Return what DSPy writes down where a program is saved with its language models: no key, no secret."""
-        return without_secrets(super().dump_state())
-
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        """Ask; see `dspy.LM`.
-
-        Raises
-        ------
-        CallTimeoutError
-            If the call takes too long.
-        """
+        """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
         if dspy.settings.send_stream is not None:  # belongs to this thread, and whoever listens sees that it goes on
             return lm_call(self, prompt, messages=messages, **kwargs)
         call = _Call(time.monotonic() + self.timeout)
@@ -213,26 +204,22 @@ class _Turns:
 def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
     """Return a method of an engine that waits for its turn. What DSPy has in its cache asks no engine."""
 
-    async def stream(*given: Any) -> AsyncIterator[Any]:
+    async def stream(*request: Any) -> AsyncIterator[Any]:
         await asyncio.sleep(turns.take())
         with _impatience():
-            async for event in method(*given):
+            async for event in method(*request):
                 yield event
 
-    async def ask(*given: Any) -> Any:
+    async def ask(*request: Any) -> Any:
         await asyncio.sleep(turns.take())
         with _impatience():
-            return await method(*given)
+            return await method(*request)
 
-    def ask_in_thread(*given: Any) -> Any:
-        seconds = turns.take()
-        if unneeded := not_needed():
-            wait(unneeded, seconds, return_when=FIRST_COMPLETED)
-        else:
-            time.sleep(seconds)
+    def ask_in_thread(*request: Any) -> Any:
+        wait([Future(), *not_needed()], turns.take(), return_when=FIRST_COMPLETED)
         check_needed()
         with _impatience():
-            return method(*given)
+            return method(*request)
 
     if inspect.isasyncgenfunction(method):
         return stream

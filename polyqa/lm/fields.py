@@ -6,6 +6,7 @@ Only polyqa's lenient types have a form of their own. Every other type is descri
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
@@ -90,13 +91,12 @@ FORMS: Mapping[Any, Form] = {
     lenient.Supports: Form(_any_of(list(Support)), str, lenient.parse_support),
     lenient.Usefulness: Form("1 to 5", str, lenient.parse_usefulness),
 }
-_GIVEN_READINGS = FORMS[lenient.Readings]  # of an input, whose words no prompt has
 
 
 def form_of(annotation: Any) -> Form | None:
     """Return the form of a type, ``None`` for one that DSPy writes and reads."""
     if get_origin(annotation) is list and get_args(annotation) == (Interpretation,):
-        return _GIVEN_READINGS
+        return FORMS[lenient.Readings]  # of an input, whose words no prompt has
     return FORMS.get(annotation) if isinstance(annotation, type) else None
 
 
@@ -124,20 +124,17 @@ def type_notes(field: FieldInfo) -> list[str]:
     return [kind.description() for kind in types if form_of(kind) is None and kind.description()]
 
 
-def how_written(name: str, field: FieldInfo) -> str:
-    """Return how the value of an output field is to be written; empty for plain text."""
-    form = form_of(field.annotation)
-    if form is not None and field.annotation in FORMS:
-        return form.words
-    if field.annotation is dspy.ToolCalls:
-        return _TOOL_CALLS
-    note = _DSPY_NOTE.search(translate_field_type(name, field))
-    return note[1] if note else ""
-
-
 def hint(name: str, field: FieldInfo) -> str:
     """Return what the prompt says of an output field: what it is and how it is written, nothing twice."""
-    what, how = description(name, field), how_written(name, field)
+    what = description(name, field)
+    form = FORMS.get(field.annotation) if isinstance(field.annotation, type) else None
+    if form is not None:
+        how = form.words
+    elif field.annotation is dspy.ToolCalls:
+        how = _TOOL_CALLS
+    else:
+        note = _DSPY_NOTE.search(translate_field_type(name, field))
+        how = note[1] if note else ""
     return what if what.endswith(how) else ": ".join(part for part in (what, how) if part)
 
 
@@ -153,16 +150,10 @@ def write_in(form: Form, value: Any) -> str:
         return value
     meant = form.read(value)
     text = form.write(meant)
-    if _reads_back(form, text, meant):
-        return text
+    with suppress(ValueError):
+        if not _JSON.search(text) and form.read(text) == meant:
+            return text
     return json.dumps(TypeAdapter(Any).dump_python(meant, mode="json"), ensure_ascii=False)
-
-
-def _reads_back(form: Form, text: str, meant: Any) -> bool:
-    try:
-        return not _JSON.search(text) and bool(form.read(text) == meant)
-    except ValueError:
-        return False
 
 
 def write_value(field: FieldInfo, value: Any) -> str:

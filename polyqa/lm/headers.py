@@ -27,14 +27,10 @@ class _Dresses(NamedTuple):
     data: re.Pattern[str]
 
 
-def _spelled(name: str) -> str:
-    return re.escape(name).replace("_", "[ _-]?")
-
-
 @lru_cache(maxsize=256)
 def _dresses(names: tuple[str, ...]) -> _Dresses:
     """Return the patterns of headers, the surest first, and of lines of data that must not be taken for one."""
-    any_of = "|".join(_spelled(name) for name in sorted(names, key=len, reverse=True))
+    any_of = "|".join(re.escape(name).replace("_", "[ _-]?") for name in sorted(names, key=len, reverse=True))
     brackets = rf"[*#> \t]*\[\[[ \t#]*(?P<in_brackets>{any_of}|{_COMPLETED})[ \t#]*\]\]"
     hashes = rf"[ \t]*#{{1,6}}[ \t]*[*_`]*(?:\d+[.)][ \t]*)?(?P<after_hash>{any_of})(?![\w])[*_`]*"
     flags = re.M | re.I

@@ -8,7 +8,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,23 +122,22 @@ class Events(BaseCallback, UsageTracker):
         """Tell that a module, a search or reranking begins."""
         if self._program is None and isinstance(instance, dspy.Module) and not isinstance(instance, dspy.Predict):
             self._names = _predictor_names(instance) | self._names
-        self.listener.module_started(self._started(call_id, instance, inputs, self._names.get(id(instance), "")))
+        event = Started(call_id, instance, inputs, self._names.get(id(instance), ""), time.perf_counter())
+        self._start(self.listener.module_started, event)
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Tell that it has ended."""
-        if (event := self._ended(call_id, outputs, exception)) is not None:
-            self.listener.module_ended(event)
+        self._end(self.listener.module_ended, call_id, outputs, exception)
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Tell that a language model is called."""
         around = self._open.get(ACTIVE_CALL_ID.get() or "")
         predictor = "" if around is None else around.predictor
-        self.listener.call_started(self._started(call_id, instance, inputs, predictor))
+        self._start(self.listener.call_started, Started(call_id, instance, inputs, predictor, time.perf_counter()))
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Tell that the call has ended."""
-        if (event := self._ended(call_id, outputs, exception)) is not None:
-            self.listener.call_ended(event)
+        self._end(self.listener.call_ended, call_id, outputs, exception)
 
     def add_usage(self, lm: str, usage_entry: dict[str, Any]) -> None:
         """Tell what a request took, here and wherever usage was tracked before `counting`."""
@@ -146,13 +145,13 @@ class Events(BaseCallback, UsageTracker):
             self._outer.add_usage(lm, usage_entry)
         self._tell_usage(lm, self._open.get(ACTIVE_CALL_ID.get() or ""), usage_entry)
 
-    def _started(self, call_id: str, instance: Any, inputs: dict[str, Any], predictor: str) -> Started:
-        event = self._open[call_id] = Started(call_id, instance, inputs, predictor, time.perf_counter())
-        return event
+    def _start(self, tell: Callable[[Started], None], event: Started) -> None:
+        self._open[event.id] = event
+        tell(event)
 
-    def _ended(self, call_id: str, outputs: Any, error: BaseException | None) -> Ended | None:
-        start = self._open.pop(call_id, None)
-        return None if start is None else Ended(start, outputs, error, time.perf_counter() - start.at)
+    def _end(self, tell: Callable[[Ended], None], call_id: str, outputs: Any, error: BaseException | None) -> None:
+        if (start := self._open.pop(call_id, None)) is not None:
+            tell(Ended(start, outputs, error, time.perf_counter() - start.at))
 
     def _tell_usage(self, lm: str, call: Started | None, entry: dict[str, Any]) -> None:
         self.listener.tokens_used(TokensUsed(lm, call, entry.get("prompt_tokens"), entry.get("completion_tokens")))

@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyqa.base.keys import error_line, is_secret, without_keys
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 _LONGEST = 500  # characters of a parameter, as MLflow's stores have it
 _LONGEST_REASON = 200  # characters
@@ -66,7 +69,14 @@ class Losses(logging.Handler):
 
 
 class Report:
-    """Takes what a long command has to tell; this one tells nobody."""
+    """Takes what a long command has to tell, for an MLflow run if there is one.
+
+    What MLflow does not take is a loss: what the command made is in its files.
+    """
+
+    id: str | None = None  # of the run
+    _client: "MlflowClient"
+    _losses: Losses
 
     def add(
         self,
@@ -75,11 +85,23 @@ class Report:
         figures: Mapping[str, float] | None = None,
         files: Path | None = None,
     ) -> None:
-        """Tell settings, figures, and a folder of results."""
+        """Log settings, figures and a folder of results as MLflow's parameters, metrics and artifacts."""
+        if self.id is None:
+            return
+        with self._losses.forgiven():
+            for name, value in _flat(parameters or {}):
+                self._client.log_param(self.id, _named(name), str(value)[:_LONGEST])
+            for name, figure in (figures or {}).items():
+                self._client.log_metric(self.id, _named(name), figure)
+            for path in sorted(files.rglob("*")) if files is not None else ():
+                inside = path.relative_to(files or path)
+                if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+                    folder = inside.parent.as_posix()
+                    self._client.log_artifact(self.id, str(path), None if folder == "." else folder)
 
 
 class Run(Report):
-    """Tells an MLflow run; what it does not take is a loss, as what the command made is in its files.
+    """A new run of an MLflow experiment.
 
     Parameters
     ----------
@@ -98,31 +120,9 @@ class Run(Report):
 
         self._losses = losses
         self._client = MlflowClient()
-        self.id: str | None = None
         tags = {"polyqa.kind": kind, **({"mlflow.parentRunId": parent} if parent else {})}
         with losses.forgiven():
             self.id = self._client.create_run(experiment, tags=tags, run_name=name).info.run_id
-
-    def add(
-        self,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-        figures: Mapping[str, float] | None = None,
-        files: Path | None = None,
-    ) -> None:
-        """Log parameters, metrics and artifacts."""
-        if self.id is None:
-            return
-        with self._losses.forgiven():
-            for name, value in _flat(parameters or {}):
-                self._client.log_param(self.id, _named(name), str(value)[:_LONGEST])
-            for name, figure in (figures or {}).items():
-                self._client.log_metric(self.id, _named(name), figure)
-            for path in sorted(files.rglob("*")) if files is not None else ():
-                inside = path.relative_to(files or path)
-                if path.is_file() and not any(part.startswith(".") for part in inside.parts):
-                    folder = inside.parent.as_posix()
-                    self._client.log_artifact(self.id, str(path), None if folder == "." else folder)
 
     def end(self, status: str) -> None:
         """Say how it ended: FINISHED, KILLED or FAILED."""

@@ -213,14 +213,17 @@ def test_a_program_may_bring_a_fallback_of_its_own() -> None:
     assert outcome.failed == FailedCall("Predict", "answer", "the reply was empty", "", "none")
 
 
-@pytest.mark.parametrize("adapter", [LeanAdapter(), dspy.ChatAdapter()], ids=["lean", "chat"])
+@pytest.mark.parametrize(
+    "adapter", [LeanAdapter(), dspy.ChatAdapter(use_json_adapter_fallback=False)], ids=["lean", "chat"]
+)
 def test_the_field_that_could_not_be_read_is_named(adapter: dspy.Adapter) -> None:
     reply = "## relevant\nYes\n## readings\n7 of them\n## segment\nIt opened."
     if type(adapter) is dspy.ChatAdapter:
         reply = re.sub("## (.*)", r"[[ ## \1 ## ]]", reply)
-    with pytest.raises(AdapterParseError) as caught:
-        adapter.parse(DraftSegment, reply)
-    assert FailedCall.of(caught.value, "draft", "").field == "readings"
+    with dspy.context(lm=scripted_lm(InTurn(reply).engine()), adapter=adapter):
+        failed = called(dspy.Predict(DraftSegment), GRADE).failed
+    assert failed is not None
+    assert failed.field == "readings"
 
 
 @pytest.mark.parametrize("signature", [ClarifyQuestion, DraftSegment, InterpretPassage, RefineQuestion])

@@ -17,7 +17,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.compiling import Budget
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
-from polyqa.helper_lm import give_helper, helping_predictors
+from polyqa.lm.assigned import give_helper, helping_predictors
 from polyqa.optimizers import Recipe
 from polyqa.programs.registry import REGISTRY, needs_questions
 

@@ -9,7 +9,9 @@ from usual_replies import USUAL
 import polyqa
 from polyqa.base.values import Passage
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever, build_index
+from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.programs.registry import needs_questions
 from polyqa.questions import build_questions, locally
@@ -70,3 +72,15 @@ def make(encoder: Encoder, bridges: ColBERTIndex) -> Callable[..., Any]:
 def usual() -> ScriptedEngine:
     """A language model with one opinion of every question, which costs nothing."""
     return ScriptedEngine(lambda prompt: {name: USUAL[name] for name in prompt.output_fields})
+
+
+@pytest.fixture
+def training() -> Callable[[str], list[Question]]:
+    """Labelled questions that a program's corpus answers: SIXPAQ of these tests has six passages of its own."""
+    readings = tuple(
+        Reading(f"When was Tower Bridge in {place} opened?", (year,))
+        for place, year in (("London", "1894"), ("Sacramento", "1935"), ("Narnia", "1066"))
+    )
+    told = ("The bridge in London was opened in 1894, that in Sacramento in 1935.",)
+    bridge = Question(id="t", question="When was Tower Bridge opened?", readings=readings, long_answers=told)
+    return lambda name: [bridge] if needs_questions(name) else list(load_questions("homonyms/train")[:12])

@@ -3,6 +3,7 @@
 import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
+from usual_replies import FILM, MUSICAL, USUAL
 
 from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
@@ -11,26 +12,13 @@ from polyqa.programs import Auto, drive
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
-FILM = {"question": "When did the film Titanic come out?", "answer": "April 1953"}
-MUSICAL = {"question": "When did the musical Titanic open?", "answer": "23 April 1997"}
 
 
 class Script:
     """A language model with one opinion of the question."""
 
     def __init__(self, *, kind: str = "AmbSub", settled: str = "No", **replies: object) -> None:
-        self.replies: dict[str, object] = {
-            "reason": f"[{kind}]",
-            "ambiguity_types": [kind],
-            "pseudo_interpretations": [FILM["question"], MUSICAL["question"]],
-            "answerable": "Yes",
-            "interpretations": [MUSICAL, FILM],
-            "answer": "It depends.",
-            "short_answer": "April 1953",
-            "source": "null",
-            "settled": settled,
-            **replies,
-        }
+        self.replies = {**USUAL, "ambiguity_types": [kind], "settled": settled, **replies}
 
     def __call__(self, prompt: Prompt) -> dict[str, object]:
         return {

@@ -17,7 +17,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.text import sentences_by_shape
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import CRAG, JPR, RAC
-from polyqa.programs.strips import refine
+from polyqa.programs.crag import refine_passages
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
@@ -34,10 +34,7 @@ def shown(message: str, name: str) -> str:
 
 def by_field(**replies: Callable[[str], str]) -> Callable[[str], str]:
     """Return a language model that writes one reply per kind of call; the call is known by its first field."""
-    usual = {
-        "interpretations": lambda _: fields(interpretations="[]"),
-        "answer": lambda _: fields(answer="An answer."),
-    }
+    usual = {"interpretations": lambda _: fields(interpretations="[]"), "answer": lambda _: fields(answer="An answer.")}
     return lambda message: {**usual, **replies}[asked(message)](message)
 
 
@@ -69,9 +66,10 @@ def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> Non
     assert len(server.requests) == 2
 
 
-def test_the_embedded_engine_knows_no_refinement(make: Any, embedded: dspy.LM) -> None:
-    result = make("query-refinement")(question=QUESTION)
-    assert result.interpretations == []
+@pytest.mark.parametrize("name", ["query-refinement", "closed-book"])
+def test_the_embedded_engine_knows_nothing_by_itself(name: str, make: Any, embedded: dspy.LM) -> None:
+    result = make(name)(question=QUESTION)
+    assert result.interpretations == result.passages == []
     assert "cannot answer" in result.answer
 
 
@@ -183,21 +181,15 @@ def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> No
     assert len(server.requests) == 5 + 1 + 2
 
 
-def test_ambiguous_grades_keep_both(make: Any) -> None:
+def test_ambiguous_grades_keep_both_and_the_question_is_searched_with_where_no_query_is_written(make: Any) -> None:
     program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
-    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3)(program))
+    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3, query=" ")(program))
     assert result.action is Grade.AMBIGUOUS
+    assert result.search_query == QUESTION
     assert pids(result.passages) & pids(first)
     assert pids(result.passages) - pids(first)
     assert len({passage.pid for passage in result.passages}) == len(result.passages)
-
-
-def test_an_empty_rewriting_leaves_the_question_to_search_with(make: Any) -> None:
-    program = make("crag", preset="paper")
-    result, _ = ask(program, graded(*["Incorrect"] * 5, query=" ")(program))
-    assert result.search_query == QUESTION
-    assert result.passages
 
 
 def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Parts) -> None:
@@ -206,7 +198,7 @@ def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Pa
         Passage(pid="b", title="Bread", text="Bread is baked. Ovens are hot."),
         Passage(pid="c", title="Comet (film)", text="Comet is a film. The film Comet came out in 2014."),
     ]
-    refined = refine(parts[1], "When did Comet come out?", passages, keep=2)
+    refined = refine_passages(parts[1], "When did Comet come out?", passages, keep=2)
     assert [passage.pid for passage in refined] == ["a", "c"]
     assert "1812" in refined[0].text
     assert "2014" in refined[1].text
@@ -222,7 +214,7 @@ def test_strips_below_the_papers_threshold_are_dropped(score: float, kept: int) 
             return np.full((len(queries), len(passages)), score)
 
     passages = [Passage(pid="a", title="Comet", text="A ship.")]
-    assert len(refine(Scoring(), "When?", passages, keep=3)) == kept
+    assert len(refine_passages(Scoring(), "When?", passages, keep=3)) == kept
 
 
 # --- Self-RAG ------------------------------------------------------------------------------------
@@ -287,18 +279,15 @@ def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
     assert len(server.requests) == 5 + 1
 
 
-def test_without_support_the_answer_comes_from_memory(make: Any) -> None:
-    result, server = ask(make("self-rag"), drafting({}))
+@pytest.mark.parametrize(("needs", "passages", "calls"), [("Yes", 5, 1 + 5 + 5 + 1), ("No.", 0, 2)])
+def test_without_support_or_passages_the_answer_comes_from_memory(
+    needs: str, passages: int, calls: int, make: Any
+) -> None:
+    result, server = ask(make("self-rag"), drafting({}, needs=needs))
     assert result.answer == "From memory."
     assert result.kept == result.interpretations == []
-    assert len(result.passages) == 5
-    assert len(server.requests) == 1 + 5 + 5 + 1
-
-
-def test_nothing_is_retrieved_where_it_is_not_needed(make: Any) -> None:
-    result, server = ask(make("self-rag"), drafting({}, needs="No."))
-    assert (result.answer, result.passages, result.retrieved, result.scores) == ("From memory.", [], False, [])
-    assert len(server.requests) == 2
+    assert (len(result.passages), len(result.scores), result.retrieved) == (passages, passages, passages > 0)
+    assert len(server.requests) == calls
 
 
 @pytest.mark.parametrize(
@@ -332,32 +321,25 @@ def test_a_segment_that_says_nothing_new_is_dropped(make: Any, first: str, other
 # --- demos ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def training(parts: Parts) -> list[Question]:
-    """Questions of the shipped training set, which its corpus answers."""
-    from polyqa.evaluation.loading import load_questions
+def test_labels_fill_the_baselines(make: Any, training: Callable[[str], list[Question]]) -> None:
+    questions = training("crag")
+    by_question = {question.question: question for question in questions}
 
-    return list(load_questions("homonyms/train"))[:12]
-
-
-def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
-    by_question = {question.question: question for question in training}
-
-    refinement = label_demos(make("query-refinement"), training)
+    refinement = label_demos(make("query-refinement"), questions)
     for demo in refinement["refine"]:
         gold = by_question[demo["question"]].readings
         assert [one["question"] for one in demo["refinements"]] == [one.question for one in gold]
-    assert len(refinement["refine"]) == len(training)
-    assert len(refinement["write"]) == len(training)
+    assert len(refinement["refine"]) == len(questions)
+    assert len(refinement["write"]) == len(questions)
 
-    grades = label_demos(make("crag", preset="paper"), training)
+    grades = label_demos(make("crag", preset="paper"), questions)
     assert {demo["grade"] for demo in grades["grade"]} == {"Correct", "Incorrect"}
     assert grades["rewrite"] == []
     for demo in grades["grade"]:
         answers = [one for reading in by_question[demo["question"]].readings for one in reading.short_answers]
         assert exact_presence(answers, demo["passage"]) == (demo["grade"] == "Correct")
 
-    drafts = label_demos(make("self-rag"), training)
+    drafts = label_demos(make("self-rag"), questions)
     assert drafts["critique"] == drafts["decide"] == []
     assert {demo["relevant"] for demo in drafts["draft"]} == {"Yes", "No"}
     for demo in drafts["draft"]:
@@ -366,7 +348,7 @@ def test_labels_fill_the_baselines(make: Any, training: list[Question]) -> None:
             assert exact_presence([reading["answer"]], demo["passage"])
 
     program = make("jpr", preset="paper")
-    chosen = label_demos(program, training)
+    chosen = label_demos(program, questions)
     assert chosen["select"]
     for demo in chosen["select"]:
         assert demo["count"] == len(demo["selected"]) == len(set(demo["selected"])) == 5

@@ -1,20 +1,18 @@
-"""The three programs, through the real index and the embedded engine, in process and over HTTP."""
+"""DIVA through the real index and the embedded engine."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import dspy
 import pytest
-from openai_server import Server, serve
 
 from polyqa.base.values import AmbiguityType, Coverage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.recorder import recording
 from polyqa.models import Encoder
-from polyqa.programs import DIVA, ClosedBook, set_knn_demos
+from polyqa.programs import DIVA, set_knn_demos
 
 QUESTION = "When did Titanic come out?"
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
@@ -23,12 +21,6 @@ NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 @pytest.fixture
 def diva(parts: tuple[FusedRetriever, BiEncoderReranker], encoder: Encoder) -> DIVA:
     return DIVA(*parts, encoder=encoder, preset="paper")
-
-
-@pytest.fixture(scope="module")
-def server(engine: ExtractiveEngine) -> Iterator[Server]:
-    with serve(engine, latency=0.1) as running:
-        yield running
 
 
 def test_diva_reports_every_stage(diva: DIVA, embedded: dspy.LM) -> None:
@@ -49,13 +41,6 @@ def test_diva_answers_closed_book_when_the_passages_are_useless(diva: DIVA, embe
     assert "cannot answer" in result.answer
 
 
-def test_closed_book_says_that_it_does_not_know(embedded: dspy.LM) -> None:
-    result = ClosedBook()(question=QUESTION)
-    assert "cannot answer" in result.answer
-    assert result.interpretations == []
-    assert result.passages == []
-
-
 def test_diversify_follows_equations_4_and_5(diva: DIVA) -> None:
     pseudo = ["When was the ship Titanic launched?", "When did the musical Titanic open on Broadway?"]
     passages = diva.diversify(QUESTION, pseudo)
@@ -69,14 +54,10 @@ def test_diversify_follows_equations_4_and_5(diva: DIVA) -> None:
     assert {"titanic-ship", "titanic-musical"} <= {p.pid for p in passages}
 
 
-def test_prompts_start_with_what_never_changes(diva: DIVA, embedded: dspy.LM, server: Server) -> None:
-    remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-    before = len(server.requests)
-    with dspy.context(lm=remote):
+def test_prompts_start_with_what_never_changes(diva: DIVA, embedded: dspy.LM) -> None:
+    with recording(embedded) as recorder:
         diva(question=QUESTION)
-    verifications = [
-        request["messages"] for request in server.requests[before:] if "answerable" in str(request["messages"][0])
-    ]
+    verifications = [call.messages for call in recorder.calls if "answerable" in str(call.messages[0])]
     assert len(verifications) >= 2
     heads = {str(messages[-1]["content"]).split("## question\n")[0] for messages in verifications}
     assert len(heads) == 1, "passages come before the interpretation: one prefix for all verifications"
@@ -102,10 +83,7 @@ def examples() -> list[dict[str, object]]:
             "question": "Who was the first king?",
             "reason": "[AmbLoc] Many countries had a first king.",
             "ambiguity_types": ["AmbLoc"],
-            "pseudo_interpretations": [
-                "Who was the first king in Norway?",
-                "Who was the first king in Siam?",
-            ],
+            "pseudo_interpretations": ["Who was the first king in Norway?", "Who was the first king in Siam?"],
             "interpretations": [{"question": "Who was the first king of Norway?", "answer": "Harald Fairhair"}],
             "answer": "It depends on the country. In Norway it was Harald Fairhair. Elsewhere it was someone else.",
         },
@@ -123,17 +101,9 @@ def test_demos_change_what_the_engine_does(diva: DIVA, embedded: dspy.LM) -> Non
     shown = with_demos(diva)(question="When did Dune come out?")
     assert "When did the novel Dune come out?" in shown.pseudo_interpretations
     assert shown.pseudo_interpretations != bare.pseudo_interpretations
-
-
-def test_long_answers_in_demos_make_long_answers(diva: DIVA, embedded: dspy.LM) -> None:
-    question = "Who founded Alexandria?"
-    bare = diva(question=question)
-    pool = [
-        example | {"answer": "It was founded more than once, and not by one founder alone. " * 20}
-        for example in examples()
-    ]
-    set_knn_demos(diva, {"write": pool}, k=1)
-    assert len(diva(question=question).answer.split()) > len(bare.answer.split())
+    long = [one | {"answer": "It was founded more than once, and not by one alone. " * 20} for one in examples()]
+    set_knn_demos(diva, {"write": long}, k=1)
+    assert len(diva(question="When did Dune come out?").answer.split()) > len(shown.answer.split())
 
 
 _CHILD = """

@@ -15,10 +15,8 @@ from openai_server import serve
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Coverage, Passage
 from polyqa.colbert_index import BiEncoderReranker
-from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.lm.recorder import recording
-from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import PROGRAMS, set_knn_demos
 from polyqa.programs.registry import REGISTRY, most_calls, needs_index, needs_questions
@@ -48,12 +46,11 @@ def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> No
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("k", [None, 2], ids=["no demos", "demos"])
 def test_the_prompts_format_changes_nothing_but_their_length(
-    name: str, k: int | None, make: Make, engine: ExtractiveEngine
+    name: str, k: int | None, make: Make, training: Make, engine: ExtractiveEngine
 ) -> None:
     program, lm = make(name), embedded_lm(engine)
     if k is not None:
-        training = [BRIDGE] if needs_questions(name) else load_questions("homonyms/train")[:12]
-        set_knn_demos(program, label_demos(program, training), k=k)
+        set_knn_demos(program, label_demos(program, training(name)), k=k)
     for question in questions(name):
         told, tokens, first = {}, {}, {}
         for adapter in (None, dspy.ChatAdapter(), dspy.JSONAdapter()):
@@ -153,17 +150,6 @@ def test_predictors_are_flat_and_copies_share_index_and_models(name: str, make: 
         assert copied.retriever.retrievers[0] is program.retriever.retrievers[0]
 
 
-BRIDGE = Question(
-    id="t",
-    question="When was Tower Bridge opened?",
-    readings=tuple(
-        Reading(f"When was Tower Bridge in {place} opened?", (year,))
-        for place, year in (("London", "1894"), ("Sacramento", "1935"), ("Narnia", "1066"))
-    ),
-    long_answers=("The bridge in London was opened in 1894, that in Sacramento in 1935.",),
-)
-
-
 def prompts(program: dspy.Module, question: str, lm: dspy.LM) -> list[str]:
     with recording(lm) as recorder:
         program(question=question)
@@ -171,11 +157,12 @@ def prompts(program: dspy.Module, question: str, lm: dspy.LM) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "closed-book"])
-def test_knn_demos_are_shown_and_survive_saving(name: str, make: Make, embedded: dspy.LM, tmp_path: Path) -> None:
+def test_knn_demos_are_shown_and_survive_saving(
+    name: str, make: Make, training: Make, embedded: dspy.LM, tmp_path: Path
+) -> None:
     program, question = make(name), questions(name)[0]
-    training = [BRIDGE] if needs_questions(name) else load_questions("homonyms/train")[:12]
     bare = prompts(program, question, embedded)
-    set_knn_demos(program, label_demos(program, training), k=1)
+    set_knn_demos(program, label_demos(program, training(name)), k=1)
     before = prompts(program, question, embedded)
     assert before != bare
     assert {len(json.loads(messages)) for messages in before} <= {2, 4}, "at most one demo a call"
@@ -212,8 +199,7 @@ def test_impossible_settings_are_refused_with_their_name(name: str, given: dict[
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("auto", {"rule": "sometimes"}), ("sixpaq", {"by": "mean"}), ("verdict", {"strictness": "lax"})],
+    ("name", "given"), [("auto", {"rule": "sometimes"}), ("sixpaq", {"by": "mean"}), ("verdict", {"strictness": "lax"})]
 )
 def test_constructors_refuse_words_that_they_do_not_know(name: str, given: dict[str, Any], make: Make) -> None:
     made = make(name)

@@ -1,8 +1,6 @@
 import asyncio
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +15,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation
 from polyqa.lm.recorder import recording
 from polyqa.models import Encoder
-from polyqa.programs import ClosedBook, KNNPredict, set_knn_demos
+from polyqa.programs import KNNPredict, set_knn_demos
 from polyqa.programs.knn import without_passages
 from polyqa.signatures import AnswerClosedBook, ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
@@ -125,108 +123,75 @@ def test_prompts_are_lean_unless_another_format_is_configured_or_needed(
 # --- choosing ------------------------------------------------------------------------------------
 
 
-def test_the_nearest_demo_comes_last(predictor: KNNPredict) -> None:
-    assert predictor.nearest(ASKED) == [POOL[3], POOL[1]]
+TWINS = [{"question": POOL[1]["question"], "answer": f"answer {number}"} for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("k", "pool", "nearest"),
+    [
+        (2, POOL, [POOL[3], POOL[1]]),  # the nearest comes last
+        (None, POOL, POOL),  # all, in the order of the pool
+        (3, [POOL[0], *TWINS, POOL[2]], TWINS),  # ties keep that order, too
+        (1, [POOL[0], *TWINS], TWINS[:1]),
+        (2, [{"answer": "no question"}, {"question": "", "answer": "empty"}, POOL[0]], [POOL[0]]),
+        (2, [], []),
+    ],
+)
+def test_the_nearest_demos_are_shown(
+    k: int | None, pool: list[dict[str, str]], nearest: list[dict[str, str]], predictor: KNNPredict
+) -> None:
+    predictor.set_k(k)
+    for demos in (pool, [dspy.Example(**demo).with_inputs("question") for demo in pool]):
+        predictor.demos = list(demos)
+        assert [dict(demo.items()) for demo in predictor.nearest(ASKED)] == nearest
+        assert predictor.demos == demos
 
 
 def test_the_order_is_that_of_the_similarity(predictor: KNNPredict, encoder: Encoder) -> None:
-    predictor.set_k(len(POOL))
+    predictor.set_k(50)  # beyond the pool: all of it
     shown = predictor.nearest(ASKED)
     vectors = encoder.encode([ASKED, *(demo["question"] for demo in shown)])
     similarities = vectors[1:] @ vectors[0]
     assert np.all(np.diff(similarities) > 0)
     assert sorted(shown, key=str) == sorted(POOL, key=str)
-
-
-def test_k_beyond_the_pool_shows_the_whole_pool(predictor: KNNPredict) -> None:
-    predictor.set_k(50)
-    assert len(predictor.nearest(ASKED)) == len(POOL)
-
-
-def test_the_question_itself_is_the_nearest(predictor: KNNPredict) -> None:
     predictor.set_k(1)
     assert [predictor.nearest(demo["question"]) for demo in POOL] == [[demo] for demo in POOL]
 
 
-def test_no_k_shows_all_demos_in_the_order_of_the_pool(predictor: KNNPredict) -> None:
-    predictor.set_k(None)
-    assert predictor.nearest(ASKED) == POOL
-    assert demo_questions(prompts(predictor)[0]) == [demo["question"] for demo in POOL]
-
-
-def test_ties_keep_the_order_of_the_pool(encoder: Encoder) -> None:
-    predictor = KNNPredict(AnswerClosedBook, k=3, encoder=encoder)
-    twins = [{"question": POOL[1]["question"], "answer": f"answer {number}"} for number in range(3)]
-    predictor.demos = [POOL[0], *twins, POOL[2]]
-    assert predictor.nearest(ASKED) == twins
-
-
-def test_of_tied_demos_the_first_of_the_pool_are_chosen(encoder: Encoder) -> None:
-    predictor = KNNPredict(AnswerClosedBook, k=1, encoder=encoder)
-    twins = [{"question": POOL[1]["question"], "answer": f"answer {number}"} for number in range(3)]
-    predictor.demos = [POOL[0], *twins]
-    assert predictor.nearest(ASKED) == twins[:1]
-
-
-def test_demos_without_the_compared_field_are_left_out(predictor: KNNPredict) -> None:
-    predictor.demos = [{"answer": "no question"}, {"question": "", "answer": "empty"}, POOL[0]]
-    assert predictor.nearest(ASKED) == [POOL[0]]
-    predictor.demos = []
-    assert predictor.nearest(ASKED) == []
-
-
-def test_demos_may_be_examples(predictor: KNNPredict) -> None:
-    predictor.demos = [dspy.Example(**demo).with_inputs("question") for demo in POOL]
-    assert [demo.answer for demo in predictor.nearest(ASKED)] == [POOL[3]["answer"], POOL[1]["answer"]]
-
-
-def test_another_field_may_be_compared(encoder: Encoder) -> None:
+def test_another_field_may_be_compared_and_is_saved(encoder: Encoder) -> None:
     predictor = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
     predictor.demos = [
         {"question": ASKED, "reason": "It is about films.", "answer": "a"},
         {"question": "What?", "reason": "It is about the football world cup.", "answer": "b"},
     ]
-    assert predictor.nearest("a football tournament")[0]["answer"] == "b"
+    loaded = KNNPredict("question, reason -> answer", encoder=encoder)
+    loaded.load_state(json.loads(json.dumps(predictor.dump_state())))
+    for each in (predictor, loaded):
+        assert each.nearest("a football tournament")[0]["answer"] == "b"
 
 
 # --- calling -------------------------------------------------------------------------------------
 
 
-def test_a_call_shows_the_nearest_demos(predictor: KNNPredict) -> None:
+def test_a_call_shows_the_nearest_demos_unless_it_has_its_own(predictor: KNNPredict) -> None:
     first, second = prompts(predictor)
     assert demo_questions(first) == [POOL[3]["question"], POOL[1]["question"]]
     assert demo_questions(second)[-1] == POOL[0]["question"]
-    assert predictor.demos == POOL
-
-
-def test_an_async_call_shows_the_same(predictor: KNNPredict) -> None:
     with sent() as messages:
         asyncio.run(predictor.acall(question=ASKED))
-    assert messages == prompts(predictor, ASKED)
-
-
-def test_demos_of_a_call_override_the_pool(predictor: KNNPredict) -> None:
-    with sent() as messages:
         predictor(question=ASKED, demos=[POOL[4]])
-    assert demo_questions(messages[0]) == [POOL[4]["question"]]
+    assert messages[0] == first
+    assert demo_questions(messages[1]) == [POOL[4]["question"]]
 
 
-@pytest.mark.parametrize("k", [0, -3])
-def test_k_below_one_is_refused(encoder: Encoder, k: int) -> None:
-    with pytest.raises(ValueError, match=f"k must be at least 1 or None, got {k}"):
-        KNNPredict(AnswerClosedBook, k=k, encoder=encoder)
-
-
-def test_k_without_an_encoder_is_refused() -> None:
+def test_a_k_that_cannot_be_is_refused_and_changes_nothing(predictor: KNNPredict) -> None:
+    for k in (0, -3):
+        with pytest.raises(ValueError, match=f"k must be at least 1 or None, got {k}"):
+            predictor.set_k(k)
+    assert predictor.k == 2
     with pytest.raises(ValueError, match="need an encoder"):
         KNNPredict(AnswerClosedBook, k=2)
     assert KNNPredict(AnswerClosedBook).nearest(ASKED) == []
-
-
-def test_a_refused_k_changes_nothing(predictor: KNNPredict) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        predictor.set_k(0)
-    assert predictor.k == 2
 
 
 # --- saving --------------------------------------------------------------------------------------
@@ -234,32 +199,15 @@ def test_a_refused_k_changes_nothing(predictor: KNNPredict) -> None:
 
 @pytest.mark.parametrize("k", [None, 2])
 def test_a_saved_program_gives_identical_prompts(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
-    program = Answering(encoder)
+    program, loaded = Answering(encoder), Answering(encoder)
     set_knn_demos(program, POOLS, k)
     before = prompts(program)
-    assert len(demo_questions(before[0])) == (k or len(POOL))
+    assert len(demo_questions(before[1])) == (k or len(POOL))
     program.save(tmp_path / "program.json")
-
-    loaded = Answering(encoder)
+    set_knn_demos(loaded, POOLS, 3)  # what was set before does not count
     loaded.load(tmp_path / "program.json")
     assert (loaded.recall.k, loaded.extract.k) == (k, k)
     assert prompts(loaded) == before
-
-
-def test_a_loaded_state_overrides_what_was_set(encoder: Encoder, tmp_path: Path) -> None:
-    saved = Answering(encoder)
-    saved.save(tmp_path / "program.json")
-    loaded = Answering(encoder)
-    set_knn_demos(loaded, POOLS, 3)
-    loaded.load(tmp_path / "program.json")
-    assert (loaded.recall.k, loaded.recall.demos) == (None, [])
-
-
-def test_the_compared_field_is_saved(encoder: Encoder) -> None:
-    saved = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
-    loaded = KNNPredict("question, reason -> answer", encoder=encoder)
-    loaded.load_state(json.loads(json.dumps(saved.dump_state())))
-    assert (loaded.k, loaded.field) == (1, "reason")
 
 
 def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
@@ -270,70 +218,18 @@ def test_a_state_of_a_plain_predictor_can_be_loaded(encoder: Encoder) -> None:
     assert (loaded.k, loaded.demos) == (None, POOL)
 
 
-CHILD = """
-import json, sys
-from polyqa.extractive import embedded_lm
-from polyqa.lm.recorder import recording
-from polyqa.models import Encoder
-from polyqa.programs import ClosedBook
-
-program = ClosedBook(encoder=Encoder())
-program.load(sys.argv[1])
-with recording(embedded_lm()) as recorder:
-    program(question=sys.argv[2])
-seen = [[(one["role"], one["content"]) for one in call.messages] for call in recorder.calls]
-json.dump(seen, open(sys.argv[3], "w"))
-"""
-
-
-@pytest.mark.slow
-def test_a_new_process_gives_identical_prompts(encoder: Encoder, tmp_path: Path) -> None:
-    program = ClosedBook(encoder=encoder)
-    set_knn_demos(program, {"recall": POOL}, 2)
-    program.save(tmp_path / "program.json")
-    (expected,) = prompts(program, ASKED)
-    assert demo_questions(expected) == [POOL[3]["question"], POOL[1]["question"]]
-
-    seen = tmp_path / "seen.json"
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path / "program.json"), ASKED, str(seen)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(seen.read_text(encoding="utf-8")) == [[list(message) for message in expected]]
-
-
-def test_the_state_of_another_encoder_is_refused(encoder: Encoder, tmp_path: Path) -> None:
-    program = Answering(encoder)
-    set_knn_demos(program, POOLS, 2)
-    program.save(tmp_path / "program.json")
-    other = Answering(Encoder("some/other-encoder"))
-    with pytest.raises(PolyqaError, match=r"encoder all-MiniLM-L6-v2, this one has some/other-encoder"):
-        other.load(tmp_path / "program.json")
-    with pytest.raises(PolyqaError, match=r"encoder all-MiniLM-L6-v2, this one has none"):
-        Answering(None).load(tmp_path / "program.json")
-
-
-def test_a_refused_state_changes_nothing(encoder: Encoder) -> None:
+def test_the_state_of_another_encoder_is_refused_and_changes_nothing(encoder: Encoder) -> None:
     saved = KNNPredict(AnswerClosedBook, k=2, encoder=encoder)
     saved.demos = list(POOL)
-    other = KNNPredict(AnswerClosedBook, k=4, encoder=Encoder("some/other-encoder"))
-    other.demos = [POOL[0]]
-    with pytest.raises(PolyqaError):
-        other.load_state(saved.dump_state())
-    assert (other.k, other.demos) == (4, [POOL[0]])
-
-
-def test_without_k_the_encoder_does_not_matter(encoder: Encoder, tmp_path: Path) -> None:
-    program = Answering(encoder)
-    set_knn_demos(program, POOLS, None)
-    program.save(tmp_path / "program.json")
-    loaded = Answering(None)
-    loaded.load(tmp_path / "program.json")
-    assert prompts(loaded) == prompts(program)
+    for other, name in ((Encoder("some/other-encoder"), "some/other-encoder"), (None, "none")):
+        loaded = KNNPredict(AnswerClosedBook, encoder=other)
+        loaded.demos = [POOL[0]]
+        with pytest.raises(PolyqaError, match=rf"encoder all-MiniLM-L6-v2, this one has {name}"):
+            loaded.load_state(saved.dump_state())
+        assert (loaded.k, loaded.demos) == (None, [POOL[0]])
+    saved.set_k(None)  # then no encoder is needed
+    loaded.load_state(saved.dump_state())
+    assert loaded.demos == POOL
 
 
 # --- copying and compiling -----------------------------------------------------------------------
@@ -343,62 +239,37 @@ def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder) -> 
     program = Answering(encoder)
     set_knn_demos(program, POOLS, 2)
     before = prompts(program)
-    twin = copy.deepcopy(program)
+    twin, empty = copy.deepcopy(program), program.reset_copy()
     assert twin.recall.encoder is encoder
+    assert (empty.recall.k, empty.recall.demos) == (2, [])
     assert prompts(twin) == before
     twin.recall.demos = []
     twin.extract.set_k(None)
     assert prompts(program) == before
 
 
-def test_a_reset_copy_keeps_k_and_drops_the_demos(encoder: Encoder) -> None:
-    program = Answering(encoder)
-    set_knn_demos(program, POOLS, 2)
-    empty = program.reset_copy()
-    assert (empty.recall.k, empty.recall.demos) == (2, [])
-    assert program.recall.demos == POOL
-
-
-def trainset() -> list[dspy.Example]:
-    return [dspy.Example(**demo).with_inputs("question") for demo in POOL]
-
-
 @pytest.mark.parametrize("k", [None, 2])
-def test_labeled_few_shot_fills_the_pool(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
-    student = ClosedBook(encoder=encoder)
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        dspy.LabeledFewShot(k=3),
+        dspy.BootstrapFewShot(
+            metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
+            max_bootstrapped_demos=3,
+            max_labeled_demos=0,
+        ),
+    ],
+    ids=["labeled", "bootstrap"],
+)
+def test_optimizers_of_dspy_fill_the_pool(encoder: Encoder, tmp_path: Path, k: int | None, optimizer: Any) -> None:
+    student, loaded = Answering(encoder), Answering(encoder)
     student.recall.set_k(k)
-    compiled = dspy.LabeledFewShot(k=4).compile(student, trainset=trainset())
-    assert len(compiled.recall.demos) == 4
-    assert compiled.recall.k == k
-    before = prompts(compiled)
-    assert len(demo_questions(before[0])) == (k or 4)
-
-    compiled.save(tmp_path / "program.json")
-    loaded = ClosedBook(encoder=encoder)
-    loaded.load(tmp_path / "program.json")
-    assert prompts(loaded) == before
-
-
-@pytest.mark.parametrize("k", [None, 2])
-def test_bootstrap_few_shot_fills_the_pool(encoder: Encoder, tmp_path: Path, k: int | None) -> None:
-    student = Answering(encoder)
-    student.recall.set_k(k)
-    student.extract.set_k(k)
-    optimizer = dspy.BootstrapFewShot(
-        metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
-        max_bootstrapped_demos=3,
-        max_labeled_demos=0,
-    )
     with dspy.context(lm=answering()):
-        compiled = optimizer.compile(student, trainset=trainset())
-    assert {demo["answer"] for demo in compiled.recall.demos} == {"An answer."}
-    assert (len(compiled.recall.demos), len(compiled.extract.demos)) == (3, 3)
-    assert (compiled.recall.k, compiled.extract.k) == (k, k)
+        compiled = optimizer.compile(student, trainset=[dspy.Example(**demo).with_inputs("question") for demo in POOL])
+    assert (len(compiled.recall.demos), compiled.recall.k) == (3, k)
     before = prompts(compiled)
-    assert [len(demo_questions(messages)) for messages in before] == [k or 3] * 4
-
+    assert [len(demo_questions(messages)) for messages in before[1::2]] == [k or 3] * 2
     compiled.save(tmp_path / "program.json")
-    loaded = Answering(encoder)
     loaded.load(tmp_path / "program.json")
     assert prompts(loaded) == before
 
@@ -406,48 +277,20 @@ def test_bootstrap_few_shot_fills_the_pool(encoder: Encoder, tmp_path: Path, k: 
 # --- set_knn_demos -------------------------------------------------------------------------------
 
 
-def test_only_the_fields_of_the_signature_are_kept(encoder: Encoder, tmp_path: Path) -> None:
+def test_what_a_predictor_can_show_is_kept(encoder: Encoder) -> None:
     program = Answering(encoder)
     gold = {**POOL[0], "gold": "secret", "interpretations": [], "id": 7}
-    set_knn_demos(program, {"recall": [gold, dspy.Example(**gold).with_inputs("question")]}, 2)
-    assert program.recall.demos == [POOL[0], POOL[0]]
-    program.save(tmp_path / "program.json")
-    assert "secret" not in (tmp_path / "program.json").read_text(encoding="utf-8")
-    assert "secret" in gold.values()
-
-
-def test_demos_without_input_or_output_are_left_out(encoder: Encoder) -> None:
-    program = Answering(encoder)
-    pool = [
-        {"question": "Who?"},
-        {"answer": "She"},
-        {"question": "Who?", "answer": None},
-        {"other": 1},
-        POOL[0],
-    ]
-    set_knn_demos(program, {"recall": pool}, None)
-    assert program.recall.demos == [POOL[0]]
-
-
-def test_incomplete_demos_are_kept_and_an_empty_list_is_an_output(encoder: Encoder) -> None:
-    program = Answering(encoder)
-    set_knn_demos(program, {"extract": [{"question": "Who?", "interpretations": []}]}, None)
-    assert program.extract.demos == [{"question": "Who?", "interpretations": []}]
-
-
-def test_predictors_that_are_not_named_are_left_alone(encoder: Encoder) -> None:
-    program = Answering(encoder)
+    incomplete = [{"question": "Who?"}, {"answer": "She"}, {"question": "Who?", "answer": None}, {"other": 1}]
     program.extract.demos = [POOLS["extract"][0]]
-    set_knn_demos(program, {"recall": POOL}, 2)
-    assert (program.extract.k, len(program.extract.demos)) == (None, 1)
-    assert (program.recall.k, len(program.recall.demos)) == (2, 5)
-
-
-def test_an_unknown_predictor_is_refused_before_anything_is_changed(encoder: Encoder) -> None:
-    program = Answering(encoder)
+    set_knn_demos(program, {"recall": [gold, *incomplete, dspy.Example(**gold).with_inputs("question")]}, 2)
+    assert (program.recall.k, program.recall.demos) == (2, [POOL[0], POOL[0]])
+    assert "secret" in gold.values()
+    assert (program.extract.k, program.extract.demos) == (None, [POOLS["extract"][0]]), "it was not named"
+    set_knn_demos(program, {"extract": [{"question": "Who?", "interpretations": []}]}, None)
+    assert program.extract.demos == [{"question": "Who?", "interpretations": []}], "an empty list is an output"
     with pytest.raises(PolyqaError, match=r"Answering has no predictor 'write'; it has recall, extract\."):
-        set_knn_demos(program, {"recall": POOL, "write": POOL}, 2)
-    assert program.recall.demos == []
+        set_knn_demos(program, {"recall": POOL, "write": POOL}, 3)
+    assert program.recall.k == 2
 
 
 class Plain(dspy.Module):
@@ -528,8 +371,5 @@ def test_a_brief_predictor_shows_the_shortest_passages_alone(encoder: Encoder) -
     assert ["passages" in one for one in shown(cup, book, bridge)] == [False, False, True]
     assert not any("passages" in one for one in shown(bare, bare))
     assert shown() == []
-
-
-def test_a_located_answer_without_passages_names_no_source() -> None:
-    told = {"passages": ["A | B."], "question": "Who?", "short_answer": "B", "source": "1", "settled": "Yes"}
-    assert without_passages(told) == {"question": "Who?", "short_answer": "B", "settled": "Yes"}
+    located = {"passages": ["A | B."], "question": "Who?", "short_answer": "B", "source": "1", "settled": "Yes"}
+    assert without_passages(located) == {"question": "Who?", "short_answer": "B", "settled": "Yes"}

@@ -10,13 +10,13 @@ import dspy
 import pytest
 from dspy.lm15 import Request, Response
 from openai_server import serve
+from scripted_engine import ScriptedEngine, scripted_lm
+from usual_replies import USUAL
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Coverage
-from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.recorder import recording
-from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
 from polyqa.programs.registry import REGISTRY, most_calls
@@ -26,12 +26,6 @@ TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)
 BRIDGE = ("When was Tower Bridge opened?", "Which river does Tower Bridge cross?", NONSENSE)
 QUESTIONS = {**dict.fromkeys(("rac", "jpr", "crag", "diva", "dtv", "auto"), TITANIC), "sixpaq": BRIDGE}
 Make = Callable[..., Any]
-TOWERS = Question(
-    id="t",
-    question=BRIDGE[0],
-    readings=(Reading("When was Tower Bridge in London opened?", ("1894",)),),
-    long_answers=("The bridge in London was opened in 1894.",),
-)
 every_program = pytest.mark.parametrize("name", QUESTIONS)
 
 
@@ -57,24 +51,13 @@ def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, em
 
 
 @every_program
-def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> None:
+def test_demos_fill_every_call_and_fit_no_other_preset(name: str, make: Make, training: Make, tmp_path: Path) -> None:
     program = make(name, preset="lean")
-    question = QUESTIONS[name][0]
-    assert dict(asyncio.run(program.acall(question=question)).items()) == dict(program(question=question).items())
-
-
-@every_program
-def test_demos_fill_every_call_and_survive_saving(name: str, make: Make, embedded: dspy.LM, tmp_path: Path) -> None:
-    program = make(name, preset="lean")
-    # SIXPAQ of these tests has six passages of its own, which answer no training question.
-    demos = label_demos(program, [TOWERS] if name == "sixpaq" else load_questions("homonyms/train")[:12])
+    demos = label_demos(program, training(name))
     filled = {"clarify", *(("verify",) if name in ("diva", "dtv", "auto") else ())}
     assert filled <= {predictor for predictor, own in demos.items() if own}
     set_knn_demos(program, demos, k=1)
     program.save(tmp_path / "program.json")
-    loaded = make(name, preset="lean", demos=tmp_path / "program.json")
-    question = QUESTIONS[name][0]
-    assert dict(loaded(question=question).items()) == dict(program(question=question).items())
     with pytest.raises(PolyqaError):
         make(name, preset="paper", demos=tmp_path / "program.json")
 
@@ -104,36 +87,15 @@ def test_diva_answers_while_it_verifies(run: Callable[..., Any], make: Make, eng
     assert len(server.requests) == 4  # typing, inference, both
 
 
-class Doubting:
-    """The embedded engine, which says that no reading but the first holds."""
-
-    def __init__(self, engine: ExtractiveEngine) -> None:
-        self.engine = engine
-
-    def complete(self, request: Request) -> Response:
-        reply = self.engine.complete(request)
-        if "`supported`" in str(request.system):
-            text = str(reply.text)
-            changed = text[: text.index("[", text.index("supported ## ]]") + 15)] + "[1]\n\n[[ ## completed ## ]]"
-            return Response(
-                id=None,
-                model=reply.model,
-                message=type(reply.message).assistant(changed),
-                finish_reason="stop",
-                usage=reply.usage,
-            )
-        return reply
-
-
-def test_auto_writes_again_what_a_reading_is_taken_from(make: Make, engine: ExtractiveEngine) -> None:
-    lm = dspy.LM("polyqa/extractive", engine=Doubting(engine), cache=False)
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()), recording(lm) as recorder:
+def test_auto_writes_again_what_a_reading_is_taken_from(make: Make) -> None:
+    doubting = {**USUAL, "supported": [1]}
+    engine = ScriptedEngine(lambda prompt: {name: doubting[name] for name in prompt.output_fields})
+    with dspy.context(lm=scripted_lm(engine)):
         result = make("auto", preset="lean")(question=QUESTIONS["auto"][0])
     assert len(result.interpretations) == 1
-    assert result.verdicts[0]
-    assert not any(result.verdicts[1:])
-    assert len(recorder.calls) == 6
-    assert sum("`answer`" in str(call.messages[0]) for call in recorder.calls) == 2
+    assert result.verdicts == [True, False]
+    assert len(engine.seen) == 6
+    assert len(engine.asked("answer")) == 2
 
 
 # Tree of Clarifications leaves out more repetitions with lean, see test_tree.
@@ -156,13 +118,8 @@ def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make
         made = make(name, preset=preset)
         assert (made.preset, made.lean) == (preset, preset == "lean")
         assert made.deepcopy().preset == made.reset_copy().preset == preset
-
-
-@pytest.mark.parametrize("name", REGISTRY)
-def test_a_preset_that_is_none_is_refused(name: str, make: Make) -> None:
     with pytest.raises(PolyqaError, match="preset"):
         make(name, preset="cheap")
-    made = make(name)
     parts = [getattr(made, part) for part in ("retriever", "reranker", "asked") if getattr(made, part, None)]
     with pytest.raises(ValueError, match="preset is paper or lean"):
         type(made)(*parts, encoder=made.encoder, preset="cheap")

@@ -5,6 +5,7 @@ from typing import Any
 import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
+from usual_replies import USUAL
 
 import polyqa
 from polyqa.base.errors import PolyqaError
@@ -17,32 +18,18 @@ from polyqa.programs.steps import Calls
 
 def exhausting(verdict: str) -> ScriptedEngine:
     """Replies that send a program down its longest road: as many readings as it takes, and nothing settled."""
-    values: Mapping[str, object] = {
-        "ambiguity_types": "[AmbSub]",
-        "reason": "Anything.",
-        "pseudo_interpretations": json.dumps([f"When did number {at} of it come out?" for at in range(30)]),
-        "answered": "1" if verdict == "Yes" else "none",
-        "supported": "1" if verdict == "Yes" else "none",
-        "settled": "No",
-        "short_answer": "1997",
-        "source": "1",
-        "interpretations": json.dumps(
-            [{"question": f"When did number {at} of it come out?", "answer": f"{at}"} for at in range(30)]
-        ),
-        "refinements": "[]",
-        "answer": "An answer.",
+    numbers = "1" if verdict == "Yes" else "none"
+    many = [{"question": f"When did number {at} of it come out?", "answer": f"{at}"} for at in range(30)]
+    values = {
+        **USUAL,
+        "pseudo_interpretations": json.dumps([one["question"] for one in many]),
+        "interpretations": json.dumps(many),
+        "answered": numbers,
+        "supported": numbers,
         "fitting": verdict,
         "grade": "Ambiguous",
-        "search_query": "Titanic",
-        "relaxed_query": "Titanic",
-        "needs_passages": "Yes",
-        "relevant": "Yes",
         "readings": "[]",
-        "segment": "It came out.",
         "support": "Fully" if verdict == "Yes" else "No",
-        "usefulness": "5",
-        "selected": "[1]",
-        "interpretation": "When did the film come out?",
     }
 
     def reply(prompt: Prompt) -> Mapping[str, object]:

@@ -1,25 +1,22 @@
 """SIXPAQ through a real index, a real database of questions and the embedded engine, in process and over HTTP."""
 
 import json
-from pathlib import Path
+from collections.abc import Callable
 
 import dspy
 import pytest
 from harness import fields, scripted
 
-from polyqa.artifacts.card import Card, DataCard, IndexCard
-from polyqa.artifacts.state import signature_fingerprints
-from polyqa.artifacts.store import save_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from polyqa.extractive.choices import select_questions
 from polyqa.extractive.evidence import Models
 from polyqa.extractive.prompt import Demo, Prompt
 from polyqa.loading import load
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Question
 from polyqa.models import Encoder, Reader
 from polyqa.optimizers.labels import label_demos
-from polyqa.programs import SIXPAQ, set_knn_demos
+from polyqa.programs import SIXPAQ
 from polyqa.programs.sixpaq import candidate_readings, chosen, render_candidates
 from polyqa.questions import FoundQuestion, QuestionDatabase, QuestionRetriever
 
@@ -95,6 +92,7 @@ def test_every_distinct_answer_of_a_question_is_a_candidate() -> None:
     )
     candidates = candidate_readings([one])
     assert [(c.answer, c.pid) for c in candidates] == [("Ada Brown", "a"), ("Carl Lund", "c")]
+    assert render_candidates(candidates) == ["Who built it? | Ada Brown", "Who built it? | Carl Lund"]
     assert chosen(candidates, [2, 2, 0, 7]) == candidates[1:]
     assert chosen(candidates, []) == []
 
@@ -113,53 +111,14 @@ def test_assembly_finds_the_questions_and_says_how_to_make_them(
         load("sixpaq", index=bridges, encoder=encoder, by="mean")
 
 
-GOLD = Question(
-    id="t",
-    question="When was Tower Bridge opened?",
-    readings=(
-        Reading("When was Tower Bridge in London opened?", ("1894",)),
-        Reading("When was Tower Bridge in Sacramento opened?", ("1935",)),
-        Reading("When was Tower Bridge in Narnia opened?", ("1066",)),
-    ),
-    long_answers=("The bridge in London was opened in 1894, that in Sacramento in 1935.",),
-)
-
-
-def test_labels_fill_every_predictor(sixpaq: SIXPAQ) -> None:
-    demos = label_demos(sixpaq, [GOLD])
+def test_labels_fill_every_predictor(sixpaq: SIXPAQ, training: Callable[[str], list[Question]]) -> None:
+    demos = label_demos(sixpaq, training("sixpaq"))
     assert set(demos) == {"clarify", "write", "select"}
     assert all(demos.values())
     (demo,) = demos["select"]
     assert set(demo) == {"question", "candidates", "kept"}
-    kept = chosen(candidate_readings(sixpaq.similar_questions(GOLD.question)), demo["kept"])
+    kept = chosen(candidate_readings(sixpaq.similar_questions(QUESTION)), demo["kept"])
     assert {one.answer for one in kept} == {"1894", "1935"}
-
-
-def test_an_artifact_with_demos_loads_and_answers_the_same(
-    sixpaq: SIXPAQ, bridges: ColBERTIndex, encoder: Encoder, embedded: dspy.LM, tmp_path: Path
-) -> None:
-    set_knn_demos(sixpaq, label_demos(sixpaq, [GOLD]), k=1)
-    card = Card(
-        name="mine",
-        program="sixpaq",
-        settings={"passages": 3, "by": "max"},
-        signatures=signature_fingerprints(sixpaq),
-        recipe={"name": "knn"},
-        measure="dr",
-        threshold=0.5,
-        reader="embedded",
-        train=DataCard(source="told", n=1, fingerprint="0"),
-        lm="polyqa/extractive",
-        encoder=encoder.name,
-        index=IndexCard(name=bridges.name, fingerprint=bridges.fingerprint, passages=len(bridges)),
-        versions={"dspy": dspy.__version__},
-        date="2026-01-01",
-    )
-    save_artifact(sixpaq, card, tmp_path / "mine", "A card.")
-    loaded = load(tmp_path / "mine", index=bridges, encoder=encoder)
-    assert isinstance(loaded, SIXPAQ)
-    assert loaded.select.demos == json.loads(json.dumps(list(sixpaq.select.demos)))
-    assert dict(loaded(question=QUESTION).items()) == dict(sixpaq(question=QUESTION).items())
 
 
 def prompt(question: str, candidates: list[str], demos: tuple[Demo, ...] = ()) -> Prompt:
@@ -191,8 +150,3 @@ def test_demos_move_how_near_a_question_must_be(encoder: Encoder) -> None:
     nothing = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[]"})
     assert select_questions(prompt(QUESTION, CANDIDATES, (everything,)), models) == {"kept": [1, 3, 5]}
     assert select_questions(prompt(QUESTION, CANDIDATES, (nothing,)), models) == {"kept": []}
-
-
-def test_candidates_are_rendered_as_the_engine_reads_them() -> None:
-    one = FoundQuestion(question="Who?", answers=("A",), pids=("p",), number=0, score=0.0)
-    assert render_candidates(candidate_readings([one])) == ["Who? | A"]

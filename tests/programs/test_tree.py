@@ -46,11 +46,6 @@ def test_it_grows_breadth_first() -> None:
     assert root.children[0].children[0].question == "c?"
 
 
-def test_it_ends_with_enough_valid_nodes() -> None:
-    tree = explore({"root": ["a", "b", "c", "d"], "a": ["e"]}, nodes=3)
-    assert names(tree) == ["a", "b", "c"]
-
-
 def test_pruned_nodes_are_kept_apart_and_not_expanded() -> None:
     tree = explore({"root": ["a", "b"], "a": ["c"]}, bad=["a"])
     assert names(tree) == ["b"]
@@ -58,61 +53,54 @@ def test_pruned_nodes_are_kept_apart_and_not_expanded() -> None:
     assert tree.frozen().children[0].children == ()
 
 
-def test_nodes_at_the_greatest_depth_are_not_expanded() -> None:
-    tree = explore({"root": ["a"], "a": ["b"], "b": ["c"], "c": ["d"]}, depth=2)
-    assert names(tree) == ["a", "b"]
-
-
-def test_three_failures_in_a_row_end_it_and_a_success_starts_the_count_anew() -> None:
-    table = {"root": list("abcdefg"), "a": [], "b": [], "c": ["h"], "d": [], "e": [], "f": [], "g": ["i"]}
-    assert names(explore(table, nodes=20)) == [*"abcdefg", "h"]
-    assert names(explore(table, nodes=20, failures=4)) == [*"abcdefg", "h", "i"]
-
-
-def test_an_expansion_whose_nodes_are_all_pruned_has_failed() -> None:
-    table = {"root": list("abcd"), "a": ["e"], "b": ["f"], "c": ["g"], "d": ["h"]}
-    assert names(explore(table, bad="efg", nodes=20)) == list("abcd")
+FAILING = {"root": list("abcdefg"), "a": [], "b": [], "c": ["h"], "d": [], "e": [], "f": [], "g": ["i"]}
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "repeats"),
+    ("table", "bad", "limits", "grown"),
     [
-        ("a", "The answer a.", True),
-        ("A?", "1953;  the answer A", False),
-        ("Something new?", "answer a", False),
-        ("A?", "something new", False),
-        ("Who sang it?", "Bob; Ann", True),
-        ("Who sang it?", "Ann;", False),
-        ("Who sang it?", "Ann Bob", False),
-        ("Something new?", "", True),
-        ("Something new?", " ; ", True),
+        ({"root": list("abcd"), "a": ["e"]}, "", {"nodes": 3}, "abc"),  # enough valid nodes
+        ({"root": ["a"], "a": ["b"], "b": ["c"], "c": ["d"]}, "", {"depth": 2}, "ab"),
+        (FAILING, "", {"nodes": 20}, "abcdefgh"),  # three failures in a row; a success starts the count anew
+        (FAILING, "", {"nodes": 20, "failures": 4}, "abcdefghi"),
+        # an expansion whose nodes are all pruned has failed
+        ({"root": list("abcd"), "a": ["e"], "b": ["f"], "c": ["g"], "d": ["h"]}, "efg", {"nodes": 20}, "abcd"),
+        ({}, "", {}, ""),
     ],
 )
-def test_a_repetition_of_question_and_answers_is_left_out(question: str, answer: str, repeats: bool) -> None:
-    tree = GrowingTree("root?", nodes=10, depth=3, failures=3)
-    duet = Interpretation(question="Who sang it?", answer="Ann; Bob")
-    tree.settle(tree.sprout([(0, [reading("a"), duet])]), [True, True])
-    again = Interpretation(question=question, answer=answer)
-    new = reading("b")
-    assert tree.sprout([(1, [again, again, new])]) == ([new] if repeats else [again, new])
+def test_the_exploration_ends(table: Table, bad: str, limits: dict[str, int], grown: str) -> None:
+    assert names(explore(table, bad, **limits)) == list(grown)
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "repeats"),
+    ("question", "answer", "repeats", "repeats_strictly"),
     [
-        ("Who sang it?", "Cleo", True),
-        ("Something new?", "bob", True),
-        ("Something new?", "Bob; Ann", True),
-        ("Something new?", "Bob; Cleo", False),
-        ("Something new?", "Cleo", False),
+        ("a", "The answer a.", True, True),
+        ("A?", "1953;  the answer A", False, True),
+        ("Something new?", "answer a", False, True),
+        ("A?", "something new", False, True),
+        ("Who sang it?", "Bob; Ann", True, True),
+        ("Who sang it?", "Ann;", False, True),
+        ("Who sang it?", "Ann Bob", False, True),
+        ("Who sang it?", "Cleo", False, True),
+        ("Something new?", "bob", False, True),
+        ("Something new?", "Bob; Cleo", False, False),
+        ("Something new?", "Cleo", False, False),
+        ("Something new?", "", True, True),
+        ("Something new?", " ; ", True, True),
     ],
 )
-def test_a_strict_tree_leaves_out_what_repeats_either(question: str, answer: str, repeats: bool) -> None:
-    tree = GrowingTree("root?", nodes=10, depth=3, failures=3, strict=True)
-    duet = Interpretation(question="Who sang it?", answer="Ann; Bob")
-    tree.settle(tree.sprout([(0, [duet])]), [True])
-    again = Interpretation(question=question, answer=answer)
-    assert tree.sprout([(1, [again, again])]) == ([] if repeats else [again])
+def test_a_repetition_is_left_out(question: str, answer: str, repeats: bool, repeats_strictly: bool) -> None:
+    """Of question and answers, or in a strict tree of either."""
+    duet, again = (
+        Interpretation(question="Who sang it?", answer="Ann; Bob"),
+        Interpretation(question=question, answer=answer),
+    )
+    for strict, left_out in ((False, repeats), (True, repeats_strictly)):
+        tree = GrowingTree("root?", nodes=10, depth=3, failures=3, strict=strict)
+        tree.settle(tree.sprout([(0, [reading("a"), duet])]), [True, True])
+        new = tree.sprout([(1, [again, again, reading("b")])])
+        assert new == [*([] if left_out else [again]), reading("b")]
 
 
 @pytest.mark.parametrize(("first_holds", "expanded"), [(True, ["Who sang it?"]), (False, ["who sang it"])])

@@ -5,12 +5,10 @@ import re
 
 import dspy
 import pytest
-from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
-from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.prompt import Prompt
 from polyqa.programs import TreeOfClarifications
 from polyqa.programs.tree import NodeStatus
@@ -21,11 +19,7 @@ FILM, MUSICAL = "When did the 1953 film Titanic come out?", "When did the musica
 IN_AMERICA = "When did the 1953 film Titanic come out in America?"
 CLARIFIED = {
     QUESTION: [(FILM, "April 1953"), (MUSICAL, "23 April 1997"), ("Who built the Titanic?", "Harland and Wolff")],
-    FILM: [
-        (IN_AMERICA, "April 1953"),
-        (FILM, "April 1953"),
-        ("Who directed it?", "Jean Negulesco"),
-    ],
+    FILM: [(IN_AMERICA, "April 1953"), (FILM, "April 1953"), ("Who directed it?", "Jean Negulesco")],
 }
 
 
@@ -44,9 +38,7 @@ def scripted(program: TreeOfClarifications, engine: ScriptedEngine) -> dspy.Pred
         return program(question=QUESTION)
 
 
-def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(
-    parts: Parts,
-) -> None:
+def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
     result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     expansions = engine.asked("interpretations")
@@ -59,9 +51,7 @@ def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(
     assert first[MUSICAL].startswith("[1] «Titanic (musical)")
 
 
-def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_answer(
-    parts: Parts,
-) -> None:
+def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_answer(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
     result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     checks = engine.asked("fitting")
@@ -81,9 +71,7 @@ def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_ans
     assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
 
 
-def test_the_answer_is_written_from_passages_that_hold_the_answers_first(
-    parts: Parts,
-) -> None:
+def test_the_answer_is_written_from_passages_that_hold_the_answers_first(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
     result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
     assert [passage.pid for passage in result.passages[:2]] == ["titanic-film-1953", "titanic-musical"]
@@ -106,9 +94,7 @@ def test_without_pruning_nothing_is_verified(parts: Parts) -> None:
     ]
 
 
-def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(
-    parts: Parts,
-) -> None:
+def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(parts: Parts) -> None:
     def refuse(prompt: Prompt) -> dict[str, object]:
         return {"fitting": "No"} if "fitting" in prompt.output_fields else clarify(prompt)
 
@@ -147,30 +133,8 @@ def test_nodes_of_a_level_and_their_checks_go_out_at_once(parts: Parts) -> None:
     assert engine.most_at_once == 3
 
 
-def test_over_http_it_gives_the_same_and_its_tree_is_json(
-    parts: Parts, engine: ExtractiveEngine, embedded: None
-) -> None:
-    program = TreeOfClarifications(*parts, preset="paper")
-    with serve(engine) as server:
-        lm = polyqa.language_model("openai/served", api_base=server.base, cache=False)
-        remote = polyqa.ask(QUESTION, program=program, lm=lm)
-    local = program(question=QUESTION)
-    assert remote.answer == local.answer
-    data = json.loads(json.dumps(remote.to_dict()))
-    assert data["tree"]["question"] == QUESTION
-    assert data["tree"] == local.tree.model_dump(mode="json")
-
-
-def test_an_empty_corpus_gives_no_readings(parts: Parts) -> None:
-    class Nothing:
-        def search(self, query: str, k: int = 10) -> list:
-            return []
-
-        def search_many(self, queries: list[str], k: int = 10) -> list[list]:
-            return [[] for _ in queries]
-
-    engine = ScriptedEngine(clarify)
-    with dspy.context(lm=scripted_lm(engine), adapter=dspy.ChatAdapter()):
-        result = TreeOfClarifications(Nothing(), parts[1])(question=QUESTION)
-    assert {prompt.inputs["passage"] for prompt in engine.asked("fitting")} <= {"", "N/A"}
-    assert list(result.passages) == []
+def test_its_tree_is_json(parts: Parts, embedded: dspy.LM) -> None:
+    result = polyqa.ask(QUESTION, program=TreeOfClarifications(*parts), lm=embedded)
+    tree = json.loads(json.dumps(result.to_dict()))["tree"]
+    assert tree["question"] == QUESTION
+    assert tree["children"]

@@ -2,6 +2,7 @@
 
 import dspy
 from scripted_engine import ScriptedEngine, scripted_lm
+from usual_replies import USUAL
 
 from polyqa.base.values import Coverage
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
@@ -87,13 +88,11 @@ def test_when_all_passages_abstain_the_answer_is_written_from_nothing(parts: Par
     assert result.abstained == len(result.universe) == 20
 
 
-def test_verdict_with_the_embedded_engine_grounds_every_reading(parts: Parts, encoder: Encoder, embedded: None) -> None:
-    result = VERDICT(*parts, encoder=encoder)(question=QUESTION)
-    assert len(result.interpretations) >= 2
-    by_pid = {passage.pid: passage for passage in result.passages}
-    for reading in result.interpretations:
-        assert reading.answer in by_pid[reading.pid].text
-    assert result.abstained > 5
+VERIFIED = {
+    **USUAL,
+    "pseudo_interpretations": ["When did the musical Titanic open?", "When did the film Titanic come out?"],
+    "interpretations": [{"question": "When did the musical open?", "answer": "23 April 1997", "pid": "1"}],
+}
 
 
 def verify(prompt: Prompt) -> dict[str, object]:
@@ -101,13 +100,7 @@ def verify(prompt: Prompt) -> dict[str, object]:
     if "answerable" in prompt.output_fields:
         (passage,) = parse_passages(prompt.inputs["passages"])
         return {"answerable": "Yes" if "musical" in passage.title and "musical" in prompt.inputs["question"] else "No"}
-    if "ambiguity_types" in prompt.output_fields:
-        return {"reason": "[AmbSub]", "ambiguity_types": ["AmbSub"]}
-    if "pseudo_interpretations" in prompt.output_fields:
-        return {"pseudo_interpretations": ["When did the musical Titanic open?", "When did the film Titanic come out?"]}
-    if "interpretations" in prompt.output_fields:
-        return {"interpretations": [{"question": "When did the musical open?", "answer": "23 April 1997", "pid": "1"}]}
-    return {"answer": "It depends."}
+    return {name: VERIFIED[name] for name in prompt.output_fields}
 
 
 def test_every_pair_is_verified_and_passages_that_nothing_needs_are_dropped(parts: Parts, encoder: Encoder) -> None:

@@ -12,17 +12,16 @@ from openai_server import serve
 from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
-from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.text import normalize_answer
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
-from polyqa.programs.worked_examples import WORKED_EXAMPLES, WorkedExample
+from polyqa.programs.worked_examples import WORKED_EXAMPLES
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
 TYPING, INFERENCE = ("question", "reason", "ambiguity_types"), ("question", "reason", "pseudo_interpretations")
 RECALL = ("question", "answer")
-every_example = pytest.mark.parametrize("example", WORKED_EXAMPLES, ids=lambda one: one.question)
+every_example = pytest.mark.parametrize("example", WORKED_EXAMPLES, ids=lambda one: one["question"])
 
 
 @pytest.mark.parametrize("name", ["diva", "dtv"])
@@ -33,7 +32,10 @@ def test_the_paper_s_diva_shows_five_to_the_calls_without_passages(name: str, ma
         "infer": {INFERENCE},
         "recall": {RECALL},
     }
-    assert len(make(name, preset="paper").classify.demos) == len(WORKED_EXAMPLES) == 5
+    first, second = make(name, preset="paper"), make(name, preset="paper")
+    first.classify.demos[0]["ambiguity_types"].clear()
+    assert second.classify.demos[0]["ambiguity_types"] == ["AmbSub"], "what one program changes is its own"
+    assert len(second.classify.demos) == len(WORKED_EXAMPLES) == 5
 
 
 @pytest.mark.parametrize(("name", "preset"), [("diva", "lean"), ("dtv", "lean"), ("auto", "lean"), ("auto", "paper")])
@@ -41,30 +43,22 @@ def test_no_other_shows_any(name: str, preset: str, make: Make) -> None:
     assert not any(own.demos for _, own in make(name, preset=preset).named_predictors())
 
 
-def test_programs_share_no_example_that_one_may_change(make: Make) -> None:
-    first, second = make("diva", preset="paper"), make("diva", preset="paper")
-    first.classify.demos[0]["ambiguity_types"].clear()
-    first.infer.demos.clear()
-    assert second.classify.demos[0]["ambiguity_types"] == ["AmbSub"]
-    assert len(second.infer.demos) == 5
-
-
 def test_every_kind_of_ambiguity_is_shown() -> None:
-    shown = {kind for example in WORKED_EXAMPLES for kind in example.types}
+    shown = {kind for example in WORKED_EXAMPLES for kind in example["ambiguity_types"]}
     assert shown == set(AmbiguityType) - {AmbiguityType.NONE}
-    assert sum(len(example.types) > 1 for example in WORKED_EXAMPLES) == 2
+    assert sum(len(example["ambiguity_types"]) > 1 for example in WORKED_EXAMPLES) == 2
 
 
 @every_example
-def test_an_example_is_whole(example: WorkedExample) -> None:
-    assert 2 <= len(set(example.readings)) == len(example.readings) <= 6
-    assert example.question not in example.readings
-    assert not any(kind in example.reason for kind in AmbiguityType)  # the reason leads to the label
-    assert example.answer.count(". ") >= 2  # three sentences at least, as the instructions want
+def test_an_example_is_whole(example: dict[str, Any]) -> None:
+    assert 2 <= len(set(example["pseudo_interpretations"])) == len(example["pseudo_interpretations"]) <= 6
+    assert example["question"] not in example["pseudo_interpretations"]
+    assert not any(kind in example["reason"] for kind in AmbiguityType)  # the reason leads to the label
+    assert example["answer"].count(". ") >= 2  # three sentences at least, as the instructions want
 
 
 @every_example
-def test_an_example_is_no_shipped_question(example: WorkedExample) -> None:
+def test_an_example_is_no_shipped_question(example: dict[str, Any]) -> None:
     shipped = {
         normalize_answer(text)
         for split in ("train", "dev", "test")
@@ -72,7 +66,7 @@ def test_an_example_is_no_shipped_question(example: WorkedExample) -> None:
         for text in (one.question, *(reading.question for reading in one.readings))
     }
     assert len(shipped) > 100
-    assert not shipped & {normalize_answer(text) for text in (example.question, *example.readings)}
+    assert not shipped & {normalize_answer(text) for text in (example["question"], *example["pseudo_interpretations"])}
 
 
 def test_a_server_is_sent_them_before_the_question(make: Make, engine: ExtractiveEngine) -> None:
@@ -82,13 +76,13 @@ def test_a_server_is_sent_them_before_the_question(make: Make, engine: Extractiv
             make("diva", preset="paper")(question=QUESTION)
     typing, inference, *others = (json.dumps(one["messages"], ensure_ascii=False) for one in server.requests)
     for example in WORKED_EXAMPLES:
-        question = json.dumps(example.question, ensure_ascii=False)[1:-1]
+        question = json.dumps(example["question"], ensure_ascii=False)[1:-1]
         for prompt in (typing, inference):
             assert 0 < prompt.index(question) < prompt.rindex(QUESTION)
         for prompt in others:  # verification, readings, answer
             assert question not in prompt
-        assert json.dumps(example.readings[0], ensure_ascii=False)[1:-1] in inference
-        assert json.dumps(example.reason, ensure_ascii=False)[1:-1] in typing
+        assert json.dumps(example["pseudo_interpretations"][0], ensure_ascii=False)[1:-1] in inference
+        assert json.dumps(example["reason"], ensure_ascii=False)[1:-1] in typing
 
 
 def test_the_embedded_engine_answers_as_without_them(make: Make, embedded: dspy.LM) -> None:
@@ -102,7 +96,7 @@ def test_the_embedded_engine_answers_as_without_them(make: Make, embedded: dspy.
 def test_compiling_puts_demos_in_their_place(make: Make) -> None:
     program = make("diva", preset="paper")
     set_knn_demos(program, label_demos(program, load_questions("homonyms/train")[:6]), k=2)
-    own = {example.question for example in WORKED_EXAMPLES}
+    own = {example["question"] for example in WORKED_EXAMPLES}
     for predictor in (program.classify, program.infer, program.recall):
         assert predictor.demos
         assert not own & {demo["question"] for demo in predictor.demos}
@@ -116,18 +110,3 @@ def test_a_saved_program_keeps_what_it_had(demos: list[dict[str, Any]], make: Ma
     loaded = make("diva", preset="paper", demos=tmp_path / "program.json")
     assert loaded.classify.demos == demos
     assert [dict(demo) for demo in loaded.infer.demos] == program.infer.demos
-
-
-def test_facts_of_the_answers_belong_to_their_readings() -> None:
-    told = {example.question: example.answer for example in WORKED_EXAMPLES}
-    facts = {
-        "When was William Pitt born?": ("1708", "1759"),
-        "Who wrote The Barber of Seville?": ("Beaumarchais", "Rossini", "Sterbini"),
-        "When did the Channel Tunnel open?": ("6 May 1994", "14 November 1994"),
-        "Who won the Olympic marathon in London?": ("Hayes", "Cabrera", "Kiprotich", "Gelana"),
-        "What is the emergency telephone number?": ("911", "999", "000", "112"),
-    }
-    assert facts.keys() == told.keys()
-    for example in WORKED_EXAMPLES:
-        assert len(facts[example.question]) == len(example.readings)
-        assert all(exact_presence((fact,), example.answer) for fact in facts[example.question])
