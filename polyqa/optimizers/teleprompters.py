@@ -89,7 +89,13 @@ def keeping_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> Iterator[No
 
 
 def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
-    recipe, metric, prompt_lm, seed, threads = plan.recipe, plan.own_metric(), plan.writer, plan.seed, plan.threads
+    recipe, metric, prompt_lm, seed, threads = (
+        plan.recipe,
+        plan.metric_of_recipe(),
+        plan.writer,
+        plan.seed,
+        plan.threads,
+    )
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):

@@ -26,7 +26,7 @@ from polyqa.extractive import ExtractiveEngine
 from ..calls import CallCounter
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
-from ..trials import Trial, write_trials
+from ..trials import Trial, lineage, write_trials
 from .fitted import fitted
 from .library import Candidate, candidates_for
 
@@ -124,7 +124,7 @@ class _Search:
     def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
         self.plan = plan
         self.calls = calls
-        self.metric = plan.own_metric()
+        self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
         self.own = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
@@ -243,12 +243,7 @@ class _Search:
     def trials(self) -> list[Trial]:
         """What was tried, in order; kept is what the best program was made of."""
         numbers = {id(one): number for number, one in enumerate(self.tried)}
-        line: set[int] = set()
-        at: _Scored | None = self.best
-        while at is not None:
-            line.add(id(at))
-            at = at.parent
-        return [
+        trials = [
             Trial(
                 number=numbers[id(one)],
                 label=str(one.change) if one.change else "as it was",
@@ -263,11 +258,12 @@ class _Search:
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
-                kept=id(one) in line,
                 note=one.note,
             )
             for one in self.tried
         ]
+        line = {trial.number for trial in lineage(trials, numbers[id(self.best)])}
+        return [trial.model_copy(update={"kept": trial.number in line}) for trial in trials]
 
 
 @contextmanager
