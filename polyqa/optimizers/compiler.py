@@ -4,6 +4,7 @@ import json
 import random
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import dspy
 
@@ -123,10 +124,15 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "prompt_lm": str(plan.writer.model),
         "seed": plan.seed,
     }
+    check_work(path, settings, "compilation")
+
+
+def check_work(path: Path, settings: dict[str, Any], what: str) -> None:
+    """Write down what a working folder belongs to; raise `PolyqaError` if something else is written there."""
     if not path.exists():
         write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
     elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
-        raise PolyqaError(f"{path.parent} is of another compilation: {changed}. Remove it, or choose another folder.")
+        raise PolyqaError(f"{path.parent} is of another {what}: {changed}. Remove it, or choose another folder.")
 
 
 def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -> dspy.Module:

@@ -60,9 +60,9 @@ def test_the_runs_that_are_shown_are_made(program: str, recipe: str, tmp_path: P
 
 def test_the_limit_stops_work_and_a_larger_one_continues(tmp_path: Path) -> None:
     def compile(most: int) -> Any:
-        return polyqa.compile("rac", preset="paper", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
+        return polyqa.compile("rac", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
 
-    calls = 2 * 2 * (len(DEV) + len(TEST))
+    calls = 2 * (len(DEV) + len(TEST))  # each question takes one
     with pytest.raises(PolyqaError, match=rf"the limit \(--max-calls\) is {calls - 1}"):
         compile(calls - 1)
     assert made_calls(tmp_path) <= calls - 1
@@ -98,7 +98,7 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
         ("rac", {"passages": 900}, "cannot be made"),
         ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: passages"),
-        ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labels, knn"),
+        ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labeled-few-shot, knn"),
         ("rac", {"recipe": recipe("knn", "nonsense")}, "names the predictor 'nonsense'; RAC has clarify"),
         ("rac", {"recipe": recipe("bootstrap-few-shot", "nonsense")}, "names the predictor 'nonsense'"),
         ("rac", {"recipe": recipe("knn-then-bootstrap", "verify")}, "names the predictor 'verify'"),
