@@ -36,12 +36,14 @@ class Labels:
     @cached_property
     def readings(self) -> list[int]:
         """How many readings each question has, fewest first."""
-        return sorted(len(one.readings) for one in self.questions)
+        return sorted(len(question.readings) for question in self.questions)
 
     @cached_property
     def answers(self) -> list[str]:
         """The short answers of all readings, aliases among them."""
-        return [told for one in self.questions for reading in one.readings for told in reading.short_answers]
+        return [
+            answer for question in self.questions for reading in question.readings for answer in reading.short_answers
+        ]
 
     @cached_property
     def words(self) -> float | None:
@@ -51,7 +53,7 @@ class Labels:
 
     def have(self, pattern: re.Pattern[str]) -> bool:
         """Return whether some short answer is as a pattern says."""
-        return any(pattern.fullmatch(told.strip()) for told in self.answers)
+        return any(pattern.fullmatch(answer.strip()) for answer in self.answers)
 
 
 _POINTLESS: dict[str, Callable[[Labels], bool]] = {
@@ -118,6 +120,6 @@ def _about(labels: Labels, candidates: Sequence[Candidate]) -> Candidate | None:
         return None
     words = max(_TENS, _TENS * round(labels.words / _TENS))
     known = [int(found[0]) for one in candidates if one.group == "length" and (found := re.search(r"\d+", one.text))]
-    if any(abs(own - words) < _LIKE * words for own in known):
+    if any(abs(length - words) < _LIKE * words for length in known):
         return None
     return Candidate(f"{words}-words", "length", f"Write about {words} words.", "the labels' long answers have so many")
