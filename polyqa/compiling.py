@@ -37,7 +37,7 @@ from polyqa.reports.readme import artifact_readme
 from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
-from .question_sets import Questions, Sets
+from .question_sets import Sets
 from .tracing import job
 
 
@@ -123,7 +123,7 @@ def compile(
     """
     out = Path(out)
     with job("compile", out.name, trace=False) as results:
-        parts, program_settings = _checked_settings(program, settings)
+        loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()
         test = data["test"].asked if "test" in data else []
         plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
@@ -137,7 +137,14 @@ def compile(
         with kept_calls(work, budget.max_calls):
             compiled = compile_program(student, plan, work)
             test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
-        cards = {name: _data(questions) for name, questions in data.items()}
+        cards = {
+            name: DataCard(
+                source=questions.described,
+                n=len(questions.asked),
+                fingerprint=questions_fingerprint(questions.asked),
+            )
+            for name, questions in data.items()
+        }
         card = _card(
             student,
             plan,
@@ -146,8 +153,8 @@ def compile(
             name=out.name,
             program=program,
             settings={**program_settings, "preset": student.preset},
-            reranker=parts.get("reranker") if needs_index(program) else None,
-            encoder=parts.get("encoder", EMBEDDED_ENCODER),
+            reranker=loading_settings.get("reranker") if needs_index(program) else None,
+            encoder=loading_settings.get("encoder", EMBEDDED_ENCODER),
             test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
         )
         readme = artifact_readme(card, dump_program(compiled.program), out)
@@ -300,10 +307,6 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
         cost(program, question=richest.question, lm=str(plan.lm.model)),
         f"the runs of {searches}, which --max-calls limits" if searches else "",
     )
-
-
-def _data(given: Questions) -> DataCard:
-    return DataCard(source=given.described, n=len(given.asked), fingerprint=questions_fingerprint(given.asked))
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:

@@ -226,25 +226,6 @@ def test_what_cannot_be_compiled_costs_no_questions(corpus: Path, run: Run, tmp_
     assert not out.exists()
 
 
-def test_any_language_model_makes_the_questions(corpus: Path, tmp_path: Path) -> None:
-    with serve(ExtractiveEngine()) as server:
-        done = adapt(
-            corpus,
-            "rac",
-            out=tmp_path / "wired",
-            models=polyqa.Models(lm="openai/any", api_base=server.base),
-            limit_passages=7,
-            budget=polyqa.Budget(threads=2),
-        )
-    assert done is not None
-    assert done.counts is not None
-    assert done.counts.passages == 7
-    assert len(done.index) == 11
-    assert done.made.card.lm == "openai/any"
-    assert len(server.requests) > 7 * 3
-    assert not {question.id for question in done.train} & {question.id for question in done.held_out}
-
-
 @pytest.mark.slow
 def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, tmp_path: Path) -> None:
     with serve(ExtractiveEngine()) as server:
@@ -257,7 +238,11 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
             before = len(server.requests)
             out, budget = tmp_path / name / "limited", polyqa.Budget(max_calls=most, threads=2)
             try:
-                assert adapt(corpus, "rac", out=out, models=models, limit_passages=7, budget=budget) is not None
+                done = adapt(corpus, "rac", out=out, models=models, limit_passages=7, budget=budget)
+                assert done is not None
+                assert done.counts is not None
+                assert (done.counts.passages, len(done.index), done.made.card.lm) == (7, 11, "openai/any")
+                assert not {question.id for question in done.train} & {question.id for question in done.held_out}
             except PolyqaError as error:
                 arrived += len(server.requests) - before
                 assert f"Stopped: {most:,} calls of language models were made" in str(error)  # noqa: PT017

@@ -141,8 +141,8 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
 
 
 def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: Path) -> None:
-    out = tmp_path / "made"
-    made = polyqa.compile("rac", reranker="reader", passages=3, sets=SMALL, out=out)
+    out, sets = tmp_path / "made", polyqa.Sets(train=TRAIN[:2], dev=DEV[:1])
+    made = polyqa.compile("rac", reranker="reader", passages=3, sets=sets, out=out)
     assert made is not None
     card = json.loads((out / "card.json").read_text())
     assert (card["reranker"], card["settings"]) == ("reader", {"passages": 3, "preset": "lean"})
@@ -154,7 +154,7 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert [one.pid for one in loaded.retrieve(question)] == [
         one.pid for one in made.compiled.program.retrieve(question)
     ]
-    plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=SMALL, out=tmp_path / "x")
+    plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=sets, out=tmp_path / "x")
     assert plain is not None
     assert plain.card.reranker is None  # it retrieves nothing
 

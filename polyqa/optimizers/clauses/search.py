@@ -281,18 +281,16 @@ def _quiet() -> Iterator[None]:
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
     """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
-    names = plan.recipe.predictors or [name for name, _ in program.named_predictors()]
     for name, predictor in program.named_predictors():
-        for clause in fitted(candidates_for(predictor.signature), plan.trainset) if name in names else ():
-            there = clause.text in predictor.signature.instructions
-            if not there and not (isinstance(engine, ExtractiveEngine) and _unheeded(engine, predictor, clause)):
-                yield Change(name, clause)
-
-
-def _unheeded(engine: ExtractiveEngine, predictor: dspy.Predict, clause: Candidate) -> bool:
-    """Return whether the embedded engine passes over some sentence of a clause."""
-    alone = predictor.signature.with_instructions(clause.text)
-    return bool(engine.unheeded(alone))
+        if plan.recipe.predictors and name not in plan.recipe.predictors:
+            continue
+        signature = predictor.signature
+        for clause in fitted(candidates_for(signature), plan.trainset):
+            if clause.text in signature.instructions:
+                continue
+            if isinstance(engine, ExtractiveEngine) and engine.unheeded(signature.with_instructions(clause.text)):
+                continue
+            yield Change(name, clause)
 
 
 def _with(program: dspy.Module, change: Change) -> dspy.Module:
