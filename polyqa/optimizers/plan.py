@@ -64,8 +64,8 @@ class Plan:
                 "Plan.of(train, dev, metric) takes a function of yours."
             )
         for name in ("trainset", "devset"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, [as_question(one, f"{name}[{at}]") for at, one in enumerate(given)])
+            questions = [as_question(item, f"{name}[{at}]") for at, item in enumerate(getattr(self, name))]
+            object.__setattr__(self, name, questions)
         if isinstance(self.recipe, str):
             object.__setattr__(self, "recipe", named_recipe(self.recipe))
 
@@ -112,13 +112,15 @@ class Plan:
         if answering is None:
             raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
         sets = {"train": list(trainset), "dev": list(devset)}
-        own = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
-        given = {one.id: item for name in sets for one, item in zip(own[name], sets[name], strict=True)}
+        questions = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
+        examples = {
+            question.id: item for name in sets for question, item in zip(questions[name], sets[name], strict=True)
+        }
         return cls(
-            trainset=own["train"],
-            devset=own["dev"],
+            trainset=questions["train"],
+            devset=questions["dev"],
             recipe=named_recipe(recipe) if isinstance(recipe, str) else recipe,
-            metric=as_metric(metric, given, reader or Reader()),
+            metric=as_metric(metric, examples, reader or Reader()),
             lm=answering,
             **more,
         )
@@ -143,7 +145,7 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
     check_writer(plan.recipe, str(plan.writer.model))
     if not plan.trainset or not plan.devset:
         raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
-    scored = {name: own for name, own in sets.items() if name != "train" or plan.recipe.runs_train}
+    scored = {name: questions for name, questions in sets.items() if name != "train" or plan.recipe.runs_train}
     check_measurable(plan.metric.measure, scored)
 
 
@@ -179,11 +181,11 @@ def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
     by_text: dict[str, str] = {}
     by_id: dict[str, str] = {}
     for name, questions in splits.items():
-        own_ids: set[str] = set()
+        ids: set[str] = set()
         for question in questions:
-            if question.id in own_ids:
+            if question.id in ids:
                 raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
-            own_ids.add(question.id)
+            ids.add(question.id)
             for kind, key, known in (
                 ("id", question.id, by_id),
                 ("question", normalize_answer(question.question), by_text),

@@ -86,7 +86,7 @@ class Gain:
         return cls(value, float(1 - ttest_1samp(differences, 0.0, alternative="greater").pvalue))
 
 
-def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
+def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
     """Add those clauses to a program's instructions that gain.
 
     Parameters
@@ -98,8 +98,8 @@ def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCoun
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
         a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
         have gone out; no limit if not given).
-    told
-        The file for what was tried, see `trials.write_trials`.
+    file
+        For what was tried, see `trials.write_trials`.
     calls
         Of language models that went out.
 
@@ -116,7 +116,7 @@ def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCoun
     search = _Search(program, plan, calls)
     with leave_one_out(plan.trainset), dspy.context(lm=plan.lm):
         for trials in search.run():
-            write_trials(told, trials)
+            write_trials(file, trials)
     return search.best.program, search.trials
 
 
@@ -127,12 +127,12 @@ class _Search:
         self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
-        self.own = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
+        self.instructions = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
         self.left = list(changes(program, plan))
         if not self.left:
             raise PolyqaError(
-                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.own)} of {type(program).__name__} "
-                "that the language model obeys. Take another recipe, or other predictors."
+                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.instructions)} of "
+                f"{type(program).__name__} that the language model obeys. Take another recipe, or other predictors."
             )
         if len(plan.trainset) < LEAST:
             raise PolyqaError(
@@ -230,9 +230,9 @@ class _Search:
             display_progress=False,
             max_errors=len(places) + 1,  # a question that fails scores 0, as in every run
         )
-        found = evaluate(one.program).results
+        results = evaluate(one.program).results
         self.calls.check()  # what was refused must not be taken for a bad score
-        one.scores.update(zip(places, (float(score) for _, _, score in found), strict=True))
+        one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
         one.calls = self.calls.made
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
@@ -252,9 +252,11 @@ class _Search:
                 instructions={
                     name: predictor.signature.instructions
                     for name, predictor in one.program.named_predictors()
-                    if predictor.signature.instructions != self.own[name]
+                    if predictor.signature.instructions != self.instructions[name]
                 },
-                demos={name: len(own.demos) for name, own in one.program.named_predictors() if own.demos},
+                demos={
+                    name: len(predictor.demos) for name, predictor in one.program.named_predictors() if predictor.demos
+                },
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
