@@ -238,8 +238,15 @@ def _steps(calls: Sequence[StepCost], questions: int) -> list[StepCost]:
         by_step.setdefault((call.step, call.lm), []).append(call)
     steps = []
     for (step, lm), same in by_step.items():
-        tokens = [sum(call.input_tokens for call in same), sum(call.output_tokens for call in same)]
         dollars = _sum_if_known([call.dollars for call in same])
-        means = [figure / questions for figure in (len(same), *tokens)]
-        steps.append(StepCost(step, lm, *means, None if dollars is None else dollars / questions))
+        steps.append(
+            StepCost(
+                step,
+                lm,
+                len(same) / questions,
+                sum(call.input_tokens for call in same) / questions,
+                sum(call.output_tokens for call in same) / questions,
+                None if dollars is None else dollars / questions,
+            )
+        )
     return steps
