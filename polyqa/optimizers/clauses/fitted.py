@@ -12,8 +12,6 @@ from polyqa.metrics.gold import Question
 
 from .library import Candidate
 
-MOST_FITTED = 3
-"""So many clauses with the labels' numbers has a task at most."""
 _MOST_IN_LIBRARY, _LEAST_IN_LIBRARY = 3, 2
 _NEARLY_ALL = 0.9
 _LIKE = 0.25  # of a length: no clause is needed for one that differs less from another's
