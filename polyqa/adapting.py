@@ -165,7 +165,15 @@ def adapt(
                 "and some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
             )
         check_program(program)
-        models = _ready_models(models)
+        lm = models.answering()
+        models = replace(  # objects, which are made once for all steps
+            models,
+            lm=lm,
+            helper_lm=models.helping(),
+            prompt_lm=models.writing(lm),
+            reader=ready_reader(models.reader),
+            judge=None,
+        )
         # What does not fit should not cost the making of questions.
         chosen = chosen_recipe(recipe, models.prompt_lm)
         given = as_questions(questions) if questions is not None else None
@@ -207,19 +215,6 @@ def adapt(
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done
-
-
-def _ready_models(models: Models) -> Models:
-    """Return models as objects, which are made once for all steps."""
-    lm = models.answering()
-    return replace(
-        models,
-        lm=lm,
-        helper_lm=models.helping(),
-        prompt_lm=models.writing(lm),
-        reader=ready_reader(models.reader),
-        judge=None,
-    )
 
 
 def _measure(measure: Measure | None, given: Questions | None) -> Measure:
