@@ -48,7 +48,7 @@ print("in both:", {question.id for question in train} & {question.id for questio
 # prompt that it will stand in. No call of a language model is made.
 
 # %%
-from polyqa.optimizers.labels.demos import label_demos
+from polyqa.optimizers.labels import label_demos
 
 rac = polyqa.load("rac", index=index)
 pools = label_demos(rac, train)

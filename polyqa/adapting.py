@@ -156,81 +156,65 @@ def adapt(
         If something given is missing or does not fit, the corpus gives too few questions, or the limit of calls is
         reached.
     """
-    with job("adapt", Path(out).name, trace=False) as report:
-        done = _adapt(corpus, program, Path(out), questions, recipe, models, limit_passages, measure, budget)
-        if done is not None:
-            told = {"corpus": Path(corpus).name, "index": done.index.fingerprint, "program": program}
-            report.add(parameters=told, figures={f"{done.measure}.difference": done.difference.difference})
-        return done
-
-
-def _adapt(
-    corpus: str | Path,
-    program: str,
-    out: Path,
-    questions: Given | None,
-    recipe: str | Recipe,
-    models: Models,
-    limit_passages: int | None,
-    measure: Measure | None,
-    budget: Budget,
-) -> Adapted | None:
-    passages = read_corpus(corpus)
-    if questions is None and len(passages) < _PARTS:
-        raise PolyqaError(
-            f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, and "
-            "some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
+    out = Path(out)
+    with job("adapt", out.name, trace=False) as report:
+        passages = read_corpus(corpus)
+        if questions is None and len(passages) < _PARTS:
+            raise PolyqaError(
+                f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, "
+                "and some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
+            )
+        check_program(program)
+        lm = models.answering()
+        models = replace(  # objects, which are made once for all steps
+            models,
+            lm=lm,
+            helper_lm=models.helping(),
+            prompt_lm=models.writing(lm),
+            reader=ready_reader(models.reader),
+            judge=None,
         )
-    check_program(program)
-    models = _ready_models(models)
-    chosen = chosen_recipe(recipe, models.prompt_lm)  # one that does not fit should not cost the making of questions
-    given = as_questions(questions) if questions is not None else None
-    measure = _measure(measure, given)
-    budget = replace(budget, threads=budget.threads or default_threads(models.lm))
-    index = ready_index(passages, out.name)
-    if models.helper_lm is not None:
-        load(program, index=index, helper_lm=models.helper_lm)  # one that has nothing to do should not cost it, either
-    with kept_calls(out / ".work", budget.max_calls):
-        source = _Source(given.asked, given.described, given.described) if given is not None else None
-        if source is None:
-            picked = pick_passages(passages, limit_passages, budget.seed) if limit_passages is not None else passages
-            if not budget.confirm(
-                f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
-            ):
+        # What does not fit should not cost the making of questions.
+        chosen = chosen_recipe(recipe, models.prompt_lm)
+        given = as_questions(questions) if questions is not None else None
+        measure = _measure(measure, given)
+        budget = replace(budget, threads=budget.threads or default_threads(models.lm))
+        index = ready_index(passages, out.name)
+        if models.helper_lm is not None:
+            load(program, index=index, helper_lm=models.helper_lm)  # refuses a helper that has nothing to do
+        with kept_calls(out / ".work", budget.max_calls):
+            if given is not None:
+                source = _Source(given.asked, given.described, given.described)
+            else:
+                picked = passages
+                if limit_passages is not None:
+                    picked = pick_passages(passages, limit_passages, budget.seed)
+                if not budget.confirm(
+                    f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
+                ):
+                    return None
+                source = _made_questions(picked, models, out, budget, Path(corpus).name)
+            sets = _split(source, budget.seed, None if given is not None else out)
+            train, dev, held_out = (questions.asked for questions in sets.by_name().values())
+            places = _shipped_places(program, out)
+            made = compile(
+                program,
+                recipe=chosen,
+                sets=sets,
+                out=out,
+                models=models,
+                measure=measure,
+                budget=replace(budget, max_calls=None, further_runs=len(places) * len(held_out)),
+                index=index.path,
+            )
+            if made is None:
                 return None
-            source = _made_questions(picked, models, out, budget, Path(corpus).name)
-        sets = _split(source, budget.seed, None if given is not None else out)
-        train, dev, held_out = (questions.asked for questions in sets.by_name().values())
-        places = _shipped_places(program, out)
-        made = compile(
-            program,
-            recipe=chosen,
-            sets=sets,
-            out=out,
-            models=models,
-            measure=measure,
-            budget=replace(budget, max_calls=None, further_runs=len(places) * len(held_out)),
-            index=index.path,
-        )
-        if made is None:
-            return None
-        shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
-    done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, shipped)
-    write_atomically(out / REPORT, adaptation_report(done))
-    return done
-
-
-def _ready_models(models: Models) -> Models:
-    """Return models as objects, which are made once for all steps."""
-    lm = models.answering()
-    return replace(
-        models,
-        lm=lm,
-        helper_lm=models.helping(),
-        prompt_lm=models.writing(lm),
-        reader=ready_reader(models.reader),
-        judge=None,
-    )
+            shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
+        done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, shipped)
+        write_atomically(out / REPORT, adaptation_report(done))
+        parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
+        report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
+        return done
 
 
 def _measure(measure: Measure | None, given: Questions | None) -> Measure:

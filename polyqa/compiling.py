@@ -37,7 +37,7 @@ from polyqa.reports.readme import artifact_readme
 from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
-from .question_sets import Questions, Sets
+from .question_sets import Sets
 from .tracing import job
 
 
@@ -121,20 +121,56 @@ def compile(
     PolyqaError
         If something given is missing or does not fit, or the limit of calls is reached.
     """
-    with job("compile", Path(out).name, trace=False) as report:
-        made = _compile(program, Path(out), recipe, sets, models, measure, budget, settings)
-        if made is not None:
-            kept = made.card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
-            report.add(parameters=kept, figures=_figures(made.card), files=made.path)
+    out = Path(out)
+    with job("compile", out.name, trace=False) as results:
+        loading_settings, program_settings = _checked_settings(program, settings)
+        data = sets.by_name()
+        test = data["test"].asked if "test" in data else []
+        plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
+        student = loading.load(program, **{"helper_lm": models.helping(), **settings})
+        check_recipe(plan.recipe, student, len(plan.trainset))
+        loading.warm_up(student, plan.lm)
+        ready_reader(models.reader)
+        work = out / ".work"
+        if not budget.confirm(expected_cost(student, plan, budget.further_runs + 2 * len(test))):
+            return None
+        with kept_calls(work, budget.max_calls):
+            compiled = compile_program(student, plan, work)
+            test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
+        cards = {
+            name: DataCard(
+                source=questions.described,
+                n=len(questions.asked),
+                fingerprint=questions_fingerprint(questions.asked),
+            )
+            for name, questions in data.items()
+        }
+        card = _card(
+            student,
+            plan,
+            compiled,
+            cards,
+            name=out.name,
+            program=program,
+            settings={**program_settings, "preset": student.preset},
+            reranker=loading_settings.get("reranker") if needs_index(program) else None,
+            encoder=loading_settings.get("encoder", EMBEDDED_ENCODER),
+            test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
+        )
+        readme = artifact_readme(card, dump_program(compiled.program), out)
+        report = compilation_report(card, student, compiled, test_runs)
+        made = Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
+        parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
+        results.add(parameters=parameters, figures=_figures(card), files=made.path)
         return made
 
 
 def _figures(card: Card) -> dict[str, float]:
     """Return what compiling brought and took, by name."""
-    found = {f"spent.{name}": float(value) for name, value in card.spent.model_dump().items()}
+    figures = {f"spent.{name}": float(value) for name, value in card.spent.model_dump().items()}
     for name, gain in (("dev", card.dev_gain), ("test", card.test_gain)):
         if gain is not None:
-            told = {
+            values = {
                 "before": gain.before.value,
                 "after": gain.after.value,
                 "difference": gain.difference,
@@ -143,50 +179,8 @@ def _figures(card: Card) -> dict[str, float]:
                 "p": gain.p,
                 "n": float(gain.before.n),
             }
-            found |= {f"{name}.{gain.metric}.{one}": value for one, value in told.items() if value is not None}
-    return found
-
-
-def _compile(
-    program: str,
-    out: Path,
-    recipe: str | Recipe,
-    sets: Sets,
-    models: Models,
-    measure: Measure,
-    budget: Budget,
-    settings: dict[str, Any],
-) -> Made | None:
-    parts, own = _checked_settings(program, settings)
-    data = sets.by_name()
-    test = data["test"].asked if "test" in data else []
-    plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
-    student = loading.load(program, **{"helper_lm": models.helping(), **settings})
-    check_recipe(plan.recipe, student, len(plan.trainset))
-    loading.warm_up(student, plan.lm)
-    ready_reader(models.reader)
-    work = out / ".work"
-    if not budget.confirm(expected_cost(student, plan, budget.further_runs + 2 * len(test))):
-        return None
-    with kept_calls(work, budget.max_calls):
-        compiled = compile_program(student, plan, work)
-        test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
-    cards = {name: _data(questions) for name, questions in data.items()}
-    card = _card(
-        student,
-        plan,
-        compiled,
-        cards,
-        name=out.name,
-        program=program,
-        settings={**own, "preset": student.preset},
-        reranker=parts.get("reranker") if needs_index(program) else None,
-        encoder=parts.get("encoder", EMBEDDED_ENCODER),
-        test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
-    )
-    readme = artifact_readme(card, dump_program(compiled.program), out)
-    report = compilation_report(card, student, compiled, test_runs)
-    return Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
+            figures |= {f"{name}.{gain.metric}.{key}": value for key, value in values.items() if value is not None}
+    return figures
 
 
 def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -313,10 +307,6 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
         cost(program, question=richest.question, lm=str(plan.lm.model)),
         f"the runs of {searches}, which --max-calls limits" if searches else "",
     )
-
-
-def _data(given: Questions) -> DataCard:
-    return DataCard(source=given.described, n=len(given.asked), fingerprint=questions_fingerprint(given.asked))
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:

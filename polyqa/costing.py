@@ -234,13 +234,15 @@ def _sum_if_known(dollars: Sequence[float | None]) -> float | None:
 
 def _steps(calls: Sequence[StepCost], questions: int) -> list[StepCost]:
     """Return the means per question, by predictor and language model."""
+    by_step: dict[tuple[str, str | None], list[StepCost]] = {}
+    for call in calls:
+        by_step.setdefault((call.step, call.lm), []).append(call)
     steps = []
-    for name, lm in dict.fromkeys((call.step, call.lm) for call in calls):
-        same = [call for call in calls if (call.step, call.lm) == (name, lm)]
+    for (step, lm), same in by_step.items():
         dollars = _sum_if_known([call.dollars for call in same])
         steps.append(
             StepCost(
-                name,
+                step,
                 lm,
                 len(same) / questions,
                 sum(call.input_tokens for call in same) / questions,

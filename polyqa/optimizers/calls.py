@@ -99,10 +99,11 @@ class CallCounter(BaseCallback):
         with self._changed:
             self._refuse()
             self._open.add(call_id)
-        given = inputs.get("kwargs") or {}
-        if not _is_cached(instance, given):
+        options = inputs.get("kwargs") or {}
+        # Before a call that may be cached DSPy asks `CallCache`.
+        if not (isinstance(instance, dspy.LM) and bool(options.get("cache", instance.cache))):
             try:
-                self.reserve(_replies({**instance.kwargs, **given}))
+                self.reserve(_replies({**instance.kwargs, **options}))
             except CallRefused:
                 self.on_lm_end(call_id, None)  # DSPy does not end what did not start
                 raise
@@ -111,7 +112,9 @@ class CallCounter(BaseCallback):
         """Note that a call has ended; after many without a reply, refuse further ones."""
         with self._changed:
             if not isinstance(exception, (NotNeededError, CancelledError, CallRefused)):
-                self._outage.ended(_without_reply(exception) if exception else None)
+                # All of one kind: so many calls without a reply in a row are an outage, whatever the errors are.
+                failure = Failure.of(exception) if exception else None
+                self._outage.ended(failure and Failure(kind="no reply", message=failure.message or failure.kind))
                 self._gone = self._gone or self._outage.last
                 self.stopped = self.stopped or bool(self._gone)
             self._open.discard(call_id)
@@ -163,10 +166,10 @@ class CallCache(Cache):
 
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
         """Return a kept reply; count the call that will be made if there is none."""
-        found = super().get(request, ignored_args_for_cache_key)
-        if found is None and str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
+        reply = super().get(request, ignored_args_for_cache_key)
+        if reply is None and str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
             self.counter.reserve(_replies(request))
-        return found
+        return reply
 
 
 @contextmanager
@@ -193,7 +196,7 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
     earlier: Any = dspy.cache
     if isinstance(earlier, CallCache) and earlier.counter.path == work / _COUNT:
         outer = earlier.counter
-        outer.most = min((one for one in (outer.most, most) if one is not None), default=None)
+        outer.most = min((limit for limit in (outer.most, most) if limit is not None), default=None)
         yield outer
         return
     with locked(work / ".lock", work), _counted_calls(work, most) as counter:
@@ -224,17 +227,6 @@ def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
         finally:
             dspy.cache = earlier
             cache.disk_cache.close()
-
-
-def _without_reply(error: BaseException) -> Failure:
-    """Return the failure of a call, all of one kind: so many in a row are an outage, whatever the errors are."""
-    failure = Failure.of(error)
-    return Failure(kind="no reply", message=failure.message or failure.kind)
-
-
-def _is_cached(lm: Any, given: Mapping[str, Any]) -> bool:
-    """Return whether DSPy asks its cache before it makes this call."""
-    return isinstance(lm, dspy.LM) and bool(given.get("cache", lm.cache))
 
 
 def _replies(options: Mapping[str, Any]) -> int:

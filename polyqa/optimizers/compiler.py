@@ -2,9 +2,9 @@
 
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import dspy
 
@@ -28,7 +28,7 @@ from polyqa.signatures.lookup import find_by_fields
 
 from .calls import CallCounter, Meter, kept_calls
 from .clauses import search_clauses
-from .dspy_trials import Moments, compilation_trials, told_trials
+from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
 from .examples import PlainMetric
 from .labels import label_demos
 from .plan import Plan, check_plan, check_recipe
@@ -99,7 +99,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
         try:
             before = _score(program, plan, work / "before")
             at_first = Moments(work, calls).reach("before")
-            compiled = _compile(program.deepcopy(), plan, work, calls, ())
+            compiled = _compile(program.deepcopy(), plan, work, calls)
             after = _score(compiled, plan, work / "after")
             at_last = Moments(work, calls).reach("after")
         finally:
@@ -124,63 +124,58 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "prompt_lm": str(plan.writer.model),
         "seed": plan.seed,
     }
+    check_work(path, settings, "compilation")
+
+
+def check_work(path: Path, settings: dict[str, Any], what: str) -> None:
+    """Write down what a working folder belongs to; raise `PolyqaError` if something else is written there."""
     if not path.exists():
         write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
     elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
-        raise PolyqaError(f"{path.parent} is of another compilation: {changed}. Remove it, or choose another folder.")
+        raise PolyqaError(f"{path.parent} is of another {what}: {changed}. Remove it, or choose another folder.")
 
 
-def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter, path: tuple[str, ...]) -> dspy.Module:
-    recipe = plan.recipe
-    path = (*path, recipe.name)
-    if recipe.optimizer == "chain":
-        for number, step in enumerate(recipe.parts):
-            program = _compile(program, replace(plan, recipe=step), work, calls, (*path, str(number)))
-        return program
-    done = work / f"{'-'.join(path)}.json"
-    if not done.exists():  # else this step was finished before the compilation was stopped
-        with told_trials(program, plan, done, calls) as made:
-            made.append(_step(program, plan, work, done.with_suffix(".sqlite"), calls))
-        state = dump_program(made[0])
-        calls.check()  # a program that was made while calls were refused must not be taken for a finished step
-        write_atomically(done, json.dumps(state, ensure_ascii=False))
-    # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
-    load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
-    program._compiled = False  # by an earlier optimizer; else a module around it would not save it
+def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -> dspy.Module:
+    """Run the steps of a recipe that were not finished before the compilation was stopped."""
+    for step, done in step_files(plan.recipe, work):
+        if not done.exists():
+            moments = Moments(work, calls)
+            with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
+                made = _step(program, replace(plan, recipe=step), done, calls)
+            write_candidates(program, made, replace(plan, recipe=step), done, moments)
+            state = dump_program(made)
+            calls.check()  # a program that was made while calls were refused must not be taken for a finished step
+            write_atomically(done, json.dumps(state, ensure_ascii=False))
+        # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
+        load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
+        program._compiled = False  # by an earlier optimizer; else a module around it would not save it
     return program
 
 
-def _step(program: dspy.Module, plan: Plan, work: Path, journal: Path, calls: CallCounter) -> dspy.Module:
+def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter) -> dspy.Module:
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
-    if plan.recipe.optimizer == "labels":
-        return _show(program, label_demos(program, plan.trainset), plan)
-    if plan.recipe.optimizer == "own-runs":
-        pools = bootstrap_pool(
-            program,
-            plan.trainset,
-            lm=plan.lm,
-            metric=plan.own_metric(),
-            journal=journal,
-            threads=plan.threads,
-        )
-        return _show(program, pools, plan)
-    if plan.recipe.optimizer == "clauses":
-        found, _ = search_clauses(program, plan, journal.with_suffix(".trials.json"), calls)
-        return found
-    with dspy.context(lm=plan.lm):
-        return run_teleprompter(program, plan, work)
+    match plan.recipe.optimizer:
+        case "labels":
+            return _show(program, label_demos(program, plan.trainset), plan)
+        case "own-runs":
+            pools = bootstrap_pool(
+                program,
+                plan.trainset,
+                lm=plan.lm,
+                metric=plan.metric_of_recipe(),
+                journal=done.with_suffix(".sqlite"),
+                threads=plan.threads,
+            )
+            return _show(program, pools, plan)
+        case "clauses":
+            return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)[0]
+        case _:
+            with dspy.context(lm=plan.lm):
+                return run_teleprompter(program, plan, done.parent)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.
-_VERIFICATIONS: Mapping[type[dspy.Signature], bool] = {
-    VerifyInterpretation: True,
-    VerifyInterpretations: True,
-    VerifyReadings: True,
-}
-
-
-def _is(signature: type[dspy.Signature], known: Mapping[type[dspy.Signature], bool]) -> bool:
-    return bool(find_by_fields(known, signature.input_fields, signature.output_fields))
+_VERIFICATIONS = dict.fromkeys((VerifyInterpretation, VerifyInterpretations, VerifyReadings), True)
 
 
 def shown_demos(program: dspy.Module) -> list[str]:
@@ -189,7 +184,11 @@ def shown_demos(program: dspy.Module) -> list[str]:
     Verification is not among them: it is zero-shot in DIVA (Table 9), and its demos, each with passages, cost more
     than all others together.
     """
-    return [name for name, predictor in program.named_predictors() if not _is(predictor.signature, _VERIFICATIONS)]
+    return [
+        name
+        for name, predictor in program.named_predictors()
+        if not find_by_fields(_VERIFICATIONS, predictor.signature.input_fields, predictor.signature.output_fields)
+    ]
 
 
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,13 +12,11 @@ import dspy
 from polyqa.artifacts.identity import identity_hash
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
-from polyqa.base.ledger import differences
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import summarize
 from polyqa.evaluation.statistics import Estimate
-from polyqa.metrics.optimizing import AnswerMetric
 
-from .compiler import compile_program
+from .compiler import check_work, compile_program
 from .plan import Plan
 from .recipes import Recipe
 
@@ -75,7 +74,8 @@ def learning_curve(program: dspy.Module, plan: Plan, *, sizes: Sequence[int], wo
     tries: list[float] = []
     for size in sorted(set(sizes)):
         tries = []
-        observed = AnswerMetric(metric.reader, measure=metric.measure, threshold=metric.threshold, observe=tries.append)
+        observed = copy(metric)
+        observed.observe = tries.append
         part = replace(plan, trainset=shuffled[:size], metric=observed)
         compiled = compile_program(program, part, Path(work) / str(size))
         tries = _kept_tries(Path(work) / str(size) / "tries.json", tries)
@@ -97,13 +97,8 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "dev": questions_fingerprint(plan.devset),
         "seed": plan.seed,
     }
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
-    elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
-        raise PolyqaError(
-            f"{path.parent} is of another curve: {changed}. Remove it, or choose another folder (--work)."
-        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check_work(path, settings, "curve")
 
 
 def why_no_tries(recipe: Recipe) -> str:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,25 +61,11 @@ class Moments(BaseCallback):
             self.reach(key)
 
 
-@contextmanager
-def told_trials(program: dspy.Module, plan: Plan, done: Path, counter: CallCounter) -> Iterator[list[dspy.Module]]:
-    """Write what one of DSPy's optimizers tried, once the block has put the compiled program into the list.
-
-    Parameters
-    ----------
-    program
-        As the step was given it.
-    done
-        The file of the finished step; the trials lie beside it. Nothing is written if no candidate was kept.
-    counter
-        Of the compilation's calls.
-    """
-    moments = Moments(done.parent, counter)
-    made: list[dspy.Module] = []
-    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
-        yield made
-    if candidates := _candidates(made[0], plan):
-        write_trials(done.with_suffix(SUFFIX), _trials(program, made[0], plan, candidates, moments))
+def step_files(recipe: Recipe, work: Path) -> list[tuple[Recipe, Path]]:
+    """Return the recipes that are run one after the other, each with the file of its compiled program."""
+    if recipe.optimizer != "chain":
+        return [(recipe, work / f"{recipe.name}.json")]
+    return [(step, work / f"{recipe.name}-{number}-{step.name}.json") for number, step in enumerate(recipe.parts)]
 
 
 @dataclass(frozen=True)
@@ -106,10 +90,14 @@ def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
     return [_Candidate(one["program"], one["score"] / whole, n if one.get("full_eval", True) else few) for one in data]
 
 
-def _trials(
-    start: dspy.Module, made: dspy.Module, plan: Plan, candidates: list[_Candidate], moments: Moments
-) -> list[Trial]:
-    """Return candidates as trials: in the order in which they were scored, with what differs from the first."""
+def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Path, moments: Moments) -> None:
+    """Write what one of DSPy's optimizers tried, in the order of scoring, beside the file of the finished step.
+
+    Nothing is written if the optimizer left no candidates on the program that it ``made`` of the one at the ``start``.
+    """
+    candidates = _candidates(made, plan)
+    if not candidates:
+        return
     if all(one.parent is None for one in candidates):  # else their places are named
         candidates = sorted(candidates, key=lambda one: moments.scored(one.program, one.n))
     trials = []
@@ -142,7 +130,9 @@ def _trials(
     ]
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
     line = {trial.number for trial in lineage(trials, best.number)} if best else set()
-    return [trial.model_copy(update={"kept": trial.number in line}) for trial in trials]
+    write_trials(
+        done.with_suffix(SUFFIX), (trial.model_copy(update={"kept": trial.number in line}) for trial in trials)
+    )
 
 
 def _changed_instructions(program: dspy.Module, start: dspy.Module) -> dict[str, str]:
@@ -184,10 +174,10 @@ def compilation_trials(
     before, after = (_mean(run, plan.metric.measure) for run in runs)
     trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[0], **before)]
     base = 0
-    for path in _files(plan.recipe, work):
+    for _, done in step_files(plan.recipe, work):
         numbers: dict[int | None, int] = {None: base}
         earlier = trials[base].instructions
-        for one in read_trials(path):
+        for one in read_trials(done.with_suffix(SUFFIX)):
             same = one.label == "as it was" or (not one.instructions and not one.demos)
             if one.number == 0 and same and one.on == "dev" and base == 0:
                 numbers[one.number] = base
@@ -212,15 +202,6 @@ def compilation_trials(
         **after,
     )
     return [*trials, last]
-
-
-def _files(recipe: Recipe, work: Path, path: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Yield the files of the steps, in their order."""
-    path = (*path, recipe.name)
-    if recipe.optimizer != "chain":
-        yield work / f"{'-'.join(path)}{SUFFIX}"
-    for number, step in enumerate(recipe.parts if recipe.optimizer == "chain" else ()):
-        yield from _files(step, work, (*path, str(number)))
 
 
 def _mean(run: Run, measure: str) -> dict[str, Any]:

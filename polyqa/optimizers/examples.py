@@ -31,13 +31,13 @@ def as_question(item: Question | dspy.Example, place: str) -> Question:
     gold = item.get("gold")
     if isinstance(gold, Question):
         return gold
-    asked, told = item.get("question"), item.get("answers") or item.get("answer")
-    answers = (told,) if isinstance(told, str) else told
-    if not isinstance(asked, str) or not asked.strip():
+    text, answers = item.get("question"), item.get("answers") or item.get("answer")
+    answers = (answers,) if isinstance(answers, str) else answers
+    if not isinstance(text, str) or not text.strip():
         raise PolyqaError(f"{place} has no question; it has {', '.join(item.keys()) or 'nothing'}.")
     if not isinstance(answers, Sequence) or not answers or not all(isinstance(one, str) and one for one in answers):
         raise PolyqaError(f"{place} has no answer to score against; it has {', '.join(item.keys())}.")
-    return Question(place, asked, (Reading(asked, tuple(answers)),), (answers[0],))
+    return Question(place, text, (Reading(text, tuple(answers)),), (answers[0],))
 
 
 class PlainMetric(AnswerMetric):
@@ -67,17 +67,12 @@ class PlainMetric(AnswerMetric):
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return what the function says; with a trace whether that reaches the threshold."""
-        given = self.examples.get(example.gold.id, example)
+        item = self.examples.get(example.gold.id, example)
         # With a trace a function may answer with a verdict, and True reaches every threshold.
-        value = float(self.function(given if isinstance(given, dspy.Example) else example, prediction, trace))
+        value = float(self.function(item if isinstance(item, dspy.Example) else example, prediction, trace))
         if self.observe is not None:
             self.observe(value)
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
-
-    def with_threshold(self, threshold: float) -> "PlainMetric":
-        """Return the metric with another threshold."""
-        settings: dict[str, Any] = {"measure": self.measure, "observe": self.observe}
-        return PlainMetric(self.function, self.examples, self.reader, threshold=threshold, **settings)
 
     def with_feedback(
         self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
@@ -87,27 +82,22 @@ class PlainMetric(AnswerMetric):
         return dspy.Prediction(score=score, feedback=f"The metric gives this answer {score:.2f}.")
 
 
-def check_metric(metric: object) -> None:
-    """Check that a metric can be called as DSPy calls it.
+def as_metric(
+    metric: Metric, examples: Mapping[str, Any], reader: SpanReader, measure: Measure = "disambig_f1"
+) -> AnswerMetric:
+    """Return a metric as a plan takes it; ``examples`` are the user's, by the ids of their questions.
 
     Raises
     ------
     PolyqaError
         If it is no function of an example, a prediction and a trace.
     """
+    if isinstance(metric, AnswerMetric):
+        return metric
     if not callable(metric):
         raise PolyqaError(f"A metric is a function (gold, pred, trace=None), not a {type(metric).__name__}.")
     try:
         inspect.signature(metric).bind(None, None, None)
     except TypeError as error:
         raise PolyqaError(f"The metric cannot be called as metric(gold, pred, trace): {error}.") from error
-
-
-def own_metric(
-    metric: Metric, given: Mapping[str, Any], reader: SpanReader, measure: Measure = "disambig_f1"
-) -> AnswerMetric:
-    """Return a metric as a plan takes it; see `check_metric` for the errors."""
-    if isinstance(metric, AnswerMetric):
-        return metric
-    check_metric(metric)
-    return PlainMetric(metric, given, reader, measure=measure)
+    return PlainMetric(metric, examples, reader, measure=measure)

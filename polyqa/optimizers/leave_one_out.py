@@ -36,10 +36,10 @@ class LeaveOneOut(BaseCallback):
         if LEFT_OUT.get():
             return  # a part of a program that answers one already: the whole decides
         asked = (inputs.get("kwargs") or {}).get("question")
-        own = self._texts.get(normalize_answer(asked)) if isinstance(asked, str) else None
-        if own is not None:
+        texts = self._texts.get(normalize_answer(asked)) if isinstance(asked, str) else None
+        if texts is not None:
             self._open.add(call_id)
-            LEFT_OUT.set(own)
+            LEFT_OUT.set(texts)
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Allow all demos again."""

@@ -1,6 +1,7 @@
 """What a compilation is given beside its program, and what can be said of it before its first call."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
-from .examples import PlainMetric, as_question, own_metric
+from .examples import as_metric, as_question
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
@@ -63,8 +64,8 @@ class Plan:
                 "Plan.of(train, dev, metric) takes a function of yours."
             )
         for name in ("trainset", "devset"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, [as_question(one, f"{name}[{at}]") for at, one in enumerate(given)])
+            questions = [as_question(item, f"{name}[{at}]") for at, item in enumerate(getattr(self, name))]
+            object.__setattr__(self, name, questions)
         if isinstance(self.recipe, str):
             object.__setattr__(self, "recipe", named_recipe(self.recipe))
 
@@ -111,23 +112,24 @@ class Plan:
         if answering is None:
             raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
         sets = {"train": list(trainset), "dev": list(devset)}
-        own = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
-        given = {one.id: item for name in sets for one, item in zip(own[name], sets[name], strict=True)}
+        questions = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
+        examples = {
+            question.id: item for name in sets for question, item in zip(questions[name], sets[name], strict=True)
+        }
         return cls(
-            trainset=own["train"],
-            devset=own["dev"],
+            trainset=questions["train"],
+            devset=questions["dev"],
             recipe=named_recipe(recipe) if isinstance(recipe, str) else recipe,
-            metric=own_metric(metric, given, reader or Reader()),
+            metric=as_metric(metric, examples, reader or Reader()),
             lm=answering,
             **more,
         )
 
-    def own_metric(self) -> AnswerMetric:
+    def metric_of_recipe(self) -> AnswerMetric:
         """Return the metric with the recipe's threshold."""
-        own = self.metric
-        if isinstance(own, PlainMetric):
-            return own.with_threshold(self.recipe.threshold)
-        return AnswerMetric(own.reader, measure=own.measure, threshold=self.recipe.threshold, observe=own.observe)
+        metric = copy(self.metric)
+        metric.threshold = self.recipe.threshold
+        return metric
 
 
 def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
@@ -143,7 +145,7 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
     check_writer(plan.recipe, str(plan.writer.model))
     if not plan.trainset or not plan.devset:
         raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
-    scored = {name: own for name, own in sets.items() if name != "train" or plan.recipe.runs_train}
+    scored = {name: questions for name, questions in sets.items() if name != "train" or plan.recipe.runs_train}
     check_measurable(plan.metric.measure, scored)
 
 
@@ -179,11 +181,11 @@ def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
     by_text: dict[str, str] = {}
     by_id: dict[str, str] = {}
     for name, questions in splits.items():
-        own_ids: set[str] = set()
+        ids: set[str] = set()
         for question in questions:
-            if question.id in own_ids:
+            if question.id in ids:
                 raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
-            own_ids.add(question.id)
+            ids.add(question.id)
             for kind, key, known in (
                 ("id", question.id, by_id),
                 ("question", normalize_answer(question.question), by_text),
@@ -232,7 +234,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
         training questions than there are, or an extra that is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
-    for step in every_step(recipe):
+    for step in recipe.parts:
         if strange := sorted(set(step.predictors) - set(names)):
             raise PolyqaError(
                 f"The recipe {step.name!r} names the predictor {strange[0]!r}; {type(program).__name__} has "
@@ -243,35 +245,21 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
-            check_one_lm(program, step)
-        if step.optimizer == "SIMBA" and train < (size := step.number("bsize", SIMBA_BATCH)):
-            raise PolyqaError(
-                f"The recipe {step.name!r} takes {size} training questions at once (bsize), and there are {train}. "
-                "Give more of them, or a recipe with a smaller bsize."
-            )
+            _check_simba(program, step, train)
 
 
-def check_one_lm(program: dspy.Module, recipe: Recipe) -> None:
-    """Check that the predictors that a recipe works on ask the program's language model: SIMBA gives them copies of it.
-
-    Raises
-    ------
-    PolyqaError
-        If one has a language model of its own.
-    """
+def _check_simba(program: dspy.Module, recipe: Recipe, train: int) -> None:
+    """SIMBA gives the predictors that it works on copies of the program's language model, and takes whole batches."""
     own = own_lms(program)
-    names = recipe.predictors or [name for name, _ in program.named_predictors()]
-    if helped := [name for name in names if name in own]:
-        others = ",".join(name for name, _ in program.named_predictors() if name not in own)
+    names = [name for name, _ in program.named_predictors()]
+    if helped := [name for name in recipe.predictors or names if name in own]:
         raise PolyqaError(
             f"The recipe {recipe.name!r} works with one language model only, and {', '.join(helped)} of "
             f"{type(program).__name__} ask another one. Leave the helper out, or name the other predictors "
-            f"(--predictors {others})."
+            f"(--predictors {','.join(name for name in names if name not in own)})."
         )
-
-
-def every_step(recipe: Recipe) -> Iterator[Recipe]:
-    """Yield a recipe and, of a chain, its steps, with those of chains in it."""
-    yield recipe
-    for step in recipe.parts:
-        yield from every_step(step)
+    if train < (size := recipe.number("bsize", SIMBA_BATCH)):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} takes {size} training questions at once (bsize), and there are {train}. "
+            "Give more of them, or a recipe with a smaller bsize."
+        )

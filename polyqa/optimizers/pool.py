@@ -135,10 +135,9 @@ def _merge(labels: Mapping[str, Sequence[str]], lines: Sequence[Mapping[str, Any
     """Return each predictor's demos: of those that a run gave, the first for each value of its labels."""
     pools: dict[str, list[Demo]] = {name: [] for name in labels}
     for line in lines:
-        shown: set[tuple[str, str]] = set()
+        firsts: dict[tuple[str, str], Demo] = {}
         for name, demo in line["demos"]:
-            said = json.dumps([demo.get(label) for label in labels[name]])
-            if (name, said) not in shown:
-                shown.add((name, said))
-                pools[name].append(demo)
+            firsts.setdefault((name, json.dumps([demo.get(label) for label in labels[name]])), demo)
+        for (name, _), demo in firsts.items():
+            pools[name].append(demo)
     return pools

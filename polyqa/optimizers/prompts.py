@@ -15,12 +15,11 @@ _LONGEST = 280
 
 def prompt_texts(program: dspy.Module) -> dict[str, str]:
     """Return each predictor's prompt as text: instructions, fields, how demos are picked, the demos."""
-    return {name: _text(predictor) for name, predictor in program.named_predictors()}
-
-
-def _text(predictor: dspy.Predict) -> str:
-    demos = "\n\n".join(demo_text(demo, predictor.signature.fields) for demo in predictor.demos)
-    return f"{prompt_head(predictor)}\n\n{demos}".rstrip() + "\n"
+    texts = {}
+    for name, predictor in program.named_predictors():
+        demos = (demo_text(demo, predictor.signature.fields) for demo in predictor.demos)
+        texts[name] = "\n\n".join([prompt_head(predictor), *demos]).rstrip() + "\n"
+    return texts
 
 
 def prompt_head(predictor: dspy.Predict) -> str:
@@ -58,15 +57,9 @@ def prompt_diff(before: dspy.Module, after: dspy.Module) -> str:
     left, right = prompt_texts(before), prompt_texts(after)
     parts = []
     for name in dict.fromkeys([*left, *right]):
-        lines = list(
-            difflib.unified_diff(
-                left.get(name, "").splitlines(), right.get(name, "").splitlines(), "before", "after", lineterm="", n=1
-            )
-        )
-        if not lines:
-            parts.append(f"### {name}\n\nunchanged")
-            continue
-        parts.append(f"### {name}\n\n" + fenced("\n".join(lines), "diff"))
+        old, new = (texts.get(name, "").splitlines() for texts in (left, right))
+        diff = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm="", n=1))
+        parts.append(f"### {name}\n\n" + (fenced(diff, "diff") if diff else "unchanged"))
     return "\n\n".join(parts) + "\n"
 
 

@@ -74,37 +74,38 @@ class Recipe(BaseModel):
         return cls(**{**fields, "steps": tuple(cls.of_card(step) for step in fields.get("steps", ()))})
 
     @property
+    def parts(self) -> tuple["Recipe", ...]:
+        """The steps of a chain as they are run, with its predictors if it names any, those of chains in it unfolded.
+
+        Of any other recipe itself.
+        """
+        if self.optimizer != "chain":
+            return (self,)
+        return tuple(part for step in self.steps for part in step.with_options(predictors=self.predictors).parts)
+
+    @property
     def writes(self) -> bool:
         """Whether a language model has to write instructions."""
-        return self.optimizer in WRITING or any(step.writes for step in self.steps)
+        return any(part.optimizer in WRITING for part in self.parts)
 
     @property
     def gathers(self) -> bool:
         """Whether runs on the trainset become demos, for which the threshold counts."""
-        return self.optimizer in GATHERING or any(step.gathers for step in self.steps)
+        return any(part.optimizer in GATHERING for part in self.parts)
 
     @property
     def runs_train(self) -> bool:
         """Whether the program is run and scored on the trainset."""
-        return any(step.runs_train for step in self.steps) if self.steps else self.optimizer != "labels"
+        return any(part.optimizer != "labels" for part in self.parts)
 
     @property
     def searches(self) -> tuple[str, ...]:
         """The optimizers that decide themselves how often they run the program."""
-        if self.steps:
-            return tuple(name for step in self.steps for name in step.searches)
-        return () if self.optimizer in ("labels", "own-runs") else (self.optimizer,)
+        return tuple(part.optimizer for part in self.parts if part.optimizer not in ("labels", "own-runs"))
 
     def runs(self, train: int) -> int:
         """Return how often the program is run on a trainset, without the runs of what `searches`."""
-        if self.steps:
-            return sum(step.runs(train) for step in self.steps)
-        return train if self.optimizer == "own-runs" else 0
-
-    @property
-    def parts(self) -> tuple["Recipe", ...]:
-        """The steps of a chain as they are run: with its predictors, if it names any."""
-        return tuple(step.with_options(predictors=self.predictors) for step in self.steps)
+        return train * sum(part.optimizer == "own-runs" for part in self.parts)
 
     def number(self, setting: str, default: int) -> int:
         """Return a setting that is a number; the default if it is not given."""

@@ -2,8 +2,8 @@
 
 import random
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Collection, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from dspy.utils.callback import BaseCallback
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.assigned import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
-from polyqa.metrics.optimizing import AnswerMetric
 
 from .examples import PlainMetric
 from .leave_one_out import leave_one_out
@@ -46,7 +45,8 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
     program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
     frozen = freeze(program, recipe.predictors) if recipe.predictors else []
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
-    with leave_one_out(plan.trainset), keeping_lms(program, lms):
+    callbacks = [*(dspy.settings.callbacks or ()), *([KeepLMs(program, lms)] if lms else [])]
+    with dspy.context(callbacks=callbacks), leave_one_out(plan.trainset):
         compiled = _run(program, plan, work)
     set_lms(compiled, lms)
     thaw(compiled, frozen)
@@ -78,18 +78,14 @@ class KeepLMs(BaseCallback):
             set_lms(instance, {name: lm for name, lm in self._lms.items() if name not in own_lms(instance)})
 
 
-@contextmanager
-def keeping_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> Iterator[None]:
-    """Have the copies of a program keep their predictors' own language models while the block runs."""
-    if not lms:
-        yield
-        return
-    with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), KeepLMs(program, lms)]):
-        yield
-
-
 def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
-    recipe, metric, prompt_lm, seed, threads = plan.recipe, plan.own_metric(), plan.writer, plan.seed, plan.threads
+    recipe, metric, prompt_lm, seed, threads = (
+        plan.recipe,
+        plan.metric_of_recipe(),
+        plan.writer,
+        plan.seed,
+        plan.threads,
+    )
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
@@ -109,7 +105,17 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
                     options = {"num_threads": threads, "display_progress": False}
                     return copro.compile(program, trainset=train, eval_kwargs=options)
                 case "MIPROv2":
-                    return _mipro(program, plan, metric, train, dev)
+                    of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
+                    compiling = {name: settings.pop(name) for name in of_compile & settings.keys()}
+                    if "num_candidates" in settings:
+                        settings.setdefault("auto", None)
+                    if len(dev) < int(compiling.get("minibatch_size", 35)):
+                        compiling.setdefault("minibatch", False)
+                    # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
+                    mipro = dspy.MIPROv2(
+                        metric=metric, prompt_model=prompt_lm, num_threads=threads, seed=seed or 9, **settings
+                    )
+                    return mipro.compile(program, trainset=train, valset=dev, **compiling)
                 case "SIMBA":
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
@@ -131,23 +137,6 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
         if "unexpected keyword argument" in str(error):
             raise PolyqaError(f"The recipe {recipe.name!r} has a setting that its optimizer lacks: {error}.") from error
         raise
-
-
-def _mipro(
-    program: dspy.Module, plan: Plan, metric: AnswerMetric, train: list[dspy.Example], dev: list[dspy.Example]
-) -> dspy.Module:
-    settings: dict[str, Any] = dict(plan.recipe.settings)
-    of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
-    compiling = {name: settings.pop(name) for name in list(settings) if name in of_compile}
-    if "num_candidates" in settings:
-        settings.setdefault("auto", None)
-    # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
-    mipro = dspy.MIPROv2(
-        metric=metric, prompt_model=plan.writer, num_threads=plan.threads, seed=plan.seed or 9, **settings
-    )
-    if len(dev) < int(compiling.get("minibatch_size", 35)):
-        compiling.setdefault("minibatch", False)
-    return mipro.compile(program, trainset=train, valset=dev, **compiling)
 
 
 class Frozen(dspy.Module):

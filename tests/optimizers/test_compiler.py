@@ -90,14 +90,15 @@ def test_only_the_named_predictors_get_demos(rac: dspy.Module, compiled: Compile
     assert demos == {"extract": 0, "write": 6}
 
 
-def test_verification_gets_demos_only_where_the_recipe_says_so(diva: dspy.Module, compiled: Compile) -> None:
-    filled = [
-        {name for name, predictor in compiled(diva, own, own.name).program.named_predictors() if predictor.demos}
-        for own in (
-            Recipe(name="all", optimizer="labels", k=1),
-            Recipe(name="named", optimizer="labels", k=1, predictors=("verify",)),
-        )
-    ]
+def test_verification_gets_demos_only_where_the_recipe_says_so(
+    diva: dspy.Module, train: list[Question], dev: list[Question], compiled: Compile
+) -> None:
+    sets = {"trainset": train[:2], "devset": dev[:1]}
+    filled = []
+    for predictors in ((), ("verify",)):
+        labels = Recipe(name="-".join(("labels", *predictors)), optimizer="labels", k=1, predictors=predictors)
+        made = compiled(diva, labels, labels.name, **sets).program
+        filled.append({name for name, predictor in made.named_predictors() if predictor.demos})
     shown = {"classify", "infer", "recall"}  # the paper's preset shows worked examples there
     assert filled == [{"extract", "write", *shown}, {"verify", *shown}]
 

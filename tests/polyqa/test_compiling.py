@@ -60,9 +60,9 @@ def test_the_runs_that_are_shown_are_made(program: str, recipe: str, tmp_path: P
 
 def test_the_limit_stops_work_and_a_larger_one_continues(tmp_path: Path) -> None:
     def compile(most: int) -> Any:
-        return polyqa.compile("rac", preset="paper", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
+        return polyqa.compile("rac", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
 
-    calls = 2 * 2 * (len(DEV) + len(TEST))
+    calls = 2 * (len(DEV) + len(TEST))  # each question takes one
     with pytest.raises(PolyqaError, match=rf"the limit \(--max-calls\) is {calls - 1}"):
         compile(calls - 1)
     assert made_calls(tmp_path) <= calls - 1
@@ -143,8 +143,8 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
 
 
 def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: Path) -> None:
-    out = tmp_path / "made"
-    made = polyqa.compile("rac", reranker="reader", passages=3, sets=SMALL, out=out)
+    out, sets = tmp_path / "made", polyqa.Sets(train=TRAIN[:2], dev=DEV[:1])
+    made = polyqa.compile("rac", reranker="reader", passages=3, sets=sets, out=out)
     assert made is not None
     card = json.loads((out / "card.json").read_text())
     assert (card["reranker"], card["settings"]) == ("reader", {"passages": 3, "preset": "lean"})
@@ -156,7 +156,7 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert [one.pid for one in loaded.retrieve(question)] == [
         one.pid for one in made.compiled.program.retrieve(question)
     ]
-    plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=SMALL, out=tmp_path / "x")
+    plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=sets, out=tmp_path / "x")
     assert plain is not None
     assert plain.card.reranker is None  # it retrieves nothing
 

@@ -5,61 +5,25 @@ A clause that no label speaks for costs calls, and the more are tried the more o
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from statistics import mean
 
 from polyqa.metrics.gold import Question
 
 from .library import Candidate
 
-MOST_FITTED = 3
-"""So many clauses with the labels' numbers has a task at most."""
 _MOST_IN_LIBRARY, _LEAST_IN_LIBRARY = 3, 2
 _NEARLY_ALL = 0.9
 _LIKE = 0.25  # of a length: no clause is needed for one that differs less from another's
 _TENS = 10
-_YEAR = re.compile(r"[12]\d{3}")
-_DAY = re.compile(
-    r"(?=.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b)(?=.*\b\d{1,2}(?:st|nd|rd|th)?\b).*",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What people gave the training questions."""
-
-    questions: Sequence[Question]
-
-    @cached_property
-    def readings(self) -> list[int]:
-        """How many readings each question has, fewest first."""
-        return sorted(len(one.readings) for one in self.questions)
-
-    @cached_property
-    def answers(self) -> list[str]:
-        """The short answers of all readings, aliases among them."""
-        return [told for one in self.questions for reading in one.readings for told in reading.short_answers]
-
-    @cached_property
-    def words(self) -> float | None:
-        """How many words a long answer has on average; ``None`` if none was written."""
-        lengths = [len(text.split()) for one in self.questions for text in one.long_answers]
-        return mean(lengths) if lengths else None
-
-    def have(self, pattern: re.Pattern[str]) -> bool:
-        """Return whether some short answer is as a pattern says."""
-        return any(pattern.fullmatch(told.strip()) for told in self.answers)
-
-
-_POINTLESS: dict[str, Callable[[Labels], bool]] = {
-    "no-lone-reading": lambda labels: labels.readings[len(labels.readings) // 2] < _LEAST_IN_LIBRARY,
-    "years": lambda labels: not labels.have(_YEAR),
-    "full-dates": lambda labels: not labels.have(_DAY),
+# Clauses that cannot help where no short answer is of this form.
+_FORMS = {
+    "years": re.compile(r"[12]\d{3}"),
+    "full-dates": re.compile(
+        r"(?=.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b)(?=.*\b\d{1,2}(?:st|nd|rd|th)?\b).*",
+        re.IGNORECASE,
+    ),
 }
-"""Clauses that cannot help where labels are so: most questions have one reading, no answer is a year, or a date."""
 
 
 def fitted(candidates: Sequence[Candidate], questions: Sequence[Question]) -> list[Candidate]:
@@ -80,44 +44,28 @@ def fitted(candidates: Sequence[Candidate], questions: Sequence[Question]) -> li
     questions
         For training; with none, the candidates are returned as they are.
     """
-    labels = Labels(questions)
-    if not labels.readings:
+    if not questions:
         return list(candidates)
-    kept = [one for one in candidates if one.name not in _POINTLESS or not _POINTLESS[one.name](labels)]
-    for behind, added in (
-        ("three-readings", _at_most(labels)),
-        ("no-lone-reading", _at_least(labels)),
-        ("long", _about(labels, candidates)),
-    ):
-        place = next((place for place, one in enumerate(kept, 1) if one.name == behind), None)
-        if added is not None and place is not None:
-            kept.insert(place, added)
-    return kept
-
-
-def _at_most(labels: Labels) -> Candidate | None:
-    most = labels.readings[math.ceil(_NEARLY_ALL * len(labels.readings)) - 1]
-    if most <= _MOST_IN_LIBRARY:
-        return None
-    return Candidate(
-        f"at-most-{most}", "number", f"Give at most {most} readings.", "nine of ten questions have no more"
-    )
-
-
-def _at_least(labels: Labels) -> Candidate | None:
-    least = labels.readings[len(labels.readings) // 2]
-    if least <= _LEAST_IN_LIBRARY:
-        return None
-    return Candidate(
-        f"at-least-{least}", "number", f"Give at least {least} readings.", "half of the questions have so many"
-    )
-
-
-def _about(labels: Labels, candidates: Sequence[Candidate]) -> Candidate | None:
-    if labels.words is None:
-        return None
-    words = max(_TENS, _TENS * round(labels.words / _TENS))
-    known = [int(found[0]) for one in candidates if one.group == "length" and (found := re.search(r"\d+", one.text))]
-    if any(abs(own - words) < _LIKE * words for own in known):
-        return None
-    return Candidate(f"{words}-words", "length", f"Write about {words} words.", "the labels' long answers have so many")
+    counts = sorted(len(question.readings) for question in questions)
+    median, nearly_all = counts[len(counts) // 2], counts[math.ceil(_NEARLY_ALL * len(counts)) - 1]
+    answers = [
+        answer.strip() for question in questions for reading in question.readings for answer in reading.short_answers
+    ]
+    pointless = {name for name, form in _FORMS.items() if not any(map(form.fullmatch, answers))}
+    if median < _LEAST_IN_LIBRARY:
+        pointless.add("no-lone-reading")
+    behind: dict[str, Candidate] = {}
+    if nearly_all > _MOST_IN_LIBRARY:
+        text, purpose = f"Give at most {nearly_all} readings.", "nine of ten questions have no more"
+        behind["three-readings"] = Candidate(f"at-most-{nearly_all}", "number", text, purpose)
+    if median > _LEAST_IN_LIBRARY:
+        text, purpose = f"Give at least {median} readings.", "half of the questions have so many"
+        behind["no-lone-reading"] = Candidate(f"at-least-{median}", "number", text, purpose)
+    if lengths := [len(text.split()) for question in questions for text in question.long_answers]:
+        words = max(_TENS, _TENS * round(mean(lengths) / _TENS))
+        known = [int(number) for one in candidates if one.group == "length" for number in re.findall(r"\d+", one.text)]
+        if all(abs(length - words) >= _LIKE * words for length in known):
+            text, purpose = f"Write about {words} words.", "the labels' long answers have so many"
+            behind["long"] = Candidate(f"{words}-words", "length", text, purpose)
+    kept = (one for one in candidates if one.name not in pointless)
+    return [clause for one in kept for clause in (one, behind.get(one.name)) if clause is not None]

@@ -77,12 +77,7 @@ _FORM = (
         "Keep each short answer as short as possible: the bare name or figure, without roles or descriptions.",
         "answers are compared word for word",
     ),
-    Candidate(
-        "full-names",
-        "names",
-        "Give the full name of a person, not only the surname.",
-        "answers are full names",
-    ),
+    Candidate("full-names", "names", "Give the full name of a person, not only the surname.", "answers are full names"),
 )
 _READINGS = (
     *_NUMBER,

@@ -26,7 +26,7 @@ from polyqa.extractive import ExtractiveEngine
 from ..calls import CallCounter
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
-from ..trials import Trial, write_trials
+from ..trials import Trial, lineage, write_trials
 from .fitted import fitted
 from .library import Candidate, candidates_for
 
@@ -86,7 +86,7 @@ class Gain:
         return cls(value, float(1 - ttest_1samp(differences, 0.0, alternative="greater").pvalue))
 
 
-def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
+def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
     """Add those clauses to a program's instructions that gain.
 
     Parameters
@@ -98,8 +98,8 @@ def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCoun
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
         a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
         have gone out; no limit if not given).
-    told
-        The file for what was tried, see `trials.write_trials`.
+    file
+        For what was tried, see `trials.write_trials`.
     calls
         Of language models that went out.
 
@@ -116,7 +116,7 @@ def search_clauses(program: dspy.Module, plan: Plan, told: Path, calls: CallCoun
     search = _Search(program, plan, calls)
     with leave_one_out(plan.trainset), dspy.context(lm=plan.lm):
         for trials in search.run():
-            write_trials(told, trials)
+            write_trials(file, trials)
     return search.best.program, search.trials
 
 
@@ -124,15 +124,15 @@ class _Search:
     def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
         self.plan = plan
         self.calls = calls
-        self.metric = plan.own_metric()
+        self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
-        self.own = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
+        self.instructions = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
         self.left = list(changes(program, plan))
         if not self.left:
             raise PolyqaError(
-                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.own)} of {type(program).__name__} "
-                "that the language model obeys. Take another recipe, or other predictors."
+                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.instructions)} of "
+                f"{type(program).__name__} that the language model obeys. Take another recipe, or other predictors."
             )
         if len(plan.trainset) < LEAST:
             raise PolyqaError(
@@ -230,9 +230,9 @@ class _Search:
             display_progress=False,
             max_errors=len(places) + 1,  # a question that fails scores 0, as in every run
         )
-        found = evaluate(one.program).results
+        results = evaluate(one.program).results
         self.calls.check()  # what was refused must not be taken for a bad score
-        one.scores.update(zip(places, (float(score) for _, _, score in found), strict=True))
+        one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
         one.calls = self.calls.made
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
@@ -243,12 +243,7 @@ class _Search:
     def trials(self) -> list[Trial]:
         """What was tried, in order; kept is what the best program was made of."""
         numbers = {id(one): number for number, one in enumerate(self.tried)}
-        line: set[int] = set()
-        at: _Scored | None = self.best
-        while at is not None:
-            line.add(id(at))
-            at = at.parent
-        return [
+        trials = [
             Trial(
                 number=numbers[id(one)],
                 label=str(one.change) if one.change else "as it was",
@@ -257,17 +252,20 @@ class _Search:
                 instructions={
                     name: predictor.signature.instructions
                     for name, predictor in one.program.named_predictors()
-                    if predictor.signature.instructions != self.own[name]
+                    if predictor.signature.instructions != self.instructions[name]
                 },
-                demos={name: len(own.demos) for name, own in one.program.named_predictors() if own.demos},
+                demos={
+                    name: len(predictor.demos) for name, predictor in one.program.named_predictors() if predictor.demos
+                },
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
-                kept=id(one) in line,
                 note=one.note,
             )
             for one in self.tried
         ]
+        line = {trial.number for trial in lineage(trials, numbers[id(self.best)])}
+        return [trial.model_copy(update={"kept": trial.number in line}) for trial in trials]
 
 
 @contextmanager
@@ -285,18 +283,16 @@ def _quiet() -> Iterator[None]:
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
     """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
-    names = plan.recipe.predictors or [name for name, _ in program.named_predictors()]
     for name, predictor in program.named_predictors():
-        for clause in fitted(candidates_for(predictor.signature), plan.trainset) if name in names else ():
-            there = clause.text in predictor.signature.instructions
-            if not there and not (isinstance(engine, ExtractiveEngine) and _unheeded(engine, predictor, clause)):
-                yield Change(name, clause)
-
-
-def _unheeded(engine: ExtractiveEngine, predictor: dspy.Predict, clause: Candidate) -> bool:
-    """Return whether the embedded engine passes over some sentence of a clause."""
-    alone = predictor.signature.with_instructions(clause.text)
-    return bool(engine.unheeded(alone))
+        if plan.recipe.predictors and name not in plan.recipe.predictors:
+            continue
+        signature = predictor.signature
+        for clause in fitted(candidates_for(signature), plan.trainset):
+            if clause.text in signature.instructions:
+                continue
+            if isinstance(engine, ExtractiveEngine) and engine.unheeded(signature.with_instructions(clause.text)):
+                continue
+            yield Change(name, clause)
 
 
 def _with(program: dspy.Module, change: Change) -> dspy.Module:

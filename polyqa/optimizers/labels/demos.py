@@ -1,14 +1,23 @@
 """Demos from labels: what every predictor should have said to a training question.
 
 Data sets give questions, readings, short and long answers, but not the passages that a prompt shows. They
-are retrieved here as the program does it, so that a labelled demo looks like the prompt it stands in.
+are retrieved here as the program does it, so that a labelled demo looks like the prompt it stands in. Of those only the
+cited ones and few others are shown: five whole prompts as demos would make the prompt six times as long.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import dspy
 
+from polyqa.base.values import AmbiguityType, Grade, render_passages
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import sentences_by_shape
+from polyqa.programs.sixpaq import render_candidates
+from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures import (
     AnswerClosedBook,
     AnswerRefined,
@@ -30,66 +39,23 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
-from . import judgements, readings
-from .shown import Demo, Shown
+from .reasons import reason_of
+from .shown import Demo, Held, Shown, cut, first_empty, held_readings
 
-_MAKERS: Mapping[type[dspy.Signature], Callable[[Question, Shown], list[Demo]]] = {
-    TypeAmbiguity: readings.ambiguity_types,
-    InferPseudoInterpretations: readings.pseudo_interpretations,
-    ExtractInterpretations: readings.extractions,
-    WriteLongFormAnswer: readings.long_answers,
-    ClarifyQuestion: readings.clarifications,
-    LocateAnswer: readings.located_answers,
-    InterpretPassage: readings.interpreted_passages,
-    AnswerRefined: readings.refined_answers,
-    VerifyInterpretation: judgements.verdicts,
-    VerifyInterpretations: judgements.answered_candidates,
-    VerifyReadings: judgements.readings_that_hold,
-    GradePassage: judgements.grades,
-    DraftSegment: judgements.drafts,
-    SelectPassages: judgements.selected_passages,
-    SelectQuestions: judgements.selected_questions,
-}
-
-
-_FROM_MEMORY: Mapping[type[dspy.Signature], Callable[[Question, Shown], list[Demo]]] = {
-    AnswerClosedBook: readings.recalled_answers,
-    RefineQuestion: readings.refinements,
-}
+Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
+_MAKERS: dict[type[dspy.Signature], Maker] = {}
+_FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
 
 
 def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str, list[Demo]]:
     """Return the demos that gold labels give to each predictor of a program.
 
     A predictor is known by the fields of its signature (`signatures.lookup.find_by_fields`), so that one of a
-    user's own gets the demos of polyqa's signature whose fields it has:
+    user's own gets the demos of polyqa's signature whose fields it has.
 
-    - `ExtractInterpretations`: the gold readings whose answers stand in the passages, each with the number of its
-      passage, beside one passage that holds none (five whole prompts as demos would make the prompt six times as
-      long);
-    - `WriteLongFormAnswer`: the reference long answer, beside the passages that the readings cite;
-    - `InferPseudoInterpretations`: the gold readings' questions;
-    - `ClarifyQuestion`: both of the above in one, where a reference long answer is given;
-    - `TypeAmbiguity`: where the data set names the types, or the question is plain;
-    - `VerifyInterpretation`: each gold reading over two passages, in turn with its answer and without;
-    - `VerifyInterpretations`: all gold readings over passages that answer about half of them;
-    - `VerifyReadings`: gold readings, every other one with another's answer;
-    - `InterpretPassage`: for each reading the passage that answers it, and as many of the best passages that answer
-      none, with null;
-    - `LocateAnswer`: the first gold reading that the passages answer, settled if they answer no other;
-    - `GradePassage`: the best passage that holds an answer, Correct, and the best that holds none, Incorrect;
-    - `DraftSegment`: the same two passages, the segment being the sentences of the reference answer that give the
-      passage's answers;
-    - `SelectPassages`: of the shortlist the first passage of each gold reading, then the best-ranked;
-    - `SelectQuestions`: of the candidates the first with an answer of each gold reading;
-    - `AnswerClosedBook`: the reference long answer (the five examples of DIVA's Table 12 are such), where the
-      signature takes nothing but the question;
-    - `RefineQuestion`: the gold readings, likewise;
-    - `AnswerRefined`: the reference long answer, from the gold readings.
-
-    The last three are told from memory. Where only your corpus knows the facts, such demos may teach a language model
-    to make facts up: name the other predictors in the recipe then. `CritiqueSegment` is left out: labels tell no
-    usefulness.
+    `AnswerClosedBook`, `RefineQuestion` and `AnswerRefined` are told from memory. Where only your corpus knows the
+    facts, such demos may teach a language model to make facts up: name the other predictors in the recipe then.
+    `CritiqueSegment` is left out: labels tell no usefulness.
 
     Parameters
     ----------
@@ -116,8 +82,274 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     return demos
 
 
-def _maker(signature: type[dspy.Signature]) -> Callable[[Question, Shown], list[Demo]] | None:
+def _maker(signature: type[dspy.Signature]) -> Maker | None:
     inputs, outputs = signature.input_fields, signature.output_fields
     if set(inputs) == {"question"} and (recalled := find_by_fields(_FROM_MEMORY, inputs, outputs, exact=True)):
         return recalled
     return find_by_fields(_MAKERS, inputs, outputs)
+
+
+def _demos_of(signature: type[dspy.Signature], *, from_memory: bool = False) -> Callable[[Maker], Maker]:
+    """Register what makes the demos of a signature; those ``from_memory`` for predictors given a question only."""
+
+    def register(make: Maker) -> Maker:
+        (_FROM_MEMORY if from_memory else _MAKERS)[signature] = make
+        return make
+
+    return register
+
+
+@_demos_of(TypeAmbiguity)
+def _ambiguity_types(question: Question, shown: Shown) -> list[Demo]:
+    """Only where the data set names the types, or the question is plain."""
+    if question.ambiguity is None and len(question.readings) > 1:
+        return []
+    kinds = parse_ambiguity_types(question.ambiguity or AmbiguityType.NONE)
+    reason = reason_of(question, kinds[0])
+    return [{"question": question.question, "reason": reason, "ambiguity_types": [str(kind) for kind in kinds]}]
+
+
+@_demos_of(InferPseudoInterpretations)
+def _pseudo_interpretations(question: Question, shown: Shown) -> list[Demo]:
+    """Give the gold readings' questions."""
+    kind = AmbiguityType.NONE if len(question.readings) == 1 else None
+    if question.ambiguity:
+        kind = parse_ambiguity_types(question.ambiguity)[0]
+    wanted = [reading.question for reading in question.readings]
+    return [{"question": question.question, "reason": reason_of(question, kind), "pseudo_interpretations": wanted}]
+
+
+@_demos_of(ExtractInterpretations)
+def _extractions(question: Question, shown: Shown) -> list[Demo]:
+    """Give the readings that the passages answer, each with its passage's number, beside one passage that has none."""
+    held = held_readings(question, shown.passages)
+    return [_over_passages(question, shown, held, spare=1)] if held else []
+
+
+@_demos_of(WriteLongFormAnswer)
+def _long_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Give the reference answer beside the passages that its readings cite: others teach nothing about writing."""
+    held = held_readings(question, shown.passages)
+    answers = question.long_answers[:1] if held else ()
+    return [{**_over_passages(question, shown, held, spare=0), "answer": answer} for answer in answers]
+
+
+@_demos_of(ClarifyQuestion)
+def _clarifications(question: Question, shown: Shown) -> list[Demo]:
+    """Give the readings that the passages answer, and the reference answer."""
+    held = held_readings(question, shown.passages)
+    answers = question.long_answers[:1] if held else ()
+    return [{**_over_passages(question, shown, held, spare=1), "answer": answer} for answer in answers]
+
+
+def _over_passages(question: Question, shown: Shown, held: list[Held], *, spare: int) -> Demo:
+    passages, held = cut(shown.passages, held, spare=spare, mixed_by=question.question)
+    readings = [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
+    return {"passages": render_passages(passages), "question": question.question, "interpretations": readings}
+
+
+@_demos_of(LocateAnswer)
+def _located_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Give the answer of the first passage that holds one, settled if the passages answer no other reading."""
+    held = held_readings(question, shown.passages)
+    if not held:
+        return []
+    passages, held = cut(shown.passages, held, spare=1)
+    _, number, alias = min(held, key=lambda reading: reading[1])
+    return [
+        {
+            "passages": render_passages(passages),
+            "question": question.question,
+            "short_answer": alias,
+            "source": str(number),
+            "settled": "Yes" if len(held) == 1 else "No",
+        }
+    ]
+
+
+@_demos_of(InterpretPassage)
+def _interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
+    """Give for each reading the passage that answers it, and as many of the best that answer none, with null."""
+    held = held_readings(question, shown.retrieved)
+    answered = {number: (reading.question, alias) for reading, number, alias in reversed(held)}
+    empty = [
+        number
+        for number, passage in enumerate(shown.retrieved, 1)
+        if not any(exact_presence(reading.short_answers, passage.render()) for reading in question.readings)
+    ]
+    return [
+        {
+            "question": question.question,
+            "passage": shown.retrieved[number - 1].render(),
+            "interpretation": interpretation,
+            "short_answer": answer,
+        }
+        for number in sorted([*answered, *empty[: len(answered)]])
+        for interpretation, answer in [answered.get(number, ("null", "null"))]
+    ]
+
+
+@_demos_of(AnswerClosedBook, from_memory=True)
+def _recalled_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Give the reference answer (the five examples of DIVA's Table 12 are such)."""
+    return [{"question": question.question, "answer": answer} for answer in question.long_answers[:1]]
+
+
+@_demos_of(RefineQuestion, from_memory=True)
+def _refinements(question: Question, shown: Shown) -> list[Demo]:
+    """Give the gold readings."""
+    readings = [{"question": reading.question, "answer": reading.short_answers[0]} for reading in question.readings]
+    return [{"question": question.question, "refinements": readings}]
+
+
+@_demos_of(AnswerRefined)
+def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
+    """Give the reference answer from the gold readings."""
+    return [
+        {**demo, "answer": answer} for demo in _refinements(question, shown) for answer in question.long_answers[:1]
+    ]
+
+
+@_demos_of(VerifyInterpretation)
+def _verdicts(question: Question, shown: Shown) -> list[Demo]:
+    """Give gold readings in turn over passages that answer them, and that do not.
+
+    A model that is shown hardly any No learns to say Yes. Which reading is the first to be shown with its answer
+    is drawn by the question.
+    """
+    held = {reading[0].question: [reading] for reading in held_readings(question, shown.passages)}
+    first = random.Random(question.question).randrange(2)
+    demos: list[Demo] = []
+    for place, reading in enumerate(question.readings, first):
+        own = held.get(reading.question, [])
+        silent = [one for one in shown.passages if not exact_presence(reading.short_answers, one.render())]
+        if own and not (place % 2 and silent):
+            passages, _ = cut(shown.passages, own, spare=2 - len(own), mixed_by=reading.question)
+        else:
+            own, passages = [], silent[:2]
+        answerable = "Yes" if own else "No"
+        demos.append({"passages": render_passages(passages), "question": reading.question, "answerable": answerable})
+    return demos
+
+
+@_demos_of(VerifyInterpretations)
+def _answered_candidates(question: Question, shown: Shown) -> list[Demo]:
+    """Give all gold readings, over passages that answer about half of them."""
+    drawn = random.Random(question.question)
+    held = held_readings(question, shown.passages)
+    count = (len(held) + drawn.randrange(2)) // 2
+    numbers = sorted({number for _, number, _ in drawn.sample(held, count)})
+    empty = first_empty(question, shown.passages)
+    passages = [shown.passages[number - 1] for number in numbers] + ([empty] if empty else [])
+    if not passages:
+        return []
+    drawn.shuffle(passages)
+    texts = [passage.render() for passage in passages]
+    answered = [
+        number
+        for number, reading in enumerate(question.readings, 1)
+        if any(exact_presence(reading.short_answers, text) for text in texts)
+    ]
+    return [
+        {
+            "passages": render_passages(passages),
+            "question": question.question,
+            "candidates": [reading.question for reading in question.readings],
+            "answered": answered,
+        }
+    ]
+
+
+@_demos_of(VerifyReadings)
+def _readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
+    """Give gold readings, every other one with the answer of the one before it.
+
+    Which they are is drawn by the question. A reading whose answers agree with that answer stays as it is.
+    """
+    held = held_readings(question, shown.passages)
+    if not held:
+        return []
+    passages, held = cut(shown.passages, held, spare=1, mixed_by=question.question)
+    first = random.Random(question.question).randrange(2)
+    stated: list[Demo] = []
+    supported: list[int] = []
+    for place, (reading, number, alias) in enumerate(held):
+        _, other_number, other = held[place - 1]
+        if place % 2 != first and len(held) > 1 and not agree(other, reading.short_answers):
+            stated.append({"question": reading.question, "answer": other, "pid": str(other_number)})
+        else:
+            stated.append({"question": reading.question, "answer": alias, "pid": str(number)})
+            supported.append(place + 1)
+    return [
+        {
+            "passages": render_passages(passages),
+            "question": question.question,
+            "interpretations": stated,
+            "supported": supported,
+        }
+    ]
+
+
+@_demos_of(GradePassage)
+def _grades(question: Question, shown: Shown) -> list[Demo]:
+    """Give one of each grade."""
+    # One of each: the nearest demos would otherwise all be passages of one training question.
+    numbers = [number for _, number, _ in held_readings(question, shown.retrieved)]
+    chosen = [
+        (shown.retrieved[min(numbers) - 1] if numbers else None, Grade.CORRECT),
+        (first_empty(question, shown.retrieved), Grade.INCORRECT),
+    ]
+    return [
+        {"question": question.question, "passage": passage.render(), "grade": str(grade)}
+        for passage, grade in chosen
+        if passage is not None
+    ]
+
+
+@_demos_of(DraftSegment)
+def _drafts(question: Question, shown: Shown) -> list[Demo]:
+    """Give a passage that answers, with the sentences of the reference answer that say so, and one that does not."""
+    held = held_readings(question, shown.retrieved)
+    demos: list[Demo] = []
+    for number in sorted({number for _, number, _ in held}):
+        own = [(reading, alias) for reading, at, alias in held if at == number]
+        said = [
+            sentence.text
+            for sentence in sentences_by_shape(" ".join(question.long_answers[:1]))
+            if any(exact_presence(reading.short_answers, sentence.text) for reading, _ in own)
+        ]
+        if said:
+            readings = [{"question": reading.question, "answer": alias} for reading, alias in own]
+            passage = shown.retrieved[number - 1].render()
+            demos.append({"passage": passage, "relevant": "Yes", "readings": readings, "segment": " ".join(said)})
+            break
+    empty = first_empty(question, shown.retrieved)
+    if empty is not None:
+        demos.append({"passage": empty.render(), "relevant": "No", "readings": [], "segment": "None"})
+    return [{"question": question.question, **demo} for demo in demos]
+
+
+@_demos_of(SelectPassages)
+def _selected_passages(question: Question, shown: Shown) -> list[Demo]:
+    """Give of a shortlist the first passage of each gold reading, then the best."""
+    shortlist, count = shown.shortlist, shown.count
+    numbers = [number for _, number, _ in held_readings(question, shortlist)]
+    if not numbers or len(shortlist) <= count:
+        return []
+    chosen = list(dict.fromkeys([*numbers, *range(1, len(shortlist) + 1)]))[:count]
+    passages = render_passages(shortlist)
+    return [{"passages": passages, "question": question.question, "count": count, "selected": chosen}]
+
+
+@_demos_of(SelectQuestions)
+def _selected_questions(question: Question, shown: Shown) -> list[Demo]:
+    """Give of the candidates the first with an answer of each gold reading."""
+    candidates = shown.candidates
+    if not candidates:
+        return []
+    firsts = (
+        next((number for number, one in enumerate(candidates, 1) if agree(one.answer, reading.short_answers)), None)
+        for reading in question.readings
+    )
+    kept = sorted({number for number in firsts if number is not None})
+    return [{"question": question.question, "candidates": render_candidates(candidates), "kept": kept}]

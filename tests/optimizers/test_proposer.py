@@ -14,9 +14,7 @@ from polyqa.extractive import PROPOSER
 from polyqa.language_models import Models
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.optimizers.clauses import LIBRARY
-from polyqa.optimizers.proposer import proposer_lm
-from polyqa.optimizers.proposer.feedback import suggestions
-from polyqa.optimizers.proposer.proposals import clauses_of, proposals
+from polyqa.optimizers.proposer import clauses_of, proposals, proposer_lm, suggestions
 from polyqa.signatures import ClarifyQuestion, VerifyInterpretation
 
 OWN = ClarifyQuestion.instructions
