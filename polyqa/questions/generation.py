@@ -70,18 +70,16 @@ def generate_questions(
         If passages fail one after the other, or the journal is of another corpus, language model or reader, or of other
         settings.
     """
-    with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
-        if gathered.left:
+    with open_journal(passages, str(lm.model), reader.name, settings, journal, step) as records:
+        if records.left:
             here = partial(read_passage, lm=lm, reader=reader, settings=settings)
             with elsewhere or nullcontext(here) as read:
-                work_through(
-                    gathered.left, read, lambda _, line: gathered.keep(line), at_once=threads, things="passages"
-                )
-        return gathered.finish()
+                work_through(records.left, read, lambda _, line: records.keep(line), at_once=threads, things="passages")
+        return records.finish()
 
 
-class Gathered:
-    """The lines of `read_passage` so far; made by `gathering`.
+class GenerationJournal:
+    """The lines of `read_passage` so far; made by `open_journal`.
 
     Attributes
     ----------
@@ -134,14 +132,14 @@ class Gathered:
 
 
 @contextmanager
-def gathering(
+def open_journal(
     passages: Sequence[Passage],
     lm: str,
     reader: str,
-    making: QuestionSettings,
+    settings: QuestionSettings,
     journal: Path,
     step: Callable[[], None],
-) -> Iterator[Gathered]:
+) -> Iterator[GenerationJournal]:
     """Open a journal for passages with distinct ids.
 
     The corpus may have changed since the journal was begun: what it holds of passages that are as they were is good.
@@ -151,9 +149,9 @@ def gathering(
     PolyqaError
         If the journal is of another language model or another reader, or was made with other settings.
     """
-    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(making))
+    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(settings))
     with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
-        yield Gathered(passages, origin, ledger, step)
+        yield GenerationJournal(passages, origin, ledger, step)
 
 
 def corpus_fingerprint(passages: Sequence[Passage]) -> str:
@@ -169,8 +167,8 @@ def _merge(lines: Sequence[dict[str, Any]]) -> tuple[GeneratedQuestion, ...]:
         for question, answer in line["questions"]:
             merged.setdefault(normalize_answer(question), (question, {}))[1][answer, line["pid"]] = None
     return tuple(
-        GeneratedQuestion(question=question, answers=tuple(a for a, _ in found), pids=tuple(p for _, p in found))
-        for question, found in merged.values()
+        GeneratedQuestion(question=question, answers=tuple(a for a, _ in sources), pids=tuple(p for _, p in sources))
+        for question, sources in merged.values()
     )
 
 
