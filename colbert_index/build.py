@@ -87,23 +87,23 @@ def build_index(
             raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
-    hashed = checkpoint_hash(location)
+    weights_hash = checkpoint_hash(location)
     with new_version(target) as work, stages(progress) as bars:
         if passages is not None:
             forget_shards(target.resolve())
             part = Part(work, location, settings, encoder.name if encoder else None)
             tokens = write_part(part, passages, bars, encoder=encoder).tokens
-            count, named = len(passages), fingerprint(passages, hashed, settings)
+            count, content_hash = len(passages), fingerprint(passages, weights_hash, settings)
         else:
             each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, named = build_shards(corpus, target, each, shards, hashed, bars, run, encoder)
+            count, tokens, content_hash = build_shards(corpus, target, each, shards, weights_hash, bars, run, encoder)
         manifest = Manifest(
             passages=count,
             tokens=tokens,
             checkpoint=checkpoint_name(checkpoint),
-            checkpoint_hash=hashed,
+            checkpoint_hash=weights_hash,
             settings=settings,
-            fingerprint=named,
+            fingerprint=content_hash,
             encoder=encoder.name if encoder else None,
             colbert_ai=version("colbert-ai"),
             shards=shards,

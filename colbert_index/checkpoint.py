@@ -5,7 +5,6 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -17,6 +16,10 @@ from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
 _DIMENSIONS = 128
+_SETTINGS = (
+    "dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token",
+    "similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens",
+)  # fmt: skip
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "artifact.*"]
 
 
@@ -128,18 +131,13 @@ def _make(shipped: Path, target: Path) -> None:
         model.raw_tokenizer.mask_token = "[PAD]"
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
+            settings = {name: getattr(model.colbert_config, name) for name in _SETTINGS}
             # Not `model.save`: it looks for a git repository around the working folder, fails where
             # there is none, and records host name, user and command.
             model.model.save_pretrained(work)
             model.raw_tokenizer.save_pretrained(work)
-            (work / "artifact.metadata").write_text(json.dumps(_settings(model.colbert_config), indent=2) + "\n")
+            (work / "artifact.metadata").write_text(json.dumps(settings, indent=2) + "\n")
             shutil.rmtree(target, ignore_errors=True)
             work.rename(target)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-
-
-def _settings(config: Any) -> dict[str, Any]:
-    names = ["dim", "query_maxlen", "doc_maxlen", "query_token_id", "doc_token_id", "query_token", "doc_token"]
-    names += ["similarity", "interaction", "mask_punctuation", "attend_to_mask_tokens"]
-    return {name: getattr(config, name) for name in names}

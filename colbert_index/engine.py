@@ -12,8 +12,9 @@ import io
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from polyqa.models.loading import Precision, resolve_precision
@@ -61,18 +62,6 @@ def prepare_colbert() -> None:
     ColBERT.loaded_extensions = True
 
 
-class _Autocast:
-    def __init__(self, precision: Precision) -> None:
-        self.enabled = resolve_precision(precision) == "bfloat16"
-
-    def context(self) -> contextlib.AbstractContextManager[Any]:
-        import torch
-
-        if torch.cuda.is_available():
-            return torch.autocast("cuda")
-        return torch.autocast("cpu", torch.bfloat16, enabled=self.enabled)
-
-
 def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any) -> "ColBERTConfig":
     """Return colbert-ai's configuration for a checkpoint under our settings."""
     from colbert.infra import ColBERTConfig
@@ -101,6 +90,8 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
     colbert.modeling.checkpoint.Checkpoint
         Its `queryFromText` and `docFromText` make the token vectors.
     """
+    import torch
+
     own_threads()
     keep_freed_memory()
     prepare_colbert()
@@ -108,8 +99,12 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
         from colbert.modeling.checkpoint import Checkpoint
 
         model = Checkpoint(str(checkpoint), colbert_config=colbert_config(checkpoint, settings), verbose=0)
-    model.amp_manager = amp = _Autocast(precision)
-    if amp.enabled and not model.use_gpu:
+    bfloat16 = resolve_precision(precision) == "bfloat16"
+    on_cpu = partial(torch.autocast, "cpu", torch.bfloat16, enabled=bfloat16)
+    model.amp_manager = SimpleNamespace(
+        context=partial(torch.autocast, "cuda") if torch.cuda.is_available() else on_cpu
+    )
+    if bfloat16 and not model.use_gpu:
         # Else every batch, of one question as well, would turn all weights into bfloat16 again.
         model.bert.bfloat16()
     return model

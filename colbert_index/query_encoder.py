@@ -36,10 +36,10 @@ def load_query_encoder(checkpoint: Path | str, settings: IndexSettings, precisio
         See `loading.resolve_precision`.
     """
     keep_freed_memory()
-    return _own(Path(checkpoint), settings, precision) or _of_colbert_ai(checkpoint, settings, precision)
+    return _direct(Path(checkpoint), settings, precision) or _with_colbert_ai(checkpoint, settings, precision)
 
 
-def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode | None:
+def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Encode | None:
     """Return an encoder that needs no colbert-ai; ``None`` if the checkpoint, or the machine, wants its own."""
     import torch
     from safetensors.torch import load_file
@@ -94,7 +94,7 @@ def _own(folder: Path, settings: IndexSettings, precision: Precision) -> Encode 
     return encode
 
 
-def _of_colbert_ai(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
+def _with_colbert_ai(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
     from .engine import load_checkpoint
 
     model = load_checkpoint(checkpoint, settings, precision)

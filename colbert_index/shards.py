@@ -123,30 +123,30 @@ def build_shards(
     home = shards_home(index.resolve())
     shutil.rmtree(home / _TEXTS, ignore_errors=True)
     try:
-        dealt = spool(corpus, home / _TEXTS, shards, bars)
+        spooled = spool(corpus, home / _TEXTS, shards, bars)
     except BaseException:  # what was finished earlier stays; a corpus that is refused leaves nothing
         shutil.rmtree(home / _TEXTS, ignore_errors=True)
         with suppress(OSError):
             home.rmdir()
         raise
-    named = fingerprint(dealt.passages(), checkpoint_hash, part.settings, shards)
-    _keep_only(home, json.dumps({"fingerprint": named, "encoder": part.encoder}))
+    content_hash = fingerprint(spooled.passages(), checkpoint_hash, part.settings, shards)
+    _keep_only(home, json.dumps({"fingerprint": content_hash, "encoder": part.encoder}))
     codec = home / _CODEC
     if not codec.is_dir():
         draft = home / f".{_CODEC}"
         shutil.rmtree(draft, ignore_errors=True)
-        texts = dealt.texts(sampled(dealt.count, dealt.characters, part.settings))
-        train_codec(texts, dealt.count, draft, part.location, part.settings, bars)
+        texts = spooled.texts(sampled(spooled.count, spooled.characters, part.settings))
+        train_codec(texts, spooled.count, draft, part.location, part.settings, bars)
         draft.rename(codec)
-    parts = [replace(part, folder=home / file.stem, codec=codec) for file in dealt.files]
+    parts = [replace(part, folder=home / file.stem, codec=codec) for file in spooled.files]
     left = [shard for shard in parts if not shard.folder.is_dir()]
     if run is None:
         for shard in left:
             with bars.within(f"shard {int(shard.folder.name) + 1} of {shards}: "):
                 build_shard(shard, bars, encoder)
     else:
-        with bars.stage("building shards", dealt.count, "passage") as advance:
-            advance(dealt.count * (1 - len(left) / shards))
+        with bars.stage("building shards", spooled.count, "passage") as advance:
+            advance(spooled.count * (1 - len(left) / shards))
             for built in run(left):
                 advance(built.passages)
     tokens = sum(read_part(shard.folder / "metadata.json")["num_embeddings"] for shard in parts)
@@ -154,7 +154,7 @@ def build_shards(
         place.parent.mkdir(exist_ok=True)
         shard.folder.rename(place)
     shutil.rmtree(home)
-    return dealt.count, tokens, named
+    return spooled.count, tokens, content_hash
 
 
 def _keep_only(home: Path, build: str) -> None:
@@ -239,20 +239,20 @@ def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spoo
                 advance(_READ_AT_ONCE)
     if count < shards:
         raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")
-    dealt = Spool(files, count, characters)
-    _require_unique(dealt, np.sort(np.frombuffer(hashes, dtype=np.uint64)))
-    return dealt
+    spooled = Spool(files, count, characters)
+    _require_unique(spooled, np.sort(np.frombuffer(hashes, dtype=np.uint64)))
+    return spooled
 
 
 def _hash(pid: str) -> int:
     return int.from_bytes(hashlib.blake2b(pid.encode(), digest_size=8).digest())
 
 
-def _require_unique(dealt: Spool, ordered: NDArray[np.uint64]) -> None:
+def _require_unique(spooled: Spool, ordered: NDArray[np.uint64]) -> None:
     """Read the ids again only if two have the same hash."""
     twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     seen: set[str] = set()
-    for pid in (passage.pid for passage in dealt.passages()) if twice else ():
+    for pid in (passage.pid for passage in spooled.passages()) if twice else ():
         if _hash(pid) in twice:
             if pid in seen:
                 raise PolyqaError(f"The id {pid!r} stands twice in the corpus; ids must be unique.")

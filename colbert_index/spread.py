@@ -37,7 +37,7 @@ class Shares(Protocol):
         ...
 
 
-class Held(NamedTuple):
+class ShareSize(NamedTuple):
     """Size of a worker's share (positions include those of removed passages), and its codec's hash."""
 
     positions: int
@@ -72,16 +72,16 @@ class Share:
         self._index = ColBERTIndex(index, fingerprint=fingerprint, search_settings=search_settings, shards=shards)
         self._index.bm25  # noqa: B018  loaded now, as the token vectors are below: the first question waits for nothing
         vectors = self._index.token_vectors
-        self.held = Held(len(self._index.positions), len(self._index.passages), len(vectors.codes), vectors.codec)
+        self.size = ShareSize(len(self._index.positions), len(self._index.passages), len(vectors.codes), vectors.codec)
 
     def __call__(self, request: Request) -> Any:
         """Return what the named method replies."""
         method, arguments = request
         return getattr(self, method)(*arguments)
 
-    def describe(self) -> Held:
+    def describe(self) -> ShareSize:
         """Return how much is held."""
-        return self.held
+        return self.size
 
     def candidates(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Candidates]:
         """Return what may be among the nearest passages of each query, given by its token vectors."""
@@ -142,16 +142,16 @@ class SpreadIndex(ColBERTIndex):
     ) -> None:
         super().__init__(index, fingerprint=fingerprint, search_settings=search_settings)
         self._shares = shares
-        held: list[Held] = self._ask_all("describe")
-        passages, tokens = sum(share.passages for share in held), sum(share.tokens for share in held)
+        sizes: list[ShareSize] = self._ask_all("describe")
+        passages, tokens = sum(share.passages for share in sizes), sum(share.tokens for share in sizes)
         if (passages, tokens) != self._counts:
             raise IndexFaultError(
                 f"The workers hold {passages:,} passages of the index at {self.path}, which has {len(self):,}: shards "
                 "are missing, or were changed. Build it again."
             )
-        if len({share.codec for share in held}) > 1:
+        if len({share.codec for share in sizes}) > 1:
             raise IndexFaultError(f"The shards of the index at {self.path} are of different builds. Build it again.")
-        self._starts = np.cumsum([0, *(share.positions for share in held)])
+        self._starts = np.cumsum([0, *(share.positions for share in sizes)])
         self._entries: Memory[Entry] = Memory(_KEPT)
         self._places: Memory[int | None] = Memory(_KEPT)
 

@@ -29,18 +29,18 @@ def trust(manifest: Manifest) -> list[str]:
     PolyqaError
         If the checkpoint is not there, would run code of its own, or is another one than the manifest's.
     """
-    named = _strange(manifest)
-    if manifest.checkpoint in named:
+    foreign = _foreign_models(manifest)
+    if manifest.checkpoint in foreign:
         _location(manifest)
-    if named:
+    if foreign:
         home = checkpoint_home()
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / f".{_FILE}.lock"):
-            known = {**_trusted(), **named}
+            known = {**_trusted(), **foreign}
             draft = home / f".{_FILE}.draft"
             draft.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
             draft.replace(home / _FILE)
-    return list(named)
+    return list(foreign)
 
 
 def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
@@ -51,26 +51,26 @@ def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
     PolyqaError
         If nobody on this machine has named the checkpoint, or its files are not those that the index was made with.
     """
-    _require(manifest, manifest.checkpoint, index)
+    _require_trusted(manifest, manifest.checkpoint, index)
     return _location(manifest)
 
 
 def trusted_encoder(manifest: Manifest, index: Path) -> str:
     """Return the name of the encoder whose vectors an index holds; for errors see `trusted_checkpoint`."""
     name = str(manifest.encoder)
-    _require(manifest, name, index)
+    _require_trusted(manifest, name, index)
     return name
 
 
-def _strange(manifest: Manifest) -> dict[str, str]:
+def _foreign_models(manifest: Manifest) -> dict[str, str]:
     """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
     named = {manifest.checkpoint: manifest.checkpoint_hash, manifest.encoder: ""}
     shipped = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
     return {name: hashed for name, hashed in named.items() if name is not None and name not in shipped}
 
 
-def _require(manifest: Manifest, name: str, index: Path) -> None:
-    wanted = _strange(manifest).get(name)
+def _require_trusted(manifest: Manifest, name: str, index: Path) -> None:
+    wanted = _foreign_models(manifest).get(name)
     if wanted is not None and _trusted().get(name) != wanted:
         raise PolyqaError(
             f"The index at {index} wants the model {name!r:.200}, which is not polyqa's own. If you know whose it is, "

@@ -79,7 +79,8 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     new = read_corpus(corpus)
     known = {passage.pid for passage in index.passages}
     if taken := [passage.pid for passage in new if passage.pid in known]:
-        raise PolyqaError(f"{_ids(taken)} already in the index {index.name}; remove what is there first.")
+        ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
+        raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
     location = trusted_checkpoint(index.manifest, index.path)
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
@@ -206,7 +207,3 @@ def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTInde
         write_manifest(work, manifest)
         write_checksums(work)
     return ColBERTIndex(index.path, search_settings=index.search_settings)
-
-
-def _ids(taken: list[str]) -> str:
-    return f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"

@@ -196,27 +196,16 @@ def new_version(index: Path) -> Iterator[Path]:
         _remove_old(index)
         yield work
         (work / _READERS).touch()
-        name = f"{_next_number(index):06}-{read_manifest(work).fingerprint}"
-        for path in (path for part in folders_of(work) for path in part.iterdir()):
-            if path.is_file():
-                _to_disk(path)
+        number = 1 + max(map(_number, versions(index)), default=0)
+        name = f"{number:06}-{read_manifest(work).fingerprint}"
+        for path in (path for part in folders_of(work) for path in part.iterdir() if path.is_file()):
+            with path.open("rb") as file:
+                sync(file.fileno())
         (index / VERSIONS).mkdir(parents=True, exist_ok=True)
         work.rename(index / VERSIONS / name)
         sync_folder(index / VERSIONS)
         write_atomically(index / CURRENT, f"{name}\n".encode())
         _remove_old(index)
-
-
-def _to_disk(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        sync(file)
-    finally:
-        os.close(file)
-
-
-def _next_number(index: Path) -> int:
-    return 1 + max(map(_number, versions(index)), default=0)
 
 
 def _remove_old(index: Path) -> None:

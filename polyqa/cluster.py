@@ -213,7 +213,10 @@ def on_ray(
             raise PolyqaError(f"The cluster has {cpus:g} CPUs, too few for {len(makes)} workers, which take one each.")
         worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_RETRIES, max_concurrency=at_once)(_Worker)
         names = [f"polyqa-{uuid.uuid4().hex}" for _ in makes]
-        actors = [worker.options(name=name).remote(own, at_once) for name, own in zip(names, makes, strict=True)]
+        actors = [
+            worker.options(name=name).remote(worker_make, at_once)
+            for name, worker_make in zip(names, makes, strict=True)
+        ]
         try:
             try:
                 ray.get([actor.ready.remote() for actor in actors])
@@ -258,16 +261,16 @@ def cluster(ray_settings: Ray) -> Iterator[Any]:
             "--head`, or leave out --address to work on this machine."
         ) from error
     if earlier not in (signal.SIG_DFL, None):
-        _hear_of_the_end(earlier)  # whoever wants to hear of it is told, not Ray alone
+        _set_sigterm(earlier)  # whoever wants to hear of it is told, not Ray alone
     try:
         yield ray
     finally:
         ray.shutdown()
         if earlier is not None:
-            _hear_of_the_end(earlier)
+            _set_sigterm(earlier)
 
 
-def _hear_of_the_end(handler: Any) -> None:
+def _set_sigterm(handler: Any) -> None:
     """Set what SIGTERM calls, where signals can be set."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)

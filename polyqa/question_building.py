@@ -15,7 +15,7 @@ from polyqa.models import EMBEDDED_ENCODER
 from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, locally, questions_path
 from polyqa.questions import build_questions as build_database
 from polyqa.questions.build import chosen_passages, free_place
-from polyqa.questions.steps import read_passage
+from polyqa.questions.generation import read_passage
 
 from .cluster import Ray, on_ray
 from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
@@ -91,7 +91,7 @@ def build_questions(
 def reading_on_ray(
     models: Models, settings: QuestionSettings, ray: Ray, *, at_once: int
 ) -> Iterator[Callable[[Passage], dict[str, Any]]]:
-    """Give what makes the questions of a passage on a cluster; see `polyqa.questions.steps.read_passage`."""
+    """Give what makes the questions of a passage on a cluster; see `polyqa.questions.generation.read_passage`."""
     with on_ray(partial(make_reading, models, settings), ray, at_once=at_once) as workers:
         yield workers.wait
 

@@ -59,10 +59,10 @@ class Bert:
     def __init__(
         self, config: SimpleNamespace, weights: Mapping[str, Tensor], *, prefix: str = "", dtype: torch.dtype
     ) -> None:
-        own = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
+        bare = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
         self.config = config
-        self.embeddings = _Embeddings(config, own, dtype)
-        self._layers = [_Layer(config, own, number, dtype) for number in range(config.num_hidden_layers)]
+        self.embeddings = _Embeddings(config, bare, dtype)
+        self._layers = [_Layer(config, bare, number, dtype) for number in range(config.num_hidden_layers)]
 
     def __call__(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None

@@ -37,18 +37,14 @@ def resolve_precision(precision: Precision) -> Literal["float32", "bfloat16"]:
     PolyqaError
         If the variable says something else.
     """
-    if precision == "auto":
-        precision = _named()
-    if precision == "auto":
-        return "bfloat16" if cpu_has_bfloat16() else "float32"
-    return precision
-
-
-def _named() -> Precision:
-    named = os.environ.get(PRECISION) or "auto"
-    if named not in get_args(Precision):
-        raise PolyqaError(f"{PRECISION} is {', '.join(get_args(Precision))}, not {named!r}.")
-    return named  # type: ignore[return-value]
+    if precision != "auto":
+        return precision
+    choice = os.environ.get(PRECISION) or "auto"
+    if choice not in get_args(Precision):
+        raise PolyqaError(f"{PRECISION} is {', '.join(get_args(Precision))}, not {choice!r}.")
+    if choice == "auto":
+        choice = "bfloat16" if cpu_has_bfloat16() else "float32"
+    return choice  # type: ignore[return-value]
 
 
 @contextlib.contextmanager

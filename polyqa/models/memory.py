@@ -31,7 +31,7 @@ class Memory(Generic[Result]):
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._kept: OrderedDict[bytes, Result] = OrderedDict()
+        self._results: OrderedDict[bytes, Result] = OrderedDict()
         self._wanted: OrderedDict[bytes, _Wanted] = OrderedDict()
         self._lock = threading.RLock()
         self._making = threading.RLock()
@@ -56,7 +56,7 @@ class Memory(Generic[Result]):
             Items of one kind may be made together, whoever wants them: ``make`` does the same for all of them.
         """
         with self._lock:
-            results = {key: self._kept[key] for key in keys if key in self._kept}
+            results = {key: self._results[key] for key in keys if key in self._results}
             lacking = {key: item for key, item in zip(keys, items, strict=True) if key not in results}
             awaited = {key: self._wanted.setdefault(key, _Wanted(item, kind)) for key, item in lacking.items()}
         if awaited:
@@ -69,22 +69,24 @@ class Memory(Generic[Result]):
         self, awaited: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]], kind: Hashable
     ) -> None:
         """Make what is wanted of some items and is not made yet, and what others of their kind wait for."""
-        own = {key: wanted for key, wanted in awaited.items() if not wanted.done}
-        if not own:
+        missing = {key: wanted for key, wanted in awaited.items() if not wanted.done}
+        if not missing:
             return
         with self._lock:
-            more = (key for key, its in self._wanted.items() if its.kind == kind and not its.taken and key not in own)
+            more = (
+                key for key, its in self._wanted.items() if its.kind == kind and not its.taken and key not in missing
+            )
             others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
         try:
-            self._made({**own, **others}, make)
+            self._make_now({**missing, **others}, make)
         except BaseException:
             if not others:
                 raise
-            self._made(own, make)  # whose fault it is cannot be known: the others make theirs themselves
+            self._make_now(missing, make)  # whose fault it is cannot be known: the others make theirs themselves
         finally:
-            self._forget(own)
+            self._forget(missing)
 
-    def _made(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
+    def _make_now(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
         for entry in wanted.values():
             entry.taken = True
         try:
@@ -106,9 +108,9 @@ class Memory(Generic[Result]):
     def put(self, results: Mapping[bytes, Result]) -> None:
         """Keep results that were made elsewhere."""
         with self._lock:
-            self._kept.update(results)
-            while len(self._kept) > self.size:
-                self._kept.popitem(last=False)
+            self._results.update(results)
+            while len(self._results) > self.size:
+                self._results.popitem(last=False)
 
 
 @dataclass(eq=False)

@@ -151,8 +151,8 @@ def load_writer(folder: Path) -> Any:
     weights = read_compact(folder / COMPACT_FILE)  # what is not there is as the sentence encoder has it
     config = read_config(minilm_path())
     encoder = Bert(config, encoder_weights() | weights, prefix="bert.", dtype=torch.float32)
-    own = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
-    return load_parts(WriterNetwork(encoder, vocabulary), own, folder)
+    decoder = {name: weight for name, weight in weights.items() if not name.startswith("bert.")}
+    return load_parts(WriterNetwork(encoder, vocabulary), decoder, folder)
 
 
 def read_vocabulary(folder: Path) -> Any:

@@ -178,7 +178,7 @@ class QuestionDatabase(Shared):
         while limit < len(self) and len(found) == limit and found[k - 1].score <= found[-1].score:
             limit = min(4 * limit, len(self))
             found = self._fetch(query, limit)
-        return sorted(found, key=lambda one: (-one.score, one.number))[:k]
+        return sorted(found, key=lambda hit: (-hit.score, hit.number))[:k]
 
     def _fetch(self, query: Any, limit: int) -> list[FoundQuestion]:
         from lancedb.query import MatchQuery

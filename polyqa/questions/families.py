@@ -1,22 +1,40 @@
-"""Passages whose titles share a name: what one ambiguous question may mean.
+"""What one ambiguous question may mean: passages whose titles share a name, questions that differ in a time or a place.
 
 Names are shared in five ways: they are the same (*Titanic*, *Titanic (1953 film)*), one stands in the other (*Forth
 Bridge*, *Forth Road Bridge*), they are editions of one thing (*2012 Summer Olympics*, *2016 Summer Olympics*), people
 have one surname (*John Adams*, *Bryan Adams*), or organisations one abbreviation (*ABA*).
+
+VERDICT (section 3) takes what different passages answer differently as the readings of one question. Generated
+questions show it by themselves: *Who won the 2008 election?* and *Who won the 2012 election?* are the readings of *Who
+won the election?*.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from polyqa.base.values import Passage
 from polyqa.metrics.text import normalize_answer, split_title
+
+from .quality import FUNCTION, WHEN, WORD
 
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d(?:[–-]\d{2,4})?\b")
 _NUMBER = re.compile(r" (?:\d{1,3}|[IVXL]+)$")
 _LIFE = r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)"
 _PERSON = re.compile(rf"\((?:[^()]{{0,60}}\b)?born\b|{_LIFE}|\. (?:He|She) (?:was|is|had|has|became)\b")
 _OPENING = 400  # characters
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = rf"(?:\d{{1,2}} )?(?:(?:{_MONTH}) )?(?:\d{{1,2}}, )?\d{{4}}s?(?:\s*[–-]\s*\d{{2,4}})?"
+_SPAN = rf"{_DATE}(?: (?:to|until|and) {_DATE})?"
+_ORDINAL = r"\d{1,3}(?:st|nd|rd|th)"
+_BEFORE_TIME = r"in|on|during|since|until|by|before|after|from|between|for|of|at"
+_TIME = re.compile(rf"\s*\b(?:(?:{_BEFORE_TIME}) )?(?:the )?(?:year )?{_SPAN}\b(?! \w+ (?:and|to))")
+_NUMBERED = re.compile(rf"\b{_ORDINAL} (?=[A-Za-z])")
+_PLACE = re.compile(r" in (?:the )?((?:[A-Z][\w'’.-]*)(?: (?:of |the )?[A-Z][\w'’.-]*)*)$")
+_DANGLING = re.compile(r"\b(?:in|on|during|since|until|by|before|after|from|between|for|of|at|the|to|and|a|an)$")
+_NAME = re.compile(r"\b[A-Z]")
 
 
 def shared_name(one: str, other: str) -> str:
@@ -61,22 +79,15 @@ def abbreviation(passage: Passage) -> str:
     return letters if len(letters) > 2 and re.search(rf"\b{letters}\b", passage.text[:_OPENING]) else ""
 
 
-def _other_names(passages: Sequence[Passage], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the names of passages with what else may stand for them."""
-    for passage in passages:
-        for other in (edition_of(names[passage.pid]), surname(passage), abbreviation(passage)):
-            if other:
-                yield names[passage.pid], other
-
-
 def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     """Return, for the id of each passage, the name that it shares with the most others; else its own."""
     names = {passage.pid: split_title(passage.title, commas=True)[0] for passage in passages}
     counted = Counter(names.values())
     distinct = [name for name in counted if name]
     options: dict[str, set[str]] = {name: {name} for name in distinct}
-    for name, other in _other_names(passages, names):
-        options[name].add(other)
+    for passage in passages:
+        name = names[passage.pid]
+        options.get(name, set()).update(filter(None, (edition_of(name), surname(passage), abbreviation(passage))))
     by_last: dict[str, list[str]] = {}
     for name in distinct:
         by_last.setdefault(name.split()[-1], []).append(name)
@@ -117,3 +128,65 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     shared = set(normalize_answer(base).split())
     # A word of the qualifier that is still there tells the readings apart: nothing was made ambiguous.
     return None if any(word not in shared and word.isdigit() for word in left) else " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class Without:
+    """A question without what says when or where.
+
+    Attributes
+    ----------
+    question
+        Without it.
+    cut
+        What was cut out of it.
+    kind
+        Whether it was a time or a place.
+    """
+
+    question: str
+    cut: str
+    kind: Literal["time", "location"]
+
+
+def without_time(question: str) -> Without | None:
+    """Return a question without its time; ``None`` if it names none, or is no question without it.
+
+    >>> without_time("Who won the 2008 election?")
+    Without(question='Who won the election?', cut='2008', kind='time')
+    >>> without_time("What was the population of Perth in 2010?").question
+    'What was the population of Perth?'
+    """
+    body = question.rstrip("? ")
+    if WHEN.match(body):
+        return None  # it asks for the time
+    for pattern in (_TIME, _NUMBERED):
+        matches = list(pattern.finditer(body))
+        begin = body[: matches[0].start()] if len(matches) == 1 else ""
+        if begin and begin.count("(") == begin.count(")"):
+            cut = matches[0]
+            article = re.match(r"\s*the (?=\d)", cut[0])
+            middle = " the" if article and body[cut.end() :].strip() else ""
+            return _whole(f"{begin}{middle} {body[cut.end() :]}", cut[0], "time")
+    return None
+
+
+def without_place(question: str) -> Without | None:
+    """Return a question without the place at its end; ``None`` if there is none, or it is no question without it.
+
+    >>> without_place("Where did Argentina play its first match in South Africa?").question
+    'Where did Argentina play its first match?'
+    """
+    body = question.rstrip("? ")
+    match = _PLACE.search(body)
+    if match is None or not _NAME.search(body[: match.start()], 1):
+        return None  # without a name nobody knows what it is about
+    return _whole(body[: match.start()], match[1], "location")
+
+
+def _whole(text: str, cut: str, kind: Literal["time", "location"]) -> Without | None:
+    body = " ".join(text.split()).replace(" ,", ",").rstrip(", ")
+    content = [word for word in WORD.findall(body)[1:] if word.lower() not in FUNCTION and len(word) > 2]
+    if _DANGLING.search(body) or len(content) < 2:
+        return None
+    return Without(f"{body}?", re.sub(r"^(?:(?:in|on|of|the|year)\b\s*)+", "", cut.strip()), kind)

@@ -1,24 +1,35 @@
 """Questions from a corpus: answers are detected, questions written, verified and revised.
 
 SIXPAQ (section 3.1, 3.3.1) fine-tunes a model for each step; here each is a signature that any language
-model fills.
+model fills. What was made of each passage is kept in a journal, a ledger (`polyqa.base.ledger`) with a line of
+`read_passage` for each passage.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.ledger import Ledger, open_ledger
 from polyqa.base.values import Passage
 from polyqa.base.work import Failure, work_through
+from polyqa.lm.adapter import configured_adapter
+from polyqa.lm.exchanges import exchanging
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.text import normalize_answer
 from polyqa.models import SpanReader
+from polyqa.replies import is_null
+from polyqa.signatures import GenerateQuestion, ReviseQuestion
+from polyqa.signatures.sixpaq import detecting
 
-from .gathering import gathering
-from .steps import read_passage
-from .types import Generation, QuestionSettings
+from .types import Counts, GeneratedQuestion, Generation, Origin, QuestionSettings
 
 
 def generate_questions(
@@ -50,7 +61,7 @@ def generate_questions(
     threads, step
         Passages at once; called after each passage.
     elsewhere
-        Gives what reads a passage on another machine, as `steps.read_passage` does here; it is entered if a passage is
+        Gives what reads a passage on another machine, as `read_passage` does here; it is entered if a passage is
         left to read.
 
     Raises
@@ -59,13 +70,184 @@ def generate_questions(
         If passages fail one after the other, or the journal is of another corpus, language model or reader, or of other
         settings.
     """
-    with gathering(passages, str(lm.model), reader.name, settings, journal, step) as gathered:
-        if gathered.left:
+    with open_journal(passages, str(lm.model), reader.name, settings, journal, step) as records:
+        if records.left:
             here = partial(read_passage, lm=lm, reader=reader, settings=settings)
-
-            def keep(passage: Passage, line: dict[str, Any]) -> Failure | None:
-                return gathered.keep(line)
-
             with elsewhere or nullcontext(here) as read:
-                work_through(gathered.left, read, keep, at_once=threads, things="passages")
-        return gathered.finish()
+                work_through(records.left, read, lambda _, line: records.keep(line), at_once=threads, things="passages")
+        return records.finish()
+
+
+class GenerationJournal:
+    """The lines of `read_passage` so far; made by `open_journal`.
+
+    Attributes
+    ----------
+    left
+        The passages that the journal did not hold when it was opened.
+    """
+
+    def __init__(self, passages: Sequence[Passage], origin: Origin, ledger: Ledger, step: Callable[[], None]) -> None:
+        self._passages, self._origin, self._ledger, self._step = passages, origin, ledger, step
+        self._hashes = {passage.pid: corpus_fingerprint([passage]) for passage in passages}
+        self._done = {pid: line for pid, line in ledger if line["passage"] == self._hashes.get(pid)}
+        self._last_failure: Failure | None = None
+        self.left = [passage for passage in passages if passage.pid not in self._done]
+        for _ in self._done:
+            step()
+
+    def keep(self, line: Mapping[str, Any]) -> Failure | None:
+        """Take the line of a passage, and return why it failed if it did."""
+        pid = line["pid"]
+        if line["failed"]:
+            self._last_failure = Failure.model_validate(line["failed"])
+            self._step()
+            return self._last_failure
+        if pid not in self._done:
+            record = {**line, "passage": self._hashes[pid]}
+            self._ledger.keep(pid, record)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
+            self._done[pid] = record
+            self._step()
+        return None
+
+    def finish(self) -> Generation:
+        """Return the questions, in the order of the passages, with the counts.
+
+        Raises
+        ------
+        PolyqaError
+            If every passage has failed.
+        """
+        lines = [self._done[passage.pid] for passage in self._passages if passage.pid in self._done]
+        if self.left and not lines:
+            raise PolyqaError(f"Every passage failed: {self._last_failure}")
+        questions = _merge(lines)
+        counts = Counts(
+            passages=len(self._passages),
+            failed=len(self._passages) - len(lines),
+            **{name: sum(line[name] for line in lines) for name in ("answers", "generated", "verified", "revised")},
+            questions=len(questions),
+        )
+        return Generation(questions=questions, counts=counts, origin=self._origin)
+
+
+@contextmanager
+def open_journal(
+    passages: Sequence[Passage],
+    lm: str,
+    reader: str,
+    settings: QuestionSettings,
+    journal: Path,
+    step: Callable[[], None],
+) -> Iterator[GenerationJournal]:
+    """Open a journal for passages with distinct ids.
+
+    The corpus may have changed since the journal was begun: what it holds of passages that are as they were is good.
+
+    Raises
+    ------
+    PolyqaError
+        If the journal is of another language model or another reader, or was made with other settings.
+    """
+    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(settings))
+    with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
+        yield GenerationJournal(passages, origin, ledger, step)
+
+
+def corpus_fingerprint(passages: Sequence[Passage]) -> str:
+    """Return 16 hex digits over the passages in their order."""
+    texts = [[passage.pid, passage.title, passage.text] for passage in passages]
+    return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def _merge(lines: Sequence[dict[str, Any]]) -> tuple[GeneratedQuestion, ...]:
+    """Return one question for all that read the same, with the answers of all (section 3.1.5)."""
+    merged: dict[str, tuple[str, dict[tuple[str, str], None]]] = {}
+    for line in lines:
+        for question, answer in line["questions"]:
+            merged.setdefault(normalize_answer(question), (question, {}))[1][answer, line["pid"]] = None
+    return tuple(
+        GeneratedQuestion(question=question, answers=tuple(a for a, _ in sources), pids=tuple(p for _, p in sources))
+        for question, sources in merged.values()
+    )
+
+
+def read_passage(
+    passage: Passage, lm: dspy.LM, reader: SpanReader, settings: QuestionSettings = QuestionSettings()
+) -> dict[str, Any]:
+    """Make the questions of a passage.
+
+    Returns
+    -------
+    dict
+        JSON data: ``pid``, ``failed`` (a `Failure` if the language model failed, else ``None``); unless it failed, the
+        ``questions`` as pairs of question and answer, and how many were left after each step
+        (``answers``, ``generated``, ``verified``, ``revised``).
+    """
+    line: dict[str, Any] = {"pid": passage.pid, "failed": None}
+    try:
+        with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
+            return {**line, **_steps(passage, reader, settings)}
+    except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
+        return {**line, "failed": Failure.of(error).model_dump()}
+
+
+def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:
+    text = passage.render()
+    detect, generate, revise = map(dspy.Predict, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
+    answers = _spans(detect(passage=text).answers, passage)[: settings.spans]
+    written = [(_question(generate(passage=text, answer=answer).question), answer) for answer in answers]
+    asked = [(question, answer) for question, answer in written if question and not _tells(question, answer)]
+    first: dict[str, tuple[str, str]] = {}  # by question: of several answers the first, which was more telling
+    for pair, good in zip(asked, verified(asked, passage.text, reader), strict=True):
+        if good:
+            first.setdefault(pair[0], pair)
+    current = [*first.values()]
+    for _ in range(settings.revisions):
+        revised = [
+            (_question(revise(passage=text, question=question, answer=answer).revised_question) or question, answer)
+            for question, answer in current
+        ]
+        fine = verified(revised, passage.text, reader)
+        current = [
+            new if good and not _tells(*new) else old for old, new, good in zip(current, revised, fine, strict=True)
+        ]
+    return {
+        "answers": len(answers),
+        "generated": len(asked),
+        "verified": len(current),
+        "revised": sum(question not in first for question, _ in current),
+        "questions": [[question, answer] for question, answer in current],
+    }
+
+
+def verified(pairs: Sequence[tuple[str, str]], context: str, reader: SpanReader) -> list[bool]:
+    """Return, for each question with its answer, whether the reader gives that answer over the context (section 3.1.4).
+
+    A reader that holds "no answer" to be likelier than its best span, by its own null threshold, gives none.
+    The paper wants answers equal after normalisation; here they must agree (`agree`), as
+    a reader may cut a date or a title short.
+    """
+    readings = reader.read([(question, context) for question, _ in pairs])
+    spans = [reading.answer(reader.null_threshold) for reading in readings]
+    return [bool(span) and agree(span, [answer]) for span, (_, answer) in zip(spans, pairs, strict=True)]
+
+
+def _spans(answers: Sequence[str], passage: Passage) -> list[str]:
+    """Return the answers that stand in the passage, each once under SQuAD's normalisation (section 3.1.2)."""
+    spans: dict[str, str] = {}
+    for answer in answers:
+        if answer in passage.text and normalize_answer(answer) not in ("", normalize_answer(passage.title)):
+            spans.setdefault(normalize_answer(answer), answer)
+    return list(spans.values())
+
+
+def _question(text: str) -> str:
+    text = " ".join(str(text).split()).strip("\"'“”")
+    if is_null(text):
+        return ""
+    return text if text.endswith("?") else f"{text.rstrip('.')}?"
+
+
+def _tells(question: str, answer: str) -> bool:
+    return f" {normalize_answer(answer)} " in f" {normalize_answer(question)} "

@@ -15,8 +15,7 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.models import Encoder, SpanReader
 
-from .alike import Without, without_place, without_time
-from .families import base_names, without_qualifier
+from .families import Without, base_names, without_place, without_qualifier, without_time
 from .quality import fault, mended
 from .types import GeneratedQuestion
 
@@ -82,7 +81,7 @@ def training_questions(
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
-    - or are the same but for a time or a place (`alike`).
+    - or are the same but for a time or a place (see `families`).
 
     With different answers they are the readings of one ambiguous question. What falls together with nothing stays
     plain, with one reading: all of them up to 200, and beyond that one and a half times as many as there are ambiguous
@@ -104,16 +103,16 @@ def training_questions(
         Draws the plain questions.
     """
     corpus = {passage.pid: passage for passage in passages}
-    making = _Making(corpus, encoder, reader)
-    good = making.good(generated)
+    builder = _Builder(corpus, encoder, reader)
+    good = builder.good(generated)
     if trust is not None:
-        good = making.trusted(good, trust)
-    rest = making.group_by_name(good, base_names(passages))
-    rest = making.group_by_time_and_place(rest)
-    return making.finished(rest, seed)
+        good = builder.trusted(good, trust)
+    rest = builder.group_by_name(good, base_names(passages))
+    rest = builder.group_by_time_and_place(rest)
+    return builder.finished(rest, seed)
 
 
-class _Making:
+class _Builder:
     """Makes a training set, and notes what it drops."""
 
     def __init__(self, corpus: Mapping[str, Passage], encoder: Encoder, reader: SpanReader) -> None:
@@ -181,7 +180,7 @@ class _Making:
             for cluster in _clusters(members, self._encoder):
                 grouped = [reading for _, reading in cluster]
                 text = min((short for short, _ in cluster), key=len)
-                if not self._told_apart(text, self._of_distinct_titles(grouped), "subject", base):
+                if not self._add_ambiguous(text, self._of_distinct_titles(grouped), "subject", base):
                     left += grouped
         return left
 
@@ -203,11 +202,11 @@ class _Making:
             for group in groups.values():
                 first = next(iter(group.values()))[0]
                 alike = [reading for _, reading in group.values()]
-                if len(alike) > 1 and self._told_apart(first.question, alike, first.kind, ""):
+                if len(alike) > 1 and self._add_ambiguous(first.question, alike, first.kind, ""):
                     left = [reading for reading in left if reading not in alike]
         return left
 
-    def _told_apart(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
+    def _add_ambiguous(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
         """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
         confirmed = _confirmed(readings, self._corpus, self._reader)
         if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
@@ -234,7 +233,9 @@ class _Making:
 
     def _plain(self, readings: Sequence[Reading]) -> list[Question]:
         ambiguous = self._ambiguous.values()
-        texts = (text for own in ambiguous for text in (own.question, *(reading.question for reading in own.readings)))
+        texts = (
+            text for asked in ambiguous for text in (asked.question, *(reading.question for reading in asked.readings))
+        )
         taken = set(map(normalize_answer, texts))
         by_text: dict[str, list[Reading]] = {}
         for reading in readings:
@@ -390,7 +391,7 @@ def _connected(questions: Sequence[Question]) -> list[list[Question]]:
     for number, question in enumerate(questions):
         pids = {reading.pid for reading in question.readings if reading.pid} or {f"question {question.id}"}
         joined = {home[pid] for pid in pids if pid in home}
-        groups[number] = [one for at in sorted(joined) for one in groups.pop(at)] + [question]
+        groups[number] = [member for at in sorted(joined) for member in groups.pop(at)] + [question]
         for pid, at in list(home.items()):
             if at in joined:
                 home[pid] = number

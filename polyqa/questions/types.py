@@ -115,7 +115,7 @@ class Origin(BaseModel):
     lm, reader
         Names of the language model that wrote, and of the reader that verified.
     corpus
-        Hash of the passages, see `gathering.corpus_fingerprint`.
+        Hash of the passages, see `generation.corpus_fingerprint`.
     revisions, spans
         See `QuestionSettings`. What does not name them was made when they could not be set.
     """

@@ -136,9 +136,9 @@ def test_shares_that_are_not_the_whole_index_are_refused(
 
 def _with_counts(index: ColBERTIndex, shares: Here) -> Path:
     """Make the manifest of an index name what some shares hold together."""
-    held = [one.held for one in shares._shares]
+    sizes = [share.size for share in shares._shares]
     manifest = index.manifest.model_copy(
-        update={"passages": sum(one.passages for one in held), "tokens": sum(one.tokens for one in held)}
+        update={"passages": sum(share.passages for share in sizes), "tokens": sum(share.tokens for share in sizes)}
     )
     (index.folder / "polyqa.json").write_text(manifest.model_dump_json(), encoding="utf-8")
     return index.path

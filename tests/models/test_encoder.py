@@ -144,3 +144,8 @@ def test_eight_threads_encode_what_one_encodes(encoder: Encoder) -> None:
         found = list(pool.map(shared.encode, batches))
     for batch, vectors in zip(batches, found, strict=True):
         np.testing.assert_allclose(vectors, encoder.encode(batch), atol=2e-2)
+
+
+def test_lone_surrogates_are_encoded_as_replacement_characters(encoder: Encoder) -> None:
+    surrogates, replacements = encoder.encode(["The caf\udce9 is green. \ud800", "The caf\ufffd is green. \ufffd"])
+    assert np.array_equal(surrogates, replacements)

@@ -34,7 +34,6 @@ def for_a_question() -> list[str]:
         "evaluation",
         "questions.build",
         "questions.generation",
-        "questions.gathering",
         "questions.quality",
         "batch",
         "compiling",

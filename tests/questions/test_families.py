@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.questions.alike import without_place, without_time
+from polyqa.questions.families import without_place, without_time
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,44 @@
-"""A fork of a process whose models were in use is told that it has no threads; it waits for none."""
-
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.models import Encoder, Reader, Task, Writer, running
+from polyqa.models.running import MALLOC_VARIABLES, by_padded_length
 
+
+@given(st.lists(st.integers(1, 50)), st.integers(1, 7), st.integers(1, 20))
+def test_every_text_is_in_one_batch_and_fits(lengths: list[int], batch_size: int, step: int) -> None:
+    batches = list(by_padded_length(lengths, batch_size, step=step, longest=50))
+    assert sorted(position for batch, _ in batches for position in batch) == list(range(len(lengths)))
+    for batch, padded in batches:
+        assert 1 <= len(batch) <= batch_size
+        for position in batch:
+            assert padded == min(50, -(-lengths[position] // step) * step) >= lengths[position]
+
+
+def test_what_is_made_of_a_text_hardly_depends_on_the_others() -> None:
+    texts = ["Who mends the nets?", "Piet mends the nets on Sundays. " * 9, "The harbour is closed. " * 20]
+    vectors = Encoder().encode(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert float(Encoder().encode([text])[0] @ vector) > 0.99999
+    pairs = [(texts[0], text) for text in texts[1:]]
+    for pair, reading in zip(pairs, Reader(precision="auto").read(pairs), strict=True):
+        alone = Reader(precision="auto").read([pair])[0]
+        assert alone.spans[0].text == reading.spans[0].text
+        assert abs(alone.spans[0].score - reading.spans[0].score) < 0.05
+
+
+# A fork of a process whose models were in use is told that it has no threads; it waits for none.
 FORKED = """
 import multiprocessing, os, sys
 from polyqa.colbert_index import ColBERTIndex
@@ -103,3 +129,44 @@ def test_without_threads_a_fork_goes_on(encoder: Encoder, monkeypatch: pytest.Mo
     assert encoder.encode(["dams"]).shape[0] == 1
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     assert encoder.encode(["weirs"]).shape[0] == 1, "it uses models itself now"
+
+
+# Memory that was freed is taken again without the system, unless the environment says otherwise.
+PROGRAM = """
+import ctypes, resource
+import torch
+from polyqa.models.running import keep_freed_memory
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: a huge page would be one fault for 512 pages
+keep_freed_memory()
+def batch():
+    kept = [torch.ones(12 << 18) for _ in range(4)]  # 12 MB each
+for _ in range(3):
+    batch()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    batch()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory its own way")
+@pytest.mark.parametrize(
+    ("environment", "kept"),
+    [
+        ({}, True),
+        ({"MALLOC_TRIM_THRESHOLD_": "1000"}, False),
+        ({"MALLOC_MMAP_THRESHOLD_": "1000000"}, False),
+    ],
+)
+def test_a_batch_takes_the_memory_of_the_one_before(environment: dict[str, str], kept: bool) -> None:
+    # What glibc does by itself is no row: it depends on what lies above an array on the heap.
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pages = 5 * 4 * 12 * 256  # of 4 kB
+    assert (int(told.stdout) < pages / 10) is kept, told.stdout
