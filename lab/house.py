@@ -32,6 +32,9 @@ _PRIVATE = re.compile(
     r"\bdspy(?:\.\w+)*\._\w|\bfrom dspy[\w.]* import _\w|\bfrom dspy\._|__wrapped__|_engine_store|GLOBAL_HISTORY|"
     r"cache\._lock|anyio\._core"
 )
+_APPENDS = re.compile(r"""open\([^)]*["']ab?["']|O_APPEND|sqlite3\.connect""")
+_OUTCOMES = {"answer", "answered", "calls", "most_calls", "dev_gain"}
+_RENDERERS = {"rich": "rich", "jinja2": "Jinja", "markupsafe": "Jinja", "html": "html", "matplotlib": "matplotlib"}
 _SAME_LINES = 6
 _QUESTION = "When did Titanic come out?"
 _COUNT = """
@@ -71,10 +74,10 @@ import click, typer
 from polyqa.cli import app
 def leaves(command):
     commands = getattr(command, "commands", None)
-    return [leaf for one in commands.values() for leaf in leaves(one)] if commands else [command]
-every = leaves(typer.main.get_command(app))
-options = [one.opts[0] for leaf in every for one in leaf.params if one.param_type_name == "option"]
-print("\\n" + json.dumps([len(every), len(options), len(set(options))]))
+    return [leaf for part in commands.values() for leaf in leaves(part)] if commands else [command]
+commands = leaves(typer.main.get_command(app))
+options = [option.opts[0] for leaf in commands for option in leaf.params if option.param_type_name == "option"]
+print("\\n" + json.dumps([len(commands), len(options), len(set(options))]))
 """
 
 
@@ -162,6 +165,24 @@ class House:
         lines = [line for text in self.product.values() for line in text.splitlines()]
         return sum(bool(_PRIVATE.search(line)) for line in lines if not line.lstrip().startswith("#"))
 
+    def run_identities(self) -> int:
+        """Count descriptions of a run: classes and dicts of at least four fields, with a program and an LM.
+
+        Those that hold an outcome as well, such as an answer or the number of calls, are reports and do not count.
+        """
+        nodes = [node for tree in self.trees.values() for node in ast.walk(tree)]
+        fields = [set(_fields(node)) for node in nodes if isinstance(node, ast.Dict | ast.ClassDef)]
+        return sum(len(names) > 3 and {"program", "lm"} <= names and not names & _OUTCOMES for names in fields)
+
+    def ways_to_resume(self) -> int:
+        """Count lines that open a file to append to it, or a database: what stopped work left is read from there."""
+        return sum(len(_APPENDS.findall(text)) for text in self.product.values())
+
+    def renderers(self) -> int:
+        """Count the libraries that draw or write markup: rich, Jinja with markupsafe, html and matplotlib."""
+        imports = re.compile(rf"^\s*(?:import|from) ({'|'.join(_RENDERERS)})\b", re.MULTILINE)
+        return len({_RENDERERS[name] for text in self.product.values() for name in imports.findall(text)})
+
     def duplicates(self) -> int:
         """Count pairs of places with six or more equal lines; blank lines, comments and imports are passed over."""
         places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
@@ -205,6 +226,13 @@ class House:
         return done.stdout
 
 
+def _fields(node: ast.Dict | ast.ClassDef) -> Iterator[str]:
+    if isinstance(node, ast.Dict):
+        yield from (str(key.value) for key in node.keys if isinstance(key, ast.Constant))
+    else:
+        yield from (ast.unparse(part.target) for part in node.body if isinstance(part, ast.AnnAssign))
+
+
 def _is_table(node: ast.stmt, signatures: set[str]) -> bool:
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
@@ -231,6 +259,9 @@ def figures(house: House, *, tests: bool = True) -> Iterator[tuple[str, int]]:
     yield "modules of polyqa imported by `polyqa ask`", entered["modules"]
     yield "tables keyed by signature", house.tables()
     yield "callback classes", house.callbacks()
+    yield "run identities (classes and dicts with program and LM, without outcome)", house.run_identities()
+    yield "ways to resume (places that append to a file or open a database)", house.ways_to_resume()
+    yield "renderers (rich, Jinja, html, matplotlib)", house.renderers()
     yield "files that import Ray", house.files_with(r"^\s*(?:import|from) ray\b")
     yield "files that hold HTML or SVG", house.files_with(r"<(?:html|svg|table|div|section)[ >]")
     folders, links = house.top()

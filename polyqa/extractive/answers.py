@@ -24,7 +24,9 @@ def whole_answer(question: str, text: str, span: Span) -> str:
     where a heading runs into its text, is said once.
     """
     kind = answer_kind(question)
-    answer = _once(_balanced(span.text.strip(_MARKS)))
+    answer = _balanced(span.text.strip(_MARKS))
+    if twice := _TWICE.fullmatch(answer):  # "Warren Hastings Warren Hastings", but not "Duran Duran"
+        answer = twice[1]
     if kind == "time":
         return _date(question, text, span) or answer
     if kind == "person":
@@ -32,12 +34,6 @@ def whole_answer(question: str, text: str, span: Span) -> str:
     if kind == "place" and (inside := _INSIDE.fullmatch(answer)):
         return inside[1]
     return _without_asked(question, answer)
-
-
-def _once(answer: str) -> str:
-    """Return "Warren Hastings" for "Warren Hastings Warren Hastings", but "Duran Duran" as it is."""
-    twice = _TWICE.fullmatch(answer)
-    return twice[1] if twice else answer
 
 
 def _without_asked(question: str, answer: str) -> str:

@@ -50,8 +50,8 @@ def select_questions(prompt: Prompt, models: Models) -> dict[str, object]:
     def scored(inputs: Mapping[str, str]) -> list[tuple[PromptPassage, float]]:
         return _scored(inputs["question"], evidence_in(inputs.get("candidates", "")), models)
 
-    told = scored_demos(prompt, ("question", "candidates"), "kept", scored, parse_numbers)
-    labelled = [(score, candidate.number in kept) for shown, kept in told for candidate, score in shown]
+    demos = scored_demos(prompt, ("question", "candidates"), "kept", scored, parse_numbers)
+    labelled = [(score, candidate.number in numbers) for scores, numbers in demos for candidate, score in scores]
     threshold = best_cut(labelled, _IS_A_READING) * _STRICTER[prompt.clauses.certainty]
     kept: list[PromptPassage] = []
     for candidate, score in scored(prompt.inputs):

@@ -5,7 +5,7 @@ The latter are of signatures of a user's own: ``context, question -> answer`` an
 
 from collections.abc import Collection
 
-from polyqa.replies import parse_interpretations as parse_interpretations
+from polyqa.replies import parse_interpretations
 
 from .demos import nearest_demos
 from .evidence import Evidence, Models, distinct, gather, telling
@@ -42,8 +42,8 @@ def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
     refinements = parse_interpretations(prompt.inputs.get("refinements", ""))
     if not refinements:
         return answer_closed_book(prompt, models)
-    told = [] if len(refinements) == 1 else [opening_of(refinements, [])]
-    return {"answer": " ".join([*told, *(statement(one) for one in refinements)])}
+    opening = [] if len(refinements) == 1 else [opening_of(refinements, [])]
+    return {"answer": " ".join([*opening, *map(statement, refinements)])}
 
 
 def _shown(prompt: Prompt, models: Models, output: str) -> str | None:
@@ -63,9 +63,9 @@ def asks_a_text(inputs: Collection[str], outputs: Collection[str]) -> bool:
 def answer_from_text(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answer`` with the span that the reader finds, or ``unknown``; fields for the reasons with its sentence."""
     best = _best(prompt, models)
-    told = UNKNOWN if best is None else best.answer
+    answer = UNKNOWN if best is None else best.answer
     why = "The text does not say it." if best is None else _sentence(best)
-    return {name: told if name == ANSWER else why for name in prompt.output_fields}
+    return {name: answer if name == ANSWER else why for name in prompt.output_fields}
 
 
 def _best(prompt: Prompt, models: Models) -> Evidence | None:

@@ -170,15 +170,9 @@ def _clause(part: str) -> Clause | None:
             after = tokens[at + 1 :]
             adverb = after.pop(0) if after and after[0] in _ADVERBS else ""
             verb = after.pop(0) if after and after[0] in PAST_OF_PARTICIPLE else ""
-            return _made(tokens[:at], token, adverb, verb, after)
-        if at and token in BASE_OF_PAST:
-            return _made(tokens[:at], "", "", token, tokens[at + 1 :])
-        if at and token in ("has", "had"):
-            return _made(tokens[:at], "", "", token, tokens[at + 1 :])
+            return Clause(" ".join(tokens[:at]), token, adverb, verb, " ".join(after))
+        if at and (token in BASE_OF_PAST or token in ("has", "had")):
+            return Clause(" ".join(tokens[:at]), "", "", token, " ".join(tokens[at + 1 :]))
         if token.endswith(",") or (at and re.fullmatch(r"(?:that|to|by|[a-z]+ing)", token)):
             return None
     return None
-
-
-def _made(subject: list[str], auxiliary: str, adverb: str, verb: str, rest: list[str]) -> Clause:
-    return Clause(" ".join(subject), auxiliary, adverb, verb, " ".join(rest))

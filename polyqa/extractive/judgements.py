@@ -26,8 +26,8 @@ def verify(prompt: Prompt, models: Models) -> dict[str, object]:
     Demos that show passages, a question and a verdict move the threshold, if they clearly ask for another one.
     """
     support = support_in("passages", models)
-    told = scored_demos(prompt, ("question", "passages"), "answerable", support, parse_yes_no)
-    threshold = clearly_better_cut([(score, verdict == "Yes") for score, verdict in told], _ANSWERABLE)
+    demos = scored_demos(prompt, ("question", "passages"), "answerable", support, parse_yes_no)
+    threshold = clearly_better_cut([(score, verdict == "Yes") for score, verdict in demos], _ANSWERABLE)
     threshold *= DOUBTS[prompt.clauses.doubt]
     return {"answerable": "Yes" if support(prompt.inputs) >= threshold else "No"}
 
@@ -40,8 +40,8 @@ def verify_all(prompt: Prompt, models: Models) -> dict[str, object]:
         asked = [one.text for one in evidence_in(inputs.get("candidates", ""))]
         return [best_support(question, passages, models) for question in asked]
 
-    told = scored_demos(prompt, ("candidates", "passages"), "answered", supports, parse_numbers)
-    labelled = [(one, number in kept) for scores, kept in told for number, one in enumerate(scores, 1)]
+    demos = scored_demos(prompt, ("candidates", "passages"), "answered", supports, parse_numbers)
+    labelled = [(score, number in answered) for scores, answered in demos for number, score in enumerate(scores, 1)]
     threshold = clearly_better_cut(labelled, _ANSWERABLE) * DOUBTS[prompt.clauses.doubt]
     return {"answered": [number for number, one in enumerate(supports(prompt.inputs), 1) if one >= threshold]}
 
@@ -64,9 +64,9 @@ def grade_passage(prompt: Prompt, models: Models) -> dict[str, object]:
     Demos that show a question, a passage and a grade move each cut to where it errs least.
     """
     support = support_in("passage", models)
-    told = scored_demos(prompt, ("question", "passage"), "grade", support, parse_grade)
-    upper = best_cut([(score, grade is Grade.CORRECT) for score, grade in told], _CORRECT)
-    lower = best_cut([(score, grade is not Grade.INCORRECT) for score, grade in told], _INCORRECT)
+    demos = scored_demos(prompt, ("question", "passage"), "grade", support, parse_grade)
+    upper = best_cut([(score, grade is Grade.CORRECT) for score, grade in demos], _CORRECT)
+    lower = best_cut([(score, grade is not Grade.INCORRECT) for score, grade in demos], _INCORRECT)
     found = support(prompt.inputs)
     if found >= upper:
         return {"grade": Grade.CORRECT}

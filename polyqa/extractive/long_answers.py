@@ -9,7 +9,7 @@ from statistics import mean
 
 from polyqa.base.values import Interpretation
 from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentence_at, sentences, split_title
-from polyqa.replies import parse_interpretations as parse_interpretations
+from polyqa.replies import parse_interpretations
 
 from .demos import CHANCE
 from .evidence import Models, distinct, gather, telling
@@ -55,7 +55,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     question, passages, clauses = prompt.question, [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
     if clauses.manner == "state" and readings:
-        return {"answer": " ".join([statement(reading) for reading in readings][: clauses.sentences])}
+        return {"answer": " ".join(map(statement, readings[: clauses.sentences]))}
     if clauses.manner == "quote" and readings:
         quoted = [_quoted(reading, passages, models) for reading in readings]
         return {"answer": " ".join(list(dict.fromkeys(quoted))[: clauses.sentences])}
@@ -69,13 +69,12 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
         return {"answer": _nothing_found(question, passages)}
     cited = [passage for passage, _ in chosen if passage is not None]
     opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
-    body = [text for _, text in chosen]
     filled = _fill(question, passages, opening, chosen, budget, models)
     if len(opening) + len(filled) < 3:
-        filled = _pad(filled, body, readings)
+        filled = [*filled, *map(statement, readings)][: max(3, len(chosen))]
     # An opening without what it opens says nothing.
-    told = [*opening, *filled] if clauses.sentences is None or clauses.sentences > len(opening) else filled
-    return {"answer": " ".join(told[: clauses.sentences])}
+    parts = [*opening, *filled] if clauses.sentences is None or clauses.sentences > len(opening) else filled
+    return {"answer": " ".join(parts[: clauses.sentences])}
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -279,11 +278,6 @@ def _nearest(question: str, passages: Sequence[PromptPassage], models: Models) -
     ]
     near = models.encoder.similarity([question], [text for _, text in options])[0]
     return [options[place] for place in sorted(range(len(options)), key=lambda place: -float(near[place]))]
-
-
-def _pad(filled: list[str], body: list[str], readings: Sequence[Interpretation]) -> list[str]:
-    statements = [statement(reading) for reading in readings]
-    return [*filled, *statements][: max(3, len(body))]
 
 
 def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:

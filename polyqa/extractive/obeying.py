@@ -25,11 +25,12 @@ _LAST_WORDS = re.compile(r"(?: (?:the|an?|of|and|in|on|at|to|for|by))+$")
 
 def worded(question: str, found: Sequence[Evidence], clauses: Clauses) -> list[Evidence]:
     """Return evidence with its answers as the clauses want them, best supported first."""
-    told = [replace(one, answer=as_asked(question, one, clauses)) for one in found]
+    answers = [replace(one, answer=as_asked(question, one, clauses)) for one in found]
     if clauses.titles:
-        told = [replace(one, support=one.support * (_MATCHING + (1 - _MATCHING) * one.features.title)) for one in told]
-        told.sort(key=lambda one: -one.support)
-    return agreed(told) if clauses.agreed else told
+        weights = [_MATCHING + (1 - _MATCHING) * one.features.title for one in answers]
+        answers = [replace(one, support=one.support * weight) for one, weight in zip(answers, weights, strict=True)]
+        answers.sort(key=lambda one: -one.support)
+    return agreed(answers) if clauses.agreed else answers
 
 
 def agreed(found: Sequence[Evidence]) -> list[Evidence]:
@@ -40,7 +41,7 @@ def agreed(found: Sequence[Evidence]) -> list[Evidence]:
     s is its own, s′ the best support of the same answer in each other passage: half of it counts, as passages repeat
     one another's errors.
     """
-    told = []
+    supported = []
     for one in found:
         others: dict[int, float] = {}
         for other in found:
@@ -48,8 +49,8 @@ def agreed(found: Sequence[Evidence]) -> list[Evidence]:
             if number != one.passage.number and same_answer(other.answer, one.answer):
                 others[number] = max(others.get(number, 0.0), other.support)
         doubt = math.prod([1 - one.support, *(1 - _OTHERS * support for support in others.values())])
-        told.append(replace(one, support=1 - doubt))
-    return sorted(told, key=lambda one: -one.support)
+        supported.append(replace(one, support=1 - doubt))
+    return sorted(supported, key=lambda one: -one.support)
 
 
 def as_asked(question: str, one: Evidence, clauses: Clauses) -> str:

@@ -35,7 +35,6 @@ _LEAN = re.compile(
 _LEAN_FIELD = re.compile(r"^(?:## )?(\w+)(?: \((.*)\))?$", re.M)
 _LEAN_HEADER = re.compile(r"^## (\w+)$", re.M)
 
-
 Style = Literal["lean", "chat", "json", "xml"]
 
 
@@ -140,7 +139,7 @@ def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
     style: Style = "chat" if reminder is None else "xml" if reminder["xml"] else "json" if reminder["json"] else "chat"
     read_inputs, read_outputs = _READERS[style]
     return Prompt(
-        instructions=_instructions(system),
+        instructions=_stripped_lines(system.partition(_OBJECTIVE)[2]),
         input_fields=inputs,
         output_fields=outputs,
         inputs=read_inputs(_REMINDER.sub("", last), inputs),
@@ -162,7 +161,7 @@ def _lean_prompt(instructions: str, fields: re.Match[str], turns: Sequence[tuple
     inputs = tuple(name for name, _ in _LEAN_FIELD.findall(fields["given"] or ""))
     hints = dict(_LEAN_FIELD.findall(fields["asked"]))
     return Prompt(
-        instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
+        instructions=_stripped_lines(instructions),
         input_fields=inputs,
         output_fields=tuple(hints),
         inputs=_lean_sections(turns[-1][1], inputs),
@@ -188,8 +187,7 @@ def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
     return sections
 
 
-def _instructions(system: str) -> str:
-    text = system.partition(_OBJECTIVE)[2]
+def _stripped_lines(text: str) -> str:
     return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
@@ -218,7 +216,7 @@ def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
 def _texts(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     """Return the values of known fields as text; those that were not supplied are left out."""
     return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        name: _as_text(value)
         for name, value in values.items()
         if name in names and value is not None and not (isinstance(value, str) and value.startswith(_NOT_SUPPLIED))
     }
@@ -298,21 +296,20 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
         return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
     if prompt.style == "lean":
         texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
-        return _lean_reply(texts)
+        if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
+            return next(iter(texts.values()))
+        return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
     if prompt.style == "xml":
-        return "\n\n".join(_as_xml(name, outputs[name]) for name in prompt.output_fields)
-    parts = []
-    for name in prompt.output_fields:
-        value = outputs[name]
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"[[ ## {name} ## ]]\n{text}")
+        elements = {name: ElementTree.Element(name) for name in prompt.output_fields}
+        for name, element in elements.items():
+            _fill(element, outputs[name])
+        return "\n\n".join(ElementTree.tostring(element, encoding="unicode") for element in elements.values())
+    parts = [f"[[ ## {name} ## ]]\n{_as_text(outputs[name])}" for name in prompt.output_fields]
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
 
 
-def _as_xml(name: str, value: object) -> str:
-    element = ElementTree.Element(name)
-    _fill(element, value)
-    return ElementTree.tostring(element, encoding="unicode")
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _fill(element: ElementTree.Element, value: object) -> None:
@@ -325,14 +322,6 @@ def _fill(element: ElementTree.Element, value: object) -> None:
         element.text = _NO_XML.sub("", str(value))
 
 
-def _lean_reply(texts: Mapping[str, str]) -> str:
-    if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
-        return next(iter(texts.values()))
-    return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
-
-
 def _lean_text(hint: str, value: object) -> str:
     form = form_told_by(hint)
-    if form is not None:
-        return write_in(form, value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _as_text(value) if form is None else write_in(form, value)

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polyqa.replies import is_null
-from polyqa.replies import parse_interpretations as parse_interpretations
+from polyqa.replies import is_null, parse_interpretations
 
 from .clauses import Clauses
 from .demos import best_cut, scored_demos
@@ -74,16 +73,16 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
     needs support of its own, and more of it where its passage has given an answer before: most passages answer a
     question once. How much, how many and in which order the clauses may change.
     """
-    told = distinct(telling(question, found))
-    if not told or told[0].support < _LEAST_SUPPORT:
+    answers = distinct(telling(question, found))
+    if not answers or answers[0].support < _LEAST_SUPPORT:
         return []
     bar = _BARS[clauses.certainty]
-    chosen = told[:1]
-    for one in told[1:]:
-        again = any(one.passage.number == other.passage.number for other in chosen)
+    chosen = answers[:1]
+    for answer in answers[1:]:
+        again = any(answer.passage.number == other.passage.number for other in chosen)
         lacking = clauses.least is not None and len(chosen) < clauses.least
-        if lacking or one.support >= max(bar.again if again else bar.beside, bar.share * told[0].support):
-            chosen.append(one)
+        if lacking or answer.support >= max(bar.again if again else bar.beside, bar.share * answers[0].support):
+            chosen.append(answer)
     most = _MOST if clauses.most is None else clauses.most
     return in_order(chosen, clauses)[:most]
 
@@ -134,12 +133,10 @@ def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
         found = best(inputs)
         return found.support if found else 0.0
 
-    def threshold() -> float:
-        told = scored_demos(prompt, ("question", "passage"), "interpretation", support, is_null)
-        return best_cut([(score, not abstains) for score, abstains in told], _ANSWERS)
-
     found = best(prompt.inputs)
-    if found is None or found.support < threshold() * _STRICTER[prompt.clauses.certainty]:
+    demos = scored_demos(prompt, ("question", "passage"), "interpretation", support, is_null) if found else []
+    threshold = best_cut([(score, not abstains) for score, abstains in demos], _ANSWERS)
+    if found is None or found.support < threshold * _STRICTER[prompt.clauses.certainty]:
         return {"interpretation": NULL, "short_answer": NULL}
     reading = next(iter(readings_of(prompt.question, found)), prompt.question)
     return {"interpretation": reading, "short_answer": as_asked(prompt.question, found, prompt.clauses)}

@@ -33,8 +33,8 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     answers.
     """
     support = support_in("passage", models)
-    told = scored_demos(prompt, ("question", "passage"), "relevant", support, parse_yes_no)
-    threshold = best_cut([(score, verdict == "Yes") for score, verdict in told], _RELEVANT)
+    demos = scored_demos(prompt, ("question", "passage"), "relevant", support, parse_yes_no)
+    threshold = best_cut([(score, verdict == "Yes") for score, verdict in demos], _RELEVANT)
     passages = [tidy(passage) for passage in prompt.passages("passage")]
     if not passages or support(prompt.inputs) < threshold:
         return {"relevant": "No", "readings": [], "segment": "None"}

@@ -20,6 +20,13 @@ FILES = {
         "A = {One: 1, Two: 2}\nB = {One: 1}\nC: dict[type[dspy.Signature], int] = {}\n"
         "D = MappingProxyType({One: 1, Two: 2})\n"
     ),
+    "polyqa/identity.py": (
+        "from rich.table import Table\nfrom markupsafe import Markup\nimport jinja2\n"
+        "class Run:\n    program: str\n    lm: str\n    index: str\n    n: int\n"
+        "class Result:\n    program: str\n    lm: str\n    index: str\n    answer: str\n"
+        "A = {'program': 1, 'lm': 2, 'reader': 3, 'judge': 4}\nB = {'program': 1, 'lm': 2}\n"
+        "journal = path.open('ab')\nstore = sqlite3.connect(path)\nother = path.open('rb')\n"
+    ),
     "signatures/one.py": "class One:\n    pass\nclass Two:\n    pass\n",
     "lab/big.py": "a = 1\n" * 50,
     "tests/test_one.py": "def test() -> None:\n    pass\n",
@@ -41,9 +48,10 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_what_stands_in_the_files_is_counted_wherever_the_rooms_are(checkout: Path) -> None:
     counted = House(checkout)
-    assert sum(text.count("\n") for text in counted.product.values()) == 1 + 5 + 4 + 4
+    assert sum(text.count("\n") for text in counted.product.values()) == 1 + 5 + 4 + 18 + 4
     assert (counted.lines("lab"), counted.lines("tests")) == (50, 2)
     assert (counted.tables(), counted.callbacks(), counted.private_lines()) == (3, 1, 1)
+    assert (counted.run_identities(), counted.ways_to_resume(), counted.renderers()) == (2, 2, 2)
     assert counted.files_with(r"^import ray\b") == 1
     assert counted.top() == (4, 2)
     assert counted.dependencies() == (2, 1)
