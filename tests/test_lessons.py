@@ -105,11 +105,11 @@ CLAIMS: dict[int, dict[str, str]] = {
         "only the lean adapter reads every dress": (
             "all(adapters['LeanAdapter'].parse(signature, reply) for reply in DRESSES.values())"
         ),
-        "passages are the largest part of uncompiled prompts": (
-            "{max(costs[name].parts, key=costs[name].parts.get) for name in ('rac', 'diva', 'verdict')} == {'passages'}"
+        "many calls repeat a lot": (
+            "costs['rac'].input_tokens.mean < costs['diva'].input_tokens.mean < costs['verdict'].input_tokens.mean"
         ),
-        "compiled, more than half is demos": (
-            "costs['rac-homonyms'].parts['demos'] > sum(costs['rac-homonyms'].parts.values()) / 2"
+        "compiled, the step costs more than twice as much": (
+            "costs['rac-homonyms'].input_tokens.mean > 2 * costs['rac'].input_tokens.mean"
         ),
     },
     3: {
