@@ -82,7 +82,7 @@ for name, answer in ANSWERS.items():
 #
 # | metric | what it asks | from |
 # |---|---|---|
-# | **STR-EM** | which share of the short answers stands in the text, as letters? | [ASQA](https://arxiv.org/abs/2204.06092) |
+# | **STR-EM** | which share of the short answers appears in the text, letter by letter? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **ROUGE-L** | how much does it share, in order, with what people wrote? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **D-F1** (Disambig-F1) | a *reader*, a small model, is asked each reading's question of the text: is its answer right? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **DR** | the geometric mean of D-F1 and ROUGE-L | [ASQA](https://arxiv.org/abs/2204.06092) |
@@ -222,7 +222,7 @@ for name, claims in CLAIMS.items():
 #
 # - DR with both factors beside it, STR-EM and LEN, and the reader's name.
 # - F1 answer or G-F1 beside them: what fools the one does not fool the other.
-# - The number of questions and an interval (lesson 6), and a look at ten answers, always.
+# - The number of questions and an interval (lesson 6). And always read ten answers.
 
 # %% [markdown]
 # ## With a real language model

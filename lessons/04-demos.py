@@ -23,7 +23,7 @@
 # After this lesson you can
 #
 # - make demos from labels, and from a program's own good runs;
-# - explain why the demos nearest to a question are not the same as fixed ones, and see which are picked;
+# - explain how the demos nearest to a question differ from fixed ones, and see which are picked;
 # - avoid the usual trap: a question that is scored with its own answer in the prompt.
 
 # %%
@@ -244,8 +244,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** Roughly a straight line. polyqa sends the passages of one demo only (it shows how sources are cited) and leaves them
-# out of the others, or the line would be many times as steep.
+# **1.** Roughly a straight line. polyqa sends the passages of one demo only, which shows how sources are cited. Otherwise the
+# line would be many times as steep.
 
 # %%
 for k in (1, 2, 4, 8):

@@ -119,14 +119,13 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 # ## The search
 #
 # The recipe `clauses` needs no language model that writes. It tries every clause that the labels do not rule out (full
-# dates are not tried where no label has one), in rounds:
+# dates, for instance, if no label has one), in rounds:
 #
-# 1. all candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
-#    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943));
-# 2. the best must also gain on the half of the training questions that took no part in the choice, so clearly that chance
-#    would do it once in ten times (a t-test), or it is dropped. That is what lesson 6 asks for: the best of many always
-#    looks good where it was picked;
-# 3. if it is kept, the next round begins on top of it.
+# 1. All candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
+#    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943)).
+# 2. The best must also gain on the half of the training questions that took no part in the choice, at p < 0.1 (a t-test), or
+#    it is dropped. Lesson 6 explains why: the best of many always looks good where it was picked.
+# 3. If it is kept, the next round begins on top of it.
 #
 # To be quick this run makes one round on very few questions.
 
@@ -195,8 +194,8 @@ print(f"dev  {made.comparison.metrics['f1_answer'].a:.1f} → {made.comparison.m
 print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test']):.1f}")
 
 # %% [markdown]
-# So large a gain is what you see when a task has a habit that the instruction did not tell. On the questions as they were
-# shipped there is no such habit, and the search should find next to nothing: see exercise 2.
+# You see such a large gain when a task has a habit that the instruction does not mention. The questions as they were shipped
+# have no such habit, and the search should find next to nothing: see exercise 2.
 #
 # ## When a language model writes the instructions
 #
@@ -208,8 +207,8 @@ print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test'
 # | `miprov2` | from the task, the data and demos; combined with demos | Bayesian search over instructions and demos | [Opsahl-Ong et al. 2024](https://arxiv.org/abs/2406.11695) |
 # | `gepa` | the language model reads what went wrong, in words, and mends the instruction | keeps every candidate that is best on some question | [Agrawal et al. 2025](https://arxiv.org/abs/2507.19457) |
 #
-# Without a key, `polyqa/proposer` stands in for that language model: it proposes clauses of the library, those first that
-# the feedback speaks for. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
+# Without a key, `polyqa/proposer` takes the place of that language model: it proposes clauses of the library, first those
+# that the feedback suggests. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
 #
 # What GEPA reads is **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each
 # step. Here is what it says of an answer of the uncompiled program:

@@ -127,7 +127,7 @@ for split in ("dev", "test"):
 
 # %% [markdown]
 # - The **interval** says which differences fit what was seen: draw the questions again and again with replacement, and 95%
-#   of the differences lie in it. If zero lies in it, the data do not tell which program is better.
+#   of the differences are in it. If zero is in it, the data do not show which program is better.
 # - **p** answers another question: if the two were equal and only chance decided which score is whose, how often would the
 #   difference be at least this large?
 # - **Ties** matter. Questions on which both do the same say nothing, so what counts is how many differ.

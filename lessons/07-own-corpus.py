@@ -17,8 +17,8 @@
 # %% [markdown]
 # # Lesson 7: Your own corpus
 #
-# So far you asked the shipped corpus. This lesson makes an index of a dozen passages of its own, asks it, compiles a program
-# for it, and looks at what was saved, so that somebody else can use it.
+# So far you asked the shipped corpus. This lesson indexes a dozen passages of its own, asks them, and compiles a program for
+# them. Then it looks at the saved files, which somebody else can use.
 #
 # After this lesson you can
 #
@@ -164,7 +164,7 @@ for name, records in SETS.items():
     print(name, [question.question for question in polyqa.Questions(f"{name}.json").asked])
 
 # %% [markdown]
-# That is a toy: with so few questions no figure means anything (lesson 6). Some dozens are the least for a real corpus.
+# This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least.
 #
 # ## Compile
 #

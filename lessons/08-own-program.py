@@ -140,7 +140,7 @@ print(better, "questions better,", worse, "worse,", len(dev) - better - worse, "
 
 # %% [markdown]
 # `dspy.Evaluate(devset=[one.to_example() for one in dev], metric=complete_and_plain)` does the same with threads, and
-# `polyqa.evaluate` with a record on disk that goes on where it was stopped. Five questions are a smoke test, no
+# `polyqa.evaluate` with a record on disk, from which a stopped run is resumed. Five questions are a smoke test, no
 # measurement (lesson 6).
 #
 # Where they differ, look at the readings:
