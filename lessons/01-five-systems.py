@@ -26,9 +26,9 @@
 # - explain in a sentence how each of five systems finds the readings;
 # - say what a system costs, in calls and in tokens, and what you get for it.
 #
-# Everything runs on your computer without a key. What stands in for a language model is the *embedded engine*: a small
-# model that finds and quotes answers. It has no language model in it, so some of its replies are clumsy. That is fine
-# here: you will see the systems work, and a cell near the end asks a real language model.
+# Everything runs on your computer without a key. The *embedded engine*, a small model that finds and quotes answers, takes
+# the place of a language model. It has no language model in it, so some of its replies are clumsy. That is fine here: you
+# will see the systems work, and a cell near the end asks a real language model.
 
 # %% [markdown]
 # ## Ask
@@ -48,8 +48,8 @@ result
 
 # %% [markdown]
 # Read it from the top. The text is the long answer; a number in brackets names the passage that says so. The table
-# has the readings: each is a question that stands on its own, with a short answer. Then come the passages, those that
-# nobody cites behind a click. The last line says what it took.
+# has the readings: each is a question that stands on its own, with a short answer. Then come the passages; click to see
+# those that are not cited. The last line has the calls and tokens.
 #
 # In Python the same things are fields:
 
@@ -91,8 +91,8 @@ for answer in answers:
     print(f"{answer:20}" + "".join(f"{'yes' if one else '–':>9}" for one in told))
 
 # %% [markdown]
-# Each row is one answer, each column one system. Where a row has a dash, the way in which a system works makes a
-# difference. The next cells look inside.
+# Each row is one answer, each column one system. A dash means that the system did not find this answer. The next cells
+# show why the systems differ.
 #
 # ### DIVA: guess, search, verify
 #
@@ -107,13 +107,13 @@ print("coverage:", diva.coverage)
 
 # %% [markdown]
 # The guesses only steer the search and the check: the readings of the answer come from passages. Compare the guesses
-# with the table above. The embedded engine knows nothing of the world, so it guesses the usual kinds of thing that share
-# a name, and it is too easily satisfied when it checks. A real language model knows which Titanics there are.
+# with the table above. The embedded engine has no knowledge of the world. It guesses common kinds of things that share a
+# name, and its check is too lenient. A real language model knows which Titanics there are.
 #
 # ### VERDICT: every passage is asked
 #
-# VERDICT asks twenty passages, each in a call of its own. A passage that does not answer the question abstains. Here is
-# what the passages about a Titanic said:
+# VERDICT asks twenty passages, each in a call of its own. A passage that does not answer the question abstains. Here are
+# the replies for the passages about a Titanic:
 
 # %%
 verdict = results["verdict"]
@@ -126,11 +126,11 @@ for title in sorted(title for title in said if "Titanic" in title):
 print("passages that abstained:", verdict.extra["abstained"], "of", len(verdict.extra["universe"]))
 
 # %% [markdown]
-# `null` means: this passage abstains. The passage about the film of 1997 does, although it names two dates: it was asked
-# for *one* reading, and it holds two: a première and a release. So VERDICT leaves this film out, and `rac` does not. In
-# return no passage can hide another: each was asked alone.
+# `null` means that the passage abstains. The passage about the film of 1997 abstains although it names two dates: it was
+# asked for *one* reading, and it has two, a première and a release. So VERDICT leaves this film out, and `rac` does not. In
+# return, no passage can hide another, because each was asked alone.
 #
-# ### Tree of Clarifications: again and again
+# ### Tree of Clarifications: clarify again
 #
 # The tree clarifies the question, then tries to clarify each clarification.
 
@@ -147,12 +147,12 @@ def draw(node, indent=0):
 draw(toc.extra["tree"])
 
 # %% [markdown]
-# The second level is what the other systems do not have: a reading of a reading. The film of 1997 came out at a festival
-# and, later, in cinemas.
+# Only this system has a second level: readings of a reading. The film of 1997 came out at a festival and, later, in
+# cinemas.
 #
-# ### SIXPAQ: questions that were there before
+# ### SIXPAQ: questions made beforehand
 #
-# Before anything was asked, questions were made from the passages. Each was checked: does a reader that sees the passage
+# Questions were made from the passages before anything was asked. Each was checked: does a reader that sees the passage
 # give the answer that the question was written for? SIXPAQ finds those that are near to yours:
 
 # %%
@@ -160,8 +160,8 @@ for found in results["sixpaq"].extra["questions"][:6]:
     print(f"{found.score:.2f}  {found.question}  →  {', '.join(found.answers)}")
 
 # %% [markdown]
-# They were written by the small writer of the embedded engine, so some sound odd and some are wrong. With
-# `polyqa questions build --lm …` a language model writes them, once for all questions to come.
+# The small writer of the embedded engine wrote them, so some sound odd and some are wrong. With
+# `polyqa questions build --lm …` a language model writes them, once and for all later questions.
 #
 # ## What it costs
 #
@@ -184,7 +184,7 @@ plt.show()
 
 # %% [markdown]
 # One question proves nothing. It only shows what a difference can look like: more calls may find a finer reading, or
-# only cost more. Lesson 3 measures answers, lesson 6 says how many questions a comparison needs.
+# only cost more. Lesson 3 measures answers, lesson 6 shows how many questions a comparison needs.
 #
 # ## The program that decides: `auto`
 #
@@ -201,9 +201,9 @@ for question in (PLAIN, QUESTION):
 # %% [markdown]
 # ## With a real language model
 #
-# Name one in the environment variable `POLYQA_LESSON_LM`, as `polyqa ask --lm` takes it (`openai/gpt-4o-mini`,
-# `ollama_chat/llama3.1`; the key stands in the provider's own variable), and run the cell again. It asks one question of
-# two systems: about as many calls as you saw above.
+# Name one in the environment variable `POLYQA_LESSON_LM`, as for `polyqa ask --lm` (`openai/gpt-4o-mini`,
+# `ollama_chat/llama3.1`; the key is in the provider's own variable), and run the cell again. It asks two systems one
+# question, with about as many calls as you saw above.
 
 # %%
 import os
@@ -228,7 +228,7 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** Only what stands in the two nearest passages can be found.
+# **1.** Only readings in the two nearest passages can be found.
 
 # %%
 two = polyqa.ask(QUESTION, program=polyqa.load("rac", index=index, passages=2))

@@ -46,9 +46,9 @@ for message in call.messages:
 print(f"──── reply\n{call.reply}")
 
 # %% [markdown]
-# There are two messages. The *system* message says what is to be done, what is given, and how the reply is to be written.
-# It is the same for every question. The *user* message holds this question and its passages, and nothing else. What is
-# the same stands first because providers charge less for a beginning that they have seen before.
+# There are two messages. The *system* message says what to do, what is given, and how to write the reply. It is the same
+# for every question. The *user* message has this question and its passages, and nothing else. The common part comes first
+# because providers charge less for a beginning that they have seen before.
 #
 # `polyqa ask … --show-prompts` shows the same in the terminal.
 #
@@ -64,10 +64,10 @@ for name, field in signature.fields.items():
     print(f"{kind:6}  {name:16} {field.json_schema_extra['desc']}")
 
 # %% [markdown]
-# Find each line in the system message above. Compiling a program changes exactly two things of this: the instruction, and
-# the demos that come between the two messages. The fields stay.
+# Find each line in the system message above. Compiling a program changes exactly two things: the instruction, and the demos
+# between the two messages. The fields stay the same.
 #
-# The output is typed: what comes back is not a text but a list of readings.
+# The output is typed: you get a list of readings, not a text.
 
 # %%
 import dspy
@@ -91,9 +91,9 @@ rendered = {name: adapter.format(signature, [], inputs) for name, adapter in ada
 print(rendered["ChatAdapter"][0]["content"])
 
 # %% [markdown]
-# Every field is named three times, and the list is described by a JSON schema. The lean adapter names each field once and
-# describes the list in words. A **token** is a piece of a word, and what
-# providers count. Here are both prompts in tokens, without the passages, which are the same:
+# `ChatAdapter` names every field three times and describes the list by a JSON schema. The lean adapter names each field once
+# and describes the list in words. A **token** is a piece of a word; providers count them. Here are both prompts in tokens,
+# without the passages, which are the same:
 
 # %%
 from polyqa.evaluation.tokens import tokenizer
@@ -110,9 +110,9 @@ for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 
 # %% [markdown]
-# ## Replies in any dress
+# ## Replies in any form
 #
-# A real language model does not always keep to the form. Here is one reply in four dresses. Which adapter reads which?
+# A real language model does not always keep to the form. Here is one reply in four forms. Which adapter reads which?
 
 # %%
 READINGS = [("Who founded Alexandria, Egypt?", "Alexander the Great"), ("Who founded Alexandria, Troas?", "Antigonus")]
@@ -135,11 +135,11 @@ for dress, reply in DRESSES.items():
         print(f"{dress:16} {name:12} {told}")
 
 # %% [markdown]
-# A reply that cannot be read costs a second call, so an adapter that reads more dresses is cheaper, too.
+# A reply that cannot be read costs a second call, so an adapter that reads more forms is also cheaper.
 #
 # ## Demos are turns of a conversation
 #
-# A demo is a worked example: inputs with the wanted outputs. It is sent as a user message with the assistant's reply, as
+# A demo is a worked example: inputs with the desired outputs. It is sent as a user message with the assistant's reply, as
 # if the conversation had begun earlier. The shipped program `rac-homonyms` was compiled and has demos.
 
 # %%
@@ -183,16 +183,16 @@ ax.legend(ncols=7, loc="upper center", bbox_to_anchor=(0.45, 1.18), frameon=Fals
 plt.show()
 
 # %% [markdown]
-# Read the colours: each is a step. Many calls repeat the instructions, the format and the passages many times. Compiled,
-# the one step of `rac` costs more than twice as much: its prompt shows demos. So there are three ways to save: fewer calls,
-# shorter passages, fewer demos. Whether the answers are then still as good is a question for lessons 3 and 6.
+# Each colour is a step. Every call repeats the instructions, the format and passages. After compiling, the one step of `rac`
+# costs more than twice as much, because its prompt shows demos. So there are three ways to save: fewer calls, shorter
+# passages, fewer demos. Lessons 3 and 6 show how to check whether the answers are still as good.
 #
 # The idea of signatures and adapters is DSPy's ([Khattab et al. 2023](https://arxiv.org/abs/2310.03714)).
 
 # %% [markdown]
 # ## With a real language model
 #
-# The same prompt, and a reply that a language model wrote. The first line says what the question would cost.
+# The same prompt, with a reply of a language model. The first line says what the question would cost.
 
 # %%
 import os
@@ -217,7 +217,7 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** The type of the list is told by a schema, or in words.
+# **1.** One adapter describes the type of the list by a schema, the other in words.
 
 
 # %%
@@ -235,7 +235,7 @@ for name, adapter in adapters.items():
     print(f"──── {name}, {tokens.count(system)} tokens\n{system}\n")
 
 # %% [markdown]
-# **2.** Two calls instead of one: the first extracts the readings, the second writes the answer, and both are sent the
+# **2.** Two calls instead of one: the first extracts the readings, the second writes the answer. Both prompts have the
 # passages.
 
 # %%

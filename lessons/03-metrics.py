@@ -17,7 +17,7 @@
 # %% [markdown]
 # # Lesson 3: Metrics, and how each can be fooled
 #
-# An ambiguous question has several right answers, and a long answer can tell some of them, in any words. No single number
+# An ambiguous question has several right answers, and a long answer can give some of them, in any words. No single number
 # says how good it is. This lesson computes the usual ones on answers that are good, bad, and made to cheat.
 #
 # After this lesson you can
@@ -82,7 +82,7 @@ for name, answer in ANSWERS.items():
 #
 # | metric | what it asks | from |
 # |---|---|---|
-# | **STR-EM** | which share of the short answers stands in the text, as letters? | [ASQA](https://arxiv.org/abs/2204.06092) |
+# | **STR-EM** | which share of the short answers appears in the text, letter by letter? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **ROUGE-L** | how much does it share, in order, with what people wrote? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **D-F1** (Disambig-F1) | a *reader*, a small model, is asked each reading's question of the text: is its answer right? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **DR** | the geometric mean of D-F1 and ROUGE-L | [ASQA](https://arxiv.org/abs/2204.06092) |
@@ -101,16 +101,16 @@ for name, one in scores.items():
 # %% [markdown]
 # Go through it line by line.
 #
-# - **a person** sets the scale. The person's words are not the reference's, so ROUGE-L is far from full; and the small
-#   reader does not find every answer in them, so D-F1 is not full either. Nothing is wrong with the text.
-# - **all names** has full STR-EM: the metric only looks whether the letters are there. Nobody could tell from this answer
-#   who played in which film, and the reader cannot: D-F1 and with it DR are nothing.
+# - **a person** sets the scale. The words differ from the reference's, so ROUGE-L is far from full. The small reader does
+#   not find every answer in them, so D-F1 is not full either. Nothing is wrong with the text.
+# - **all names** has full STR-EM: the metric only checks whether the letters are there. Neither a person nor the reader can
+#   tell from this answer who played in which film, so D-F1 and DR are zero.
 # - **swapped** is a fluent text in which every fact is wrong. Its STR-EM is full and its ROUGE-L is the highest of all,
 #   because it is the reference with the names exchanged. Only the reader notices.
 # - **telegram** repeats the gold questions and so has full D-F1: a reader needs no fluency. No system could write it
 #   without having seen the gold, but a system can learn to write *like* it.
-# - **everything** is not an answer at all: it is the passages. STR-EM does not mind. Its length gives it away, which is why
-#   LEN stands in every table.
+# - **everything** is not an answer at all: it is the passages. STR-EM does not mind. Its length gives it away, so every
+#   table has LEN.
 #
 # Here is what the reader answered to each reading's question:
 
@@ -121,9 +121,9 @@ for name in ("a person", "all names", "swapped"):
         print(f"   {reading.question}  →  {answer or '(no answer)'}")
 
 # %% [markdown]
-# The reader answered the swapped text as it stands: it read well, and the text is wrong. The person's text it did not
-# understand everywhere. D-F1 is only as good as its reader. The reader here is the small embedded one; the papers use a large RoBERTa
-# (`--reader deepset/roberta-large-squad2`). **Figures of two readers do not compare**, and polyqa warns if you try.
+# The reader read the swapped text correctly; the text itself is wrong. It did not understand all of the person's text. D-F1
+# is only as good as its reader. The reader here is the small embedded one; the papers use a large RoBERTa
+# (`--reader deepset/roberta-large-squad2`). **Do not compare figures of two readers**; polyqa warns if you try.
 #
 # ## A picture of the cheats
 #
@@ -147,8 +147,8 @@ plt.show()
 # %% [markdown]
 # ## The order of averaging
 #
-# DR of a corpus is made of the two means. The mean of each question's DR is another, lower number. Two answers are enough
-# to see it:
+# DR of a corpus is computed from the means of both factors. The mean of each question's DR is another, lower number. Two
+# answers are enough to see it:
 
 # %%
 from polyqa.metrics.dr import corpus_dr, dr
@@ -158,7 +158,7 @@ print("DR of the means:", round(corpus_dr(disambig, rouge), 2))
 print("mean of the DRs:", round(sum(map(dr, disambig, rouge)) / 2, 2))
 
 # %% [markdown]
-# A paper that does not say which one it reports cannot be compared with.
+# If a paper does not say which one it reports, you cannot compare with it.
 #
 # ## Short answers, as sets
 #
@@ -210,19 +210,19 @@ for name, claims in CLAIMS.items():
     )
 
 # %% [markdown]
-# *One of them* is perfectly supported, and tells a third of the truth: a precision without a recall. *Said three times*
-# raises the number of supported readings without saying anything new, which is why distinct readings are counted. *Wrong
-# source* cites passages that do not say it; no metric above this section would have noticed.
+# *One of them* is perfectly supported, but it is only a third of the truth: precision without recall. *Said three times*
+# raises the number of supported readings without saying anything new, so distinct readings are counted. *Wrong source* cites
+# passages that do not say it; no metric above this section would have noticed.
 #
-# A judge is a model and has its own mistakes. A language model as a judge (`--judge openai/…`) knows more and costs more,
-# and figures of two judges do not compare, either.
+# A judge is a model and makes mistakes. A language model as a judge (`--judge openai/…`) knows more and costs more. Do not
+# compare figures of two judges, either.
 
 # %% [markdown]
 # ## What to report
 #
 # - DR with both factors beside it, STR-EM and LEN, and the reader's name.
 # - F1 answer or G-F1 beside them: what fools the one does not fool the other.
-# - The number of questions and an interval (lesson 6), and a look at ten answers, always.
+# - The number of questions and an interval (lesson 6). And always read ten answers.
 
 # %% [markdown]
 # ## With a real language model
@@ -251,7 +251,7 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** ROUGE-L rewards the style of the references. Here `rac`'s readings are told in one sentence each, as a person would.
+# **1.** ROUGE-L rewards the style of the references. Here each of `rac`'s readings is one sentence, as a person would write it.
 
 # %%
 restyled = "Paul Atreides has been played by different actors. " + " ".join(

@@ -17,13 +17,13 @@
 # %% [markdown]
 # # Lesson 4: Demos, fixed, nearest and bootstrapped
 #
-# A **demo** is a worked example in the prompt: inputs with the outputs that you want. A language model imitates it. Demos
-# are what most compiled programs consist of, so this lesson makes them in three ways and looks at what is sent.
+# A **demo** is a worked example in the prompt: inputs with the outputs that you want. A language model imitates it. Most
+# compiled programs consist of demos, so this lesson makes them in three ways and looks at the prompts.
 #
 # After this lesson you can
 #
 # - make demos from labels, and from a program's own good runs;
-# - explain why the demos nearest to a question are not the same as fixed ones, and see which are picked;
+# - explain how the demos nearest to a question differ from fixed ones, and see which are picked;
 # - avoid the usual trap: a question that is scored with its own answer in the prompt.
 
 # %%
@@ -43,9 +43,9 @@ print("in both:", {question.id for question in train} & {question.id for questio
 # %% [markdown]
 # ## A demo from labels
 #
-# The training questions have *labels*: readings with their answers, and long answers that people wrote. What they lack are
-# the passages that a prompt would show. `label_demos` retrieves those as the program does, so that a demo looks like the
-# prompt that it will stand in. No call of a language model is made.
+# The training questions have *labels*: readings with their answers, and long answers that people wrote. They lack the
+# passages that a prompt shows. `label_demos` retrieves these in the same way as the program, so that a demo looks like a
+# prompt. It makes no call of a language model.
 
 # %%
 from polyqa.optimizers.labels import label_demos
@@ -143,8 +143,8 @@ bootstrapped = polyqa.load("rac", index=index)
 set_knn_demos(bootstrapped, kept, k=4)
 
 # %% [markdown]
-# A high threshold keeps few and good demos, a low one many and doubtful ones. Look at one that was kept: it is what the
-# program said, not what a person wrote. Compare it with the demo from labels above, which is about the same question.
+# A high threshold keeps few good demos, a low one many doubtful ones. Look at one of them: the program wrote it, not a
+# person. Compare it with the demo from labels above, which is about the same question.
 
 # %%
 own = kept["clarify"][0]
@@ -178,18 +178,18 @@ for name, program in PROGRAMS.items():
     print(f"{name:13} {100 * value:5.1f} {words:6.0f} {tokens:10,.0f}")
 
 # %% [markdown]
-# Be careful with what you read from this. Six questions are far too few to tell small differences from chance (lesson 6
-# shows how far). What *is* certain is the last column: demos multiply what you pay. Look at the words as well: a program
-# that imitates demos moves towards their length.
+# Be careful with conclusions. Six questions are far too few to tell small differences from chance (see lesson 6). Only the
+# last column is certain: demos multiply the price. Look at the words as well: a program that imitates demos moves towards
+# their length.
 #
-# The embedded engine learns in context only what it can use: labels, wordings, lengths, thresholds. A language model takes
-# more from a demo, its tone and its care, for instance. So measure with the model that you will use.
+# The embedded engine learns only labels, wordings, lengths and thresholds from demos. A language model learns more, such as
+# tone and care. So measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer
 #
-# Score a program on the questions that its demos were made of, and every question finds itself in its prompt, answer and
-# all. polyqa leaves a question's own demos out while it compiles; if you score by hand, you have to do it yourself.
+# If you score a program on the questions that its demos were made of, every question finds itself in its prompt, with the
+# answer. While compiling, polyqa leaves out a question's own demos; if you score by hand, you have to do it yourself.
 
 # %%
 asked = train[0].question
@@ -244,8 +244,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** Roughly a straight line. polyqa sends the passages of one demo only (it shows how sources are cited) and leaves them
-# out of the others, or the line would be many times as steep.
+# **1.** Roughly a straight line. polyqa sends the passages of one demo only, which shows how sources are cited. Otherwise the
+# line would be many times as steep.
 
 # %%
 for k in (1, 2, 4, 8):

@@ -64,8 +64,8 @@ for clause in CLAUSES:
     print(f"   {len(result.answer.split())} words;", [reading.answer for reading in result.interpretations])
 
 # %% [markdown]
-# Each plain clause changes one thing. The last sentence changes nothing: the engine does not know it. It can say which
-# sentences it passes over, so that you do not wonder:
+# Each plain clause changes one thing. The last sentence changes nothing, because the engine does not know it. The engine
+# reports the sentences that it ignores:
 
 # %%
 print(lm.engine.unheeded(told("Be charming. Give at most two readings.").clarify.signature))
@@ -73,8 +73,8 @@ print(lm.engine.unheeded(told("Be charming. Give at most two readings.").clarify
 # %% [markdown]
 # ## A library of clauses
 #
-# polyqa keeps candidates as data, in plain English that a language model understands as well: what is added, and when it
-# helps. Clauses of one group say different things of the same matter, so an instruction gets one of them at most.
+# polyqa has candidates as data, in plain English that a language model understands as well: the sentence, and when it helps.
+# Clauses of one group are alternatives, so an instruction gets at most one of them.
 
 # %%
 from polyqa.optimizers.clauses import candidates_for
@@ -85,9 +85,9 @@ for one in candidates_for(rac.clarify.signature)[:10]:
 # %% [markdown]
 # ## A task with a habit
 #
-# A clause helps if your task has a habit that the instruction does not tell. Let us make such a task: people who want years.
-# From the shipped questions we take those whose answers are times, and keep only the year as the right answer. The measure is
-# AmbigQA's F1 of the short answers.
+# A clause helps if your task has a habit that the instruction does not mention. Let us make such a task: people who want years.
+# From the shipped questions we take those whose answers are times, and accept only the year as the right answer. The measure
+# is AmbigQA's F1 of the short answers.
 
 # %%
 import re
@@ -119,14 +119,13 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 # ## The search
 #
 # The recipe `clauses` needs no language model that writes. It tries every clause that the labels do not rule out (full
-# dates are not tried where no label has one), in rounds:
+# dates, for instance, if no label has one), in rounds:
 #
-# 1. all candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
-#    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943));
-# 2. the best must also gain on the half of the training questions that took no part in the choice, so clearly that chance
-#    would do it once in ten times (a t-test), or it is dropped. That is what lesson 6 asks for: the best of many always
-#    looks good where it was picked;
-# 3. if it is kept, the next round begins on top of it.
+# 1. All candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
+#    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943)).
+# 2. The best must also gain on the half of the training questions that took no part in the choice, at p < 0.1 (a t-test), or
+#    it is dropped. Lesson 6 explains why: the best of many always looks good where it was picked.
+# 3. If it is kept, the next round begins on top of it.
 #
 # To be quick this run makes one round on very few questions.
 
@@ -149,9 +148,9 @@ for trial in trials:
     print(f"{'*' if trial.kept else ' '} {score} on {trial.n:2}  {trial.label:28} {trial.note}")
 
 # %% [markdown]
-# The first line is the program as it was; a star marks what the compiled program is made of. Most clauses change nothing,
-# which is the usual thing. Scores on different numbers of questions do not compare, so the notes tell the gain over
-# the program as it was *on the same questions*.
+# The first line is the uncompiled program; a star marks what became part of the compiled one. Most clauses change nothing,
+# which is usual. Scores on different numbers of questions cannot be compared, so the notes have the gain over the uncompiled
+# program *on the same questions*.
 
 # %%
 import matplotlib.pyplot as plt
@@ -171,8 +170,8 @@ plt.show()
 # %% [markdown]
 # ## What came out
 #
-# The difference of the two prompts is one sentence that anybody can read. That is the charm of instructions: a prompt of
-# demos has to be believed, a sentence can be discussed.
+# The two prompts differ in one sentence that anybody can read. That is the charm of instructions: demos have to be believed,
+# a sentence can be discussed.
 
 # %%
 from polyqa.optimizers.prompts import prompt_diff
@@ -195,8 +194,8 @@ print(f"dev  {made.comparison.metrics['f1_answer'].a:.1f} → {made.comparison.m
 print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test']):.1f}")
 
 # %% [markdown]
-# So large a gain is what you see when a task has a habit that the instruction did not tell. On the questions as they were
-# shipped there is no such habit, and the search should find next to nothing: see exercise 2.
+# You see such a large gain when a task has a habit that the instruction does not mention. The questions as they were shipped
+# have no such habit, and the search should find next to nothing: see exercise 2.
 #
 # ## When a language model writes the instructions
 #
@@ -205,11 +204,11 @@ print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test'
 # | recipe | how candidates are made | how they are chosen | paper |
 # |---|---|---|---|
 # | `copro` | rewrites of the instruction, given earlier ones with their scores | best score, again and again | [Khattab et al. 2023](https://arxiv.org/abs/2310.03714) |
-# | `mipro` | from the task, the data and demos; combined with demos | Bayesian search over instructions and demos | [Opsahl-Ong et al. 2024](https://arxiv.org/abs/2406.11695) |
+# | `miprov2` | from the task, the data and demos; combined with demos | Bayesian search over instructions and demos | [Opsahl-Ong et al. 2024](https://arxiv.org/abs/2406.11695) |
 # | `gepa` | the language model reads what went wrong, in words, and mends the instruction | keeps every candidate that is best on some question | [Agrawal et al. 2025](https://arxiv.org/abs/2507.19457) |
 #
-# Without a key, `polyqa/proposer` stands in for that language model: it proposes clauses of the library, those first that
-# the feedback speaks for. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
+# Without a key, `polyqa/proposer` takes the place of that language model: it proposes clauses of the library, first those
+# that the feedback suggests. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
 #
 # What GEPA reads is **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each
 # step. Here is what it says of an answer of the uncompiled program:
@@ -228,8 +227,8 @@ print(question.question, f"scored {found.score:.2f}\n")
 print(found.feedback)
 
 # %% [markdown]
-# The wanted answers stand beside what was said. From some dozens of such texts a language model can guess the habit, and
-# write the clause that the search above had to be given.
+# The feedback has the desired answers beside the given ones. From some dozens of such texts a language model can guess the
+# habit and write the clause that the search above took from a library.
 
 # %% [markdown]
 # ## With a real language model

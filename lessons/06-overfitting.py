@@ -127,7 +127,7 @@ for split in ("dev", "test"):
 
 # %% [markdown]
 # - The **interval** says which differences fit what was seen: draw the questions again and again with replacement, and 95%
-#   of the differences lie in it. If zero lies in it, the data do not tell which program is better.
+#   of the differences are in it. If zero is in it, the data do not show which program is better.
 # - **p** answers another question: if the two were equal and only chance decided which score is whose, how often would the
 #   difference be at least this large?
 # - **Ties** matter. Questions on which both do the same say nothing, so what counts is how many differ.
@@ -158,9 +158,9 @@ plt.show()
 #
 # ## How many questions?
 #
-# Suppose a program is better by a few points. How often would you see it, with so many questions? We take the differences
-# between the two programs as they are, shift them so that the true gain is what we say, draw questions, and test. The share
-# of draws in which the interval leaves zero out is called the **power**.
+# Suppose a program is better by a few points. How often would you notice it, with a given number of questions? We take the
+# differences between the two programs, shift them to a known true gain, draw questions, and test. The **power** is the share
+# of draws in which the interval does not contain zero.
 
 # %%
 differences = np.concatenate([np.subtract(*[own[0] for own in both(split, "disambig_f1")][::-1]) for split in scores])
@@ -195,8 +195,8 @@ for gain in (2, 5, 10):
     print(f"gain of {gain:2} points: about {8 * spread.var() / gain**2:,.0f} questions")
 
 # %% [markdown]
-# So before you compile: count your test questions, and know which gain you could see at all. What a comparison on too few
-# questions shows is not a small gain, it is nothing. On statistics in this field see
+# So before you compile, count your test questions, and know which gain you could see at all. A comparison on too few
+# questions shows nothing, not even a small gain. On statistics in this field see
 # [Card et al. 2020](https://arxiv.org/abs/2010.06595).
 
 # %% [markdown]

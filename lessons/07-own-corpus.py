@@ -17,8 +17,8 @@
 # %% [markdown]
 # # Lesson 7: Your own corpus
 #
-# So far you asked the shipped corpus. This lesson makes an index of a dozen passages of its own, asks it, compiles a program
-# for it, and looks at what was saved, so that somebody else can use it.
+# So far you asked the shipped corpus. This lesson indexes a dozen passages of its own, asks them, and compiles a program for
+# them. Then it looks at the saved files, which somebody else can use.
 #
 # After this lesson you can
 #
@@ -73,8 +73,8 @@ for passage in index.search("Which company makes cars?", 3):
     print(f"{passage.score:6.2f}  {passage.title}")
 
 # %% [markdown]
-# Passages can be added and removed; who has opened the index goes on with the version that he opened. The *fingerprint* is
-# made of the passages and settings, and everything that is measured on an index records it.
+# Passages can be added and removed; a program that has the index open keeps using the version it opened. The *fingerprint* is
+# computed from the passages and settings, and every measurement on an index records it.
 
 # %%
 from polyqa.colbert_index import add_passages
@@ -164,7 +164,7 @@ for name, records in SETS.items():
     print(name, [question.question for question in polyqa.Questions(f"{name}.json").asked])
 
 # %% [markdown]
-# That is a toy: with so few questions no figure means anything (lesson 6). Some dozens are the least for a real corpus.
+# This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least.
 #
 # ## Compile
 #
@@ -225,7 +225,7 @@ check(ARTIFACT, made.path)
 print("checked: nothing wrong")
 
 # %% [markdown]
-# Now somebody meddles with it: a card that names another program, and a state that is no longer what it was.
+# Now somebody changes it: a card that names another program, and a state that is no longer the original.
 
 # %%
 import shutil
@@ -252,7 +252,8 @@ print("state:      ", meddled("program.json", lambda state: state.update(extra={
 print("other model:", meddled("card.json", lambda card: card.update(encoder="stranger/encoder")))
 
 # %% [markdown]
-# A compiled program also knows its index. Its demos are about these passages; over others it may do worse, so it says so:
+# A compiled program also knows its index. Its demos are about these passages. Over other passages it may do worse, and a
+# warning says so:
 
 # %%
 import warnings
@@ -265,8 +266,8 @@ print(caught[0].message)
 # %% [markdown]
 # ## With a real language model
 #
-# `polyqa adapt corpus.jsonl --out my-corpus --lm …` does all of this lesson in one command: it lets the language model make
-# the questions, compiles, and reports on questions that were held out. Here the language model only answers.
+# `polyqa adapt corpus.jsonl --out my-corpus --lm …` does this whole lesson in one command: the language model makes the
+# questions, the program is compiled, and the report is on held-out questions. Here the language model only answers.
 
 # %%
 import os
@@ -312,7 +313,7 @@ for program in (compiled, polyqa.load("my-other", index=index)):
     print([demo["question"] for demo in program.clarify.nearest("When was Mercury founded?")])
 
 # %% [markdown]
-# **3.** With one passage less the question has one reading.
+# **3.** Without that passage the question has one reading.
 
 # %%
 from polyqa.colbert_index import remove_passages

@@ -90,15 +90,15 @@ for reading in result.interpretations:
 print(len(result.calls), "calls;", result.extra["merged"], "merged")
 
 # %% [markdown]
-# One call for each of the five passages, and one for the answer. Compare the readings with those of `rac` in lesson 1: a
-# passage that is read alone does not show what its reading must be told apart *from*, so some questions stay as they were,
-# and passages that answer something else answer, too. In the event loop the same program is awaited:
+# It makes one call for each of the five passages, and one for the answer. Compare the readings with those of `rac` in lesson
+# 1. A passage that is read alone does not show which other readings there are, so some questions are not reworded, and
+# passages about something else answer, too. In an event loop the same program is awaited:
 # `await polyqa.aask(question, program=mine)`.
 #
 # ## A metric
 #
 # A metric takes the gold example, the prediction, and a trace that optimizers use; it returns a number from 0 to 1. This one
-# wants every short answer in the text, and takes a tenth off for each reading too many.
+# expects every short answer in the text, and subtracts a tenth for each reading too many.
 
 # %%
 from polyqa.metrics.exact_presence import exact_presence
@@ -114,8 +114,8 @@ def complete_and_plain(gold, prediction, trace=None):
 
 
 # %% [markdown]
-# With a trace the question is another one: is this run good enough to become a demo? Return a verdict then, and not a
-# number: DSPy takes any number above 0 for a yes.
+# With a trace the metric has to say whether this run is good enough to become a demo. Return a verdict then, not a number:
+# DSPy takes any number above 0 for a yes.
 #
 # ## Score
 
@@ -140,7 +140,7 @@ print(better, "questions better,", worse, "worse,", len(dev) - better - worse, "
 
 # %% [markdown]
 # `dspy.Evaluate(devset=[one.to_example() for one in dev], metric=complete_and_plain)` does the same with threads, and
-# `polyqa.evaluate` with a record on disk that goes on where it was stopped. Five questions are a smoke test, no
+# `polyqa.evaluate` with a record on disk, from which a stopped run is resumed. Five questions are a smoke test, no
 # measurement (lesson 6).
 #
 # Where they differ, look at the readings:
@@ -154,9 +154,9 @@ for one, old, new in zip(dev, *scores.values(), strict=True):
                 print(f"   {name:11}", [reading.answer for reading in program(question=one.question).interpretations])
 
 # %% [markdown]
-# So the idea does not pay as it stands: alone, nearly every passage finds something to answer. The metric saw it, because it
-# takes something off for readings that nobody asked for; exercise 2 takes that out. That is the usual
-# course of an idea, and why one writes the metric before the program.
+# So the idea does not pay as it is: alone, nearly every passage finds something to answer. The metric shows it, because it
+# punishes readings that nobody asked for; exercise 2 removes that. Most ideas end like this, so write the metric before the
+# program.
 #
 # ## A recipe
 #
@@ -233,7 +233,7 @@ else:
 # %% [markdown]
 # ## Exercises
 #
-# 1. Give `OneByOne` a setting `most`: it keeps at most so many readings. Where in the class does it belong?
+# 1. Give `OneByOne` a setting `most`: the most readings that it keeps. Where in the class does it belong?
 # 2. Change the metric so that a reading too many costs nothing. Does the comparison change?
 # 3. Write a recipe that makes demos of the program's own good runs for both steps, with a threshold of 0.8 (do not run it).
 
@@ -283,7 +283,7 @@ with dspy.context(lm=lm):
         print(f"{name:11} {100 * sum(values) / len(values):5.1f}")
 
 # %% [markdown]
-# **3.** Runs become demos by `bootstrap`; without `predictors` all steps get some.
+# **3.** The optimizer `own-runs` turns runs into demos; without `predictors` all steps get some.
 
 # %%
 print(Recipe(name="good-runs", optimizer="own-runs", k=5, threshold=0.8).model_dump(exclude_defaults=True))

@@ -3,9 +3,9 @@
 python lessons/build.py         every lesson
 python lessons/build.py 3 4     these two
 
-A lesson is ``NN-name.py``, a Jupytext script in the percent format: that is what people edit. ``NN-name.ipynb`` beside
-it is made here, with the embedded engine, in a folder that is thrown away. A cell that fails, or that writes to
-standard error, stops it.
+A lesson is ``NN-name.py``, a Jupytext script in the percent format, which people edit. ``NN-name.ipynb`` beside it is
+made here, with the embedded engine, in a temporary folder. A cell that fails or writes to standard error stops the
+build.
 """
 
 import os
@@ -25,10 +25,10 @@ LM = "POLYQA_LESSON_LM"
 """The environment variable that names a real language model; the cells that need one are skipped without it."""
 
 _SECONDS = re.compile(r"(?: ·|,) \d+\.\d s\b")
-"""What `polyqa.Result` says of the time that it took: it differs from run to run."""
+"""The seconds in the last line of a `polyqa.Result`, which differ from run to run."""
 _LEFT_OUT = (LM, "MPLBACKEND")  # with a backend from outside, pictures would not be kept
 _SAME = {
-    "TQDM_DISABLE": "1",  # progress bars move and vanish: they are nothing to keep
+    "TQDM_DISABLE": "1",  # progress bars are no output
     "POLYQA_PRECISION": "float32",  # bfloat16 changes the third digit, and not every machine has it
 }
 _WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -36,9 +36,9 @@ _LIMIT = 300  # seconds a cell
 
 
 def scripts(numbers: list[int] | None = None) -> list[Path]:
-    """Return the scripts of these lessons, or of all."""
-    found = sorted(HOME.glob("[0-9][0-9]-*.py"))
-    return [path for path in found if not numbers or int(path.name[:2]) in numbers]
+    """Return the scripts of the lessons with these numbers, or of all."""
+    every = sorted(HOME.glob("[0-9][0-9]-*.py"))
+    return [path for path in every if not numbers or int(path.name[:2]) in numbers]
 
 
 def without_seconds(text: str) -> str:
@@ -63,14 +63,14 @@ def notebook_of(script: Path) -> nbformat.NotebookNode:
 
 
 def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Run every cell in a fresh kernel, in an empty folder, and keep what is the same in every run.
+    """Run every cell in a fresh kernel, in an empty folder, and keep the outputs that are the same in every run.
 
     Raises
     ------
     nbclient.exceptions.CellExecutionError
         If a cell fails.
     RuntimeError
-        If a cell writes to standard error: a warning does not belong into a lesson.
+        If a cell writes to standard error: a lesson shows no warnings.
     """
     about = deepcopy(notebook.metadata)
     environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | _SAME
@@ -81,24 +81,25 @@ def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
-            cell.outputs = [_kept(output, cell.source) for output in _together(cell.outputs)]
+            cell.outputs = [_without_changes(output, cell.source) for output in _together(cell.outputs)]
     return notebook
 
 
 def _together(outputs: list[Any]) -> list[Any]:
-    """Return outputs without progress bars, which move and vanish; what was printed piece by piece is one output."""
-    kept: list[Any] = []
+    """Return outputs without progress bars, with adjacent texts of one stream merged."""
+    merged: list[Any] = []
     for output in outputs:
         if _WIDGET in output.get("data", {}):
             continue
-        if kept and output.output_type == kept[-1].output_type == "stream" and output.name == kept[-1].name:
-            kept[-1].text += output.text
+        if merged and output.output_type == merged[-1].output_type == "stream" and output.name == merged[-1].name:
+            merged[-1].text += output.text
         else:
-            kept.append(output)
-    return kept
+            merged.append(output)
+    return merged
 
 
-def _kept(output: Any, source: str) -> Any:
+def _without_changes(output: Any, source: str) -> Any:
+    """Return an output without what differs from run to run."""
     if output.output_type == "stream":
         if output.name == "stderr":
             raise RuntimeError(f"A cell wrote to standard error: {output.text[:500]}\nThe cell:\n{source}")
@@ -113,9 +114,9 @@ def _kept(output: Any, source: str) -> Any:
 def main() -> None:
     """Make the notebooks that the command line names."""
     for script in scripts([int(word) for word in sys.argv[1:]]):
-        made = run(notebook_of(script))
-        nbformat.validate(made)
-        script.with_suffix(".ipynb").write_text(nbformat.writes(made) + "\n", encoding="utf-8")
+        notebook = run(notebook_of(script))
+        nbformat.validate(notebook)
+        script.with_suffix(".ipynb").write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
         print(script.with_suffix(".ipynb").name)
 
 
