@@ -26,7 +26,6 @@ from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.models import EMBEDDED_READER, SpanReader
 
 from .cluster import Ray, programs_on_ray
-from .helper_lm import give_helper
 from .language_models import (
     LMSettings,
     Models,
@@ -36,7 +35,7 @@ from .language_models import (
     shared_reader,
     split_address,
 )
-from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
+from .loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
 from .question_sets import Given, as_questions
 from .tracing import job
 
@@ -114,7 +113,8 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
-    make, label, model = checked_program(program, models, settings)
+    make, label = checked_program(program, settings, models.helping())
+    model = models.answering()
     scorer = _make_scorer(models, alce)
     given = as_questions(questions)
     asked = given.asked
@@ -150,43 +150,6 @@ def evaluate(
     return run
 
 
-def checked_program(
-    program: str | Path | dspy.Module, models: Models, settings: Mapping[str, Any]
-) -> tuple[Callable[[], dspy.Module], str, dspy.LM]:
-    """Return what loads a program, its name, and the language model that it asks; nothing is loaded yet.
-
-    Parameters
-    ----------
-    program, settings
-        A name with its settings, see `polyqa.load`; or a program from it, which has them.
-    models
-        What answers (``lm``, ``helper_lm``).
-
-    Raises
-    ------
-    PolyqaError
-        If something given does not fit, or settings are given with a program that is made already.
-    """
-    if not isinstance(program, dspy.Module):
-        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
-        lm, helper = models.answering(), models.helping()
-        return partial(load, program, **{"helper_lm": helper, **settings}), str(program), lm
-    if names := [name for name, value in settings.items() if value is not None]:
-        raise PolyqaError(
-            f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
-            f"polyqa.load(…, {names[0]}=…)."
-        )
-    return partial(_with_helper, program, models.helping()), type(program).__name__, models.answering()
-
-
-def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
-    if helper is None:
-        return program
-    helped = program.deepcopy()
-    give_helper(helped, helper)
-    return helped
-
-
 def figures_of(run: Run) -> dict[str, float]:
     """Return a run's figures by name, each with the ends of its interval, and how many questions failed."""
     found = {"failed": float(run.failed)}
@@ -215,8 +178,8 @@ def _answering(
 
 def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce: bool) -> Callable[[Question], Record]:
     """Return what answers and scores a question; called in every worker of a cluster."""
-    make, _, model = checked_program(program, models, settings)
-    model, ready = model.copy(cache=False), with_cache(make(), False)
+    make, _ = checked_program(program, settings, models.helping())
+    model, ready = models.answering().copy(cache=False), with_cache(make(), False)
     warm_up(ready, model)
     return partial(answer_one, ready, lm=model, scorer=_make_scorer(models, alce))
 

@@ -1,7 +1,8 @@
 """Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -115,47 +116,40 @@ def load(
     return loaded
 
 
-def ready(
-    program: str | Path | dspy.Module,
-    settings: Mapping[str, Any],
-    *,
-    index: str | Path | ColBERTIndex | None = None,
-    helper_lm: str | dspy.LM | None = None,
-) -> dspy.Module:
-    """Return the program that a user gave by name, or as a program from `load`.
+def checked_program(
+    program: str | Path | dspy.Module, settings: Mapping[str, Any], helper_lm: str | dspy.LM | None = None
+) -> tuple[Callable[[], dspy.Module], str]:
+    """Return what makes a program ready, and its name: the user's, or that of its class; nothing is loaded yet.
 
     Parameters
     ----------
     program, settings
-        See `load`; a program that is made already takes no settings.
-    index
-        See `load`; not used for a program that is made already.
+        A name with what `load` takes for it; or a program from `load`, which takes no settings any more.
     helper_lm
-        See `load`; a program that is made already is copied, so that it stays as it is.
+        See `load`; a program that is made already is copied for it, so that it stays as it is.
 
     Raises
     ------
     PolyqaError
-        As `load` does, or if settings are given with a program that is made already.
+        If something given does not fit, or settings are given with a program that is made already.
     """
     if not isinstance(program, dspy.Module):
-        return load(program, **{"index": index, "helper_lm": helper_lm, **settings})
-    if given := [name for name, value in settings.items() if value is not None]:
+        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
+        return partial(load, program, **{"helper_lm": helper_lm, **settings}), str(program)
+    if names := [name for name, value in settings.items() if value is not None]:
         raise PolyqaError(
-            f"The program is made already: {', '.join(given)} cannot be given. Make it with "
-            f"polyqa.load(…, {given[0]}=…), or give its name."
+            f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
+            f"polyqa.load(…, {names[0]}=…)."
         )
-    helper = Models(helper_lm=helper_lm).helping()
+    return partial(_with_helper, program, Models(helper_lm=helper_lm).helping()), type(program).__name__
+
+
+def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
     if helper is None:
         return program
-    copy = program.deepcopy()
-    give_helper(copy, helper)
-    return copy
-
-
-def program_name(program: str | Path | dspy.Module) -> str:
-    """Return how results name a program: as the user did, or by its class."""
-    return type(program).__name__ if isinstance(program, dspy.Module) else str(program)
+    helped = program.deepcopy()
+    give_helper(helped, helper)
+    return helped
 
 
 def check_settings(

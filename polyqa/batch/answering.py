@@ -22,7 +22,6 @@ from polyqa.base.text import counted
 from polyqa.base.work import Failure, work_through
 from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.evaluating import checked_program
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
 from polyqa.evaluation.progress import display
@@ -31,7 +30,7 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
 from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
-from polyqa.loading import DEFAULT_PROGRAM, index_of, warm_up
+from polyqa.loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
@@ -238,7 +237,8 @@ def answer_many(
     ray = batch.ray
     if ray is not None:
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
-    make, label, lm = checked_program(program, models, given)
+    make, label = checked_program(program, given, models.helping())
+    lm = models.answering()
     here = Answerer(make(), lm, label)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program))
@@ -295,10 +295,10 @@ def _answering(
 
 def make_answerer(program: str | Path, given: dict[str, Any], models: Models, label: str) -> Answerer:
     """Return what answers questions; called in every worker of a cluster."""
-    make, _, lm = checked_program(program, models, given)
-    ready = make()
-    warm_up(ready, lm)
-    return Answerer(ready, lm, label)
+    make, _ = checked_program(program, given, models.helping())
+    answerer = Answerer(make(), models.answering(), label)
+    warm_up(answerer.program, answerer.lm)
+    return answerer
 
 
 @contextmanager
