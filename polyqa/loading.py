@@ -1,7 +1,7 @@
 """Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -194,25 +194,22 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
         for index in (retriever, *getattr(retriever, "retrievers", ())):
             if isinstance(index, ColBERTIndex):
                 index.warm_up()
-                _warm_up_reranker(getattr(program, "reranker", None), index)
+                reranker = getattr(program, "reranker", None)
+                if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+                    reranker.score([_ANYTHING], [index.first_passage()])
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)
-    if MODEL_NAME in {lm.model, *(one.model for one in own_lms(program).values())}:
+    if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
         models = embedded_engine().models
         models.reader.read([("warm up?", _ANYTHING)])
         models.writer.write([Task(_ANYTHING, 0, 4)])
 
 
-def _warm_up_reranker(reranker: object, index: ColBERTIndex) -> None:
-    if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-        reranker.score([_ANYTHING], [index.first_passage()])
-
-
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches; ``None`` if it searches none."""
     retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
-    return next((one for one in retrievers if isinstance(one, ColBERTIndex)), None)
+    return next((index for index in retrievers if isinstance(index, ColBERTIndex)), None)
 
 
 def _assemble(
@@ -231,6 +228,10 @@ def _assemble(
         if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
+    return _constructed(program, parts, encoder, settings)
+
+
+def _constructed(program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any]) -> dspy.Module:
     try:
         return program_class(program)(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:
@@ -274,11 +275,7 @@ def check_artifact(artifact: Artifact) -> None:
     _require_known(artifact)
     settings = checked_settings(card.program, _settings_of(card))
     parts = [_Unopened()] * (2 + needs_questions(card.program, settings)) if needs_index(card.program) else []
-    try:
-        program = program_class(card.program)(*parts, encoder=_Unopened(card.encoder), **settings)
-    except (TypeError, ValueError) as error:
-        raise PolyqaError(f"{card.program} cannot be made with {settings}: {error}.") from error
-    _restore(program, artifact)
+    _restore(_constructed(card.program, parts, _Unopened(card.encoder), settings), artifact)
 
 
 def _require_known(artifact: Artifact) -> None:
@@ -310,12 +307,16 @@ def _load_compiled(
 ) -> dspy.Module:
     card = artifact.card
     _require_known(artifact)
-    _check_version(artifact, strict)
+    then, now = card.versions.get("dspy", "unknown"), version("dspy")
+    if then.split(".")[:2] != now.split(".")[:2]:
+        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
     if encoder.name != card.encoder:
         raise _untrusted(artifact, "encoder", card.encoder)
+    if not reranker and card.reranker not in (None, READER_RERANKER):
+        raise _untrusted(artifact, "reranker", card.reranker)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
     settings = checked_settings(card.program, _settings_of(card))
-    program = _assemble(card.program, opened, encoder, reranker or _known_reranker(artifact), questions, settings)
+    program = _assemble(card.program, opened, encoder, reranker or card.reranker, questions, settings)
     _restore(program, artifact)
     return program
 
@@ -329,25 +330,12 @@ def _settings_of(card: Card) -> dict[str, Any]:
     return {"preset": "paper", **card.settings} if separate else dict(card.settings)
 
 
-def _known_reranker(artifact: Artifact) -> str | None:
-    name = artifact.card.reranker
-    if name not in (None, READER_RERANKER):
-        raise _untrusted(artifact, "reranker", name)
-    return name
-
-
 def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
     """Return the error of a card, which is data from anywhere: it may make no process load weights that it names."""
     return PolyqaError(
         f"{artifact.path} was compiled with the {part} {name!r:.120}: load it with {part}= of that name, if you "
         "trust it."
     )
-
-
-def _check_version(artifact: Artifact, strict: bool) -> None:
-    then, now = artifact.card.versions.get("dspy", "unknown"), version("dspy")
-    if then.split(".")[:2] != now.split(".")[:2]:
-        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
 
 
 def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:

@@ -6,8 +6,8 @@ answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -261,10 +261,13 @@ def answer_many(
         if left:
             each = batch.at_once or default_at_once(lm)
             at_once = each * (ray.workers if ray else 1)
-            with (
-                _answering(here, program, given, models, ray, each) as work,
-                display().answers(len(ids), price) as show,
-            ):
+            with ExitStack() as running, display().answers(len(ids), price) as show:
+                work: Callable[[Asked], Awaitable[dict[str, Any]]] = here
+                if ray is None:
+                    warm_up(here.program, lm)
+                else:
+                    workers = programs_on_ray(make_answerer, program, given, models, label, ray=ray, at_once=each)
+                    work = running.enter_context(workers).call
                 for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
                     limit.add(outcome.took.calls)
                     show(outcome.took)
@@ -273,24 +276,6 @@ def answer_many(
     answered = Answered(path, {id: outcomes[id] for id in ids}, None)
     took = answered.took
     return replace(answered, dollars=None if price is None else price.of(took.input_tokens, took.output_tokens))
-
-
-@contextmanager
-def _answering(
-    here: Answerer,
-    program: str | Path | dspy.Module,
-    given: Mapping[str, Any],
-    models: Models,
-    ray: Ray | None,
-    each: int,
-) -> Iterator[Callable[[Asked], Any]]:
-    """Give what answers a question, here or on a cluster."""
-    if ray is None:
-        warm_up(here.program, here.lm)
-        yield here
-        return
-    with programs_on_ray(make_answerer, program, given, models, here.label, ray=ray, at_once=each) as workers:
-        yield workers.call
 
 
 def make_answerer(program: str | Path, given: dict[str, Any], models: Models, label: str) -> Answerer:
