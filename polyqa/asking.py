@@ -22,7 +22,7 @@ from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
 
 from .language_models import Models
-from .loading import DEFAULT_PROGRAM, program_name, ready, warm_up
+from .loading import DEFAULT_PROGRAM, checked_program, warm_up
 
 MAX_QUESTION = 2_000
 
@@ -174,11 +174,12 @@ def ask(
         If something the user gave is missing or wrong.
     """
     question = check_question(question)
-    loaded, model = ready(program, settings, index=index), Models(lm).answering()
+    loaded, name = ready_program(program, index, settings)
+    model = Models(lm).answering()
     warm_up(loaded, model)
     with recording(model, loaded) as recorder:
         prediction = loaded(question=question)
-    return result_of(question, prediction, program, loaded, model, recorder)
+    return result_of(question, prediction, name, loaded, model, recorder)
 
 
 async def aask(
@@ -191,18 +192,28 @@ async def aask(
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
-    loaded, model = ready(program, settings, index=index), Models(lm).answering()
+    loaded, name = ready_program(program, index, settings)
+    model = Models(lm).answering()
     await asyncio.to_thread(warm_up, loaded, model)
     with recording(model, loaded) as recorder:
         prediction = await loaded.acall(question=question)
-    return result_of(question, prediction, program, loaded, model, recorder)
+    return result_of(question, prediction, name, loaded, model, recorder)
+
+
+def ready_program(
+    program: str | Path | dspy.Module, index: str | Path | ColBERTIndex | None, settings: Mapping[str, Any]
+) -> tuple[dspy.Module, str]:
+    """Return a program that is ready to be asked, and its name; one that is made already has its index."""
+    parts = settings if isinstance(program, dspy.Module) else {"index": index, **settings}
+    make, name = checked_program(program, parts)
+    return make(), name
 
 
 def result_of(
     question: str,
     prediction: dspy.Prediction,
-    program: str | Path | dspy.Module,
-    loaded: dspy.Module,
+    name: str,
+    program: dspy.Module,
     model: dspy.LM,
     recorder: Recorder,
 ) -> Result:
@@ -212,24 +223,22 @@ def result_of(
     ----------
     question, prediction
         What was asked, and the program's prediction.
-    program
-        As the user gave it: it is named so.
-    loaded
-        The program.
+    name, program
+        The program, and what the result calls it.
     model
         The language model that it was run with.
     recorder
         Of the calls.
     """
     fields = dict(prediction.items())
-    assigned = own_lms(loaded)
+    assigned = own_lms(program)
     return Result(
         question=question,
         answer=fields.pop("answer"),
         interpretations=fields.pop("interpretations"),
         passages=fields.pop("passages"),
         coverage=fields.pop("coverage", None),
-        program=program_name(program),
+        program=name,
         lm=model.model,
         calls=recorder.calls,
         input_tokens=recorder.input_tokens,
@@ -238,7 +247,7 @@ def result_of(
         faults=tuple(fields.pop("faults", ())),
         extra=fields,
         helper_lm=names_of(assigned),
-        unheeded=_unheeded(loaded, model, assigned),
+        unheeded=_unheeded(program, model, assigned),
     )
 
 

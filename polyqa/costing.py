@@ -16,9 +16,9 @@ from polyqa.lm.assigned import give_helper
 from polyqa.lm.recorder import Call, recording
 from polyqa.programs.registry import depth, most_calls
 
-from .asking import check_question
+from .asking import check_question, ready_program
 from .language_models import language_model
-from .loading import DEFAULT_PROGRAM, load
+from .loading import DEFAULT_PROGRAM
 from .question_sets import Given, Questions, as_questions
 
 SAMPLE = Questions("homonyms/dev", limit=5)
@@ -161,7 +161,7 @@ def cost(
         A second language model for the calls that it would make (`polyqa.lm.assigned.give_helper`), by name: it needs
         no key here.
     index, settings
-        See `polyqa.load`; not used if ``program`` is a program.
+        See `polyqa.load`; a program from it has its own.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def cost(
     asked = as_questions(questions)
     given = [question] if isinstance(question, str) else question
     texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
-    ready = load(program, index=index, **settings) if isinstance(program, (str, Path)) else program
+    ready, name = ready_program(program, index, settings)
     rehearsed = ready.deepcopy()
     if helper_lm is not None:
         give_helper(rehearsed, dspy.LM(helper_lm, api_key="none") if isinstance(helper_lm, str) else helper_lm)
@@ -180,7 +180,7 @@ def cost(
     calls = [_calls_of(rehearsed, text) for text in texts]
     taken = [[_taken(call, own.get(call.predictor, lm), counting) for call in one] for one in calls]
     return Cost(
-        program=str(program) if isinstance(program, (str, Path)) else type(program).__name__,
+        program=name,
         lm=lm,
         tokenizer=counting.name,
         source="your question" if question is not None else asked.described,

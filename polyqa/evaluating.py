@@ -1,7 +1,8 @@
 """Evaluates programs by name: puts program, index, reader and judge together and runs them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from math import isnan
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 import dspy
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
@@ -18,7 +18,7 @@ from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
 from polyqa.extractive import MODEL_NAME
-from polyqa.lm.assigned import give_helper, names_of, own_lms, with_cache
+from polyqa.lm.assigned import names_of, own_lms, with_cache
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge
@@ -35,11 +35,9 @@ from .language_models import (
     shared_reader,
     split_address,
 )
-from .loading import DEFAULT_PROGRAM, check_settings, index_of, load, split_settings, warm_up
+from .loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
 from .question_sets import Given, as_questions
 from .tracing import job
-
-DEFAULT_RUNS = "runs"
 
 
 def make_scorer(
@@ -113,10 +111,11 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
-    make, label, model = checked_program(program, models, settings)
+    make, label = checked_program(program, settings, models.helping())
+    model = models.answering()
     scorer = _make_scorer(models, alce)
-    given = as_questions(questions)
-    asked = given.asked
+    question_set = as_questions(questions)
+    asked = question_set.asked
     ready = make()
     # A reply from a cache has no tokens and no time; the run's folder keeps them.
     model, ready = model.copy(cache=False), with_cache(ready, False)
@@ -129,16 +128,20 @@ def evaluate(
         index=index_of(ready),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
-        questions=f"{given.described}, {counted(len(asked), 'question')} ({questions_fingerprint(asked)})",
+        questions=f"{question_set.described}, {counted(len(asked), 'question')} ({questions_fingerprint(asked)})",
         n=len(asked),
     )
     each = threads or default_threads(model)
-    name = run_name(label, given, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
-    place = Path(folder or Path(DEFAULT_RUNS) / name)
-    with job("evaluate", place.name) as report, _answering(program, settings, models, ray, each, alce) as answer:
+    name = run_name(label, question_set, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
+    place = Path(folder or Path("runs") / name)
+    answer: Callable[[Question], Record] = partial(answer_one, ready, lm=model, scorer=scorer)
+    with job("evaluate", place.name) as report, ExitStack() as running:
         report.add(parameters=identity.model_dump())
+        if ray is not None:
+            workers = programs_on_ray(make_answer, program, settings, models, alce, ray=ray, at_once=each)
+            answer = running.enter_context(workers).wait
         run = run_answers(
-            answer or partial(answer_one, ready, lm=model, scorer=scorer),
+            answer,
             asked,
             folder=place,
             identity=identity,
@@ -149,73 +152,19 @@ def evaluate(
     return run
 
 
-def checked_program(
-    program: str | Path | dspy.Module, models: Models, settings: Mapping[str, Any]
-) -> tuple[Callable[[], dspy.Module], str, dspy.LM]:
-    """Return what loads a program, its name, and the language model that it asks; nothing is loaded yet.
-
-    Parameters
-    ----------
-    program, settings
-        A name with its settings, see `polyqa.load`; or a program from it, which has them.
-    models
-        What answers (``lm``, ``helper_lm``).
-
-    Raises
-    ------
-    PolyqaError
-        If something given does not fit, or settings are given with a program that is made already.
-    """
-    if not isinstance(program, dspy.Module):
-        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
-        lm, helper = models.answering(), models.helping()
-        return partial(load, program, **{"helper_lm": helper, **settings}), str(program), lm
-    if names := [name for name, value in settings.items() if value is not None]:
-        raise PolyqaError(
-            f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
-            f"polyqa.load(…, {names[0]}=…)."
-        )
-    return partial(_with_helper, program, models.helping()), type(program).__name__, models.answering()
-
-
-def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
-    if helper is None:
-        return program
-    helped = program.deepcopy()
-    give_helper(helped, helper)
-    return helped
-
-
 def figures_of(run: Run) -> dict[str, float]:
     """Return a run's figures by name, each with the ends of its interval, and how many questions failed."""
-    found = {"failed": float(run.failed)}
+    figures = {"failed": float(run.failed)}
     for name, value in run.summarized().items():
         ends = {"": value.value, ".low": value.low, ".high": value.high, ".n": float(value.n)}
-        found |= {f"{name}{end}": figure for end, figure in ends.items() if not isnan(figure)}
-    return found
-
-
-@contextmanager
-def _answering(
-    program: str | Path | dspy.Module,
-    settings: Mapping[str, Any],
-    models: Models,
-    ray: Ray | None,
-    each: int,
-    alce: bool,
-) -> Iterator[Callable[[Question], Record] | None]:
-    """Give what answers and scores a question on a cluster; ``None`` if there is none."""
-    if ray is None:
-        yield None
-        return
-    with programs_on_ray(make_answer, program, settings, models, alce, ray=ray, at_once=each) as workers:
-        yield workers.wait
+        figures |= {f"{name}{end}": figure for end, figure in ends.items() if not isnan(figure)}
+    return figures
 
 
 def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce: bool) -> Callable[[Question], Record]:
     """Return what answers and scores a question; called in every worker of a cluster."""
-    make, _, model = checked_program(program, models, settings)
-    model, ready = model.copy(cache=False), with_cache(make(), False)
+    make, _ = checked_program(program, settings, models.helping())
+    model, ready = models.answering().copy(cache=False), with_cache(make(), False)
     warm_up(ready, model)
     return partial(answer_one, ready, lm=model, scorer=_make_scorer(models, alce))
 
@@ -240,5 +189,4 @@ def run_name(
         parts.append(f"helper-{split_address(helper_lm)[0]}")
     if demos is not None:
         parts.append(Path(demos).stem)
-    kept = "".join(letter if letter.isalnum() or letter in "-_.," else "-" for letter in ",".join(parts))
-    return kept.replace(",", "--")
+    return re.sub(r"[^\w.,-]", "-", ",".join(parts)).replace(",", "--")

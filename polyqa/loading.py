@@ -1,7 +1,8 @@
 """Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -114,47 +115,40 @@ def load(
     return loaded
 
 
-def ready(
-    program: str | Path | dspy.Module,
-    settings: Mapping[str, Any],
-    *,
-    index: str | Path | ColBERTIndex | None = None,
-    helper_lm: str | dspy.LM | None = None,
-) -> dspy.Module:
-    """Return the program that a user gave by name, or as a program from `load`.
+def checked_program(
+    program: str | Path | dspy.Module, settings: Mapping[str, Any], helper_lm: str | dspy.LM | None = None
+) -> tuple[Callable[[], dspy.Module], str]:
+    """Return what makes a program ready, and its name: the user's, or that of its class; nothing is loaded yet.
 
     Parameters
     ----------
     program, settings
-        See `load`; a program that is made already takes no settings.
-    index
-        See `load`; not used for a program that is made already.
+        A name with what `load` takes for it; or a program from `load`, which takes no settings any more.
     helper_lm
-        See `load`; a program that is made already is copied, so that it stays as it is.
+        See `load`; a program that is made already is copied for it, so that it stays as it is.
 
     Raises
     ------
     PolyqaError
-        As `load` does, or if settings are given with a program that is made already.
+        If something given does not fit, or settings are given with a program that is made already.
     """
     if not isinstance(program, dspy.Module):
-        return load(program, **{"index": index, "helper_lm": helper_lm, **settings})
-    if given := [name for name, value in settings.items() if value is not None]:
+        check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
+        return partial(load, program, **{"helper_lm": helper_lm, **settings}), str(program)
+    if names := [name for name, value in settings.items() if value is not None]:
         raise PolyqaError(
-            f"The program is made already: {', '.join(given)} cannot be given. Make it with "
-            f"polyqa.load(…, {given[0]}=…), or give its name."
+            f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
+            f"polyqa.load(…, {names[0]}=…)."
         )
-    helper = Models(helper_lm=helper_lm).helping()
+    return partial(_with_helper, program, Models(helper_lm=helper_lm).helping()), type(program).__name__
+
+
+def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
     if helper is None:
         return program
-    copy = program.deepcopy()
-    give_helper(copy, helper)
-    return copy
-
-
-def program_name(program: str | Path | dspy.Module) -> str:
-    """Return how results name a program: as the user did, or by its class."""
-    return type(program).__name__ if isinstance(program, dspy.Module) else str(program)
+    helped = program.deepcopy()
+    give_helper(helped, helper)
+    return helped
 
 
 def check_settings(
@@ -199,25 +193,22 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
         for index in (retriever, *getattr(retriever, "retrievers", ())):
             if isinstance(index, ColBERTIndex):
                 index.warm_up()
-                _warm_up_reranker(getattr(program, "reranker", None), index)
+                reranker = getattr(program, "reranker", None)
+                if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+                    reranker.score([_ANYTHING], [index.first_passage()])
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)
-    if MODEL_NAME in {lm.model, *(one.model for one in own_lms(program).values())}:
+    if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
         models = embedded_engine().models
         models.reader.read([("warm up?", _ANYTHING)])
         models.writer.write([Task(_ANYTHING, 0, 4)])
 
 
-def _warm_up_reranker(reranker: object, index: ColBERTIndex) -> None:
-    if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-        reranker.score([_ANYTHING], [index.first_passage()])
-
-
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches; ``None`` if it searches none."""
     retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
-    return next((one for one in retrievers if isinstance(one, ColBERTIndex)), None)
+    return next((index for index in retrievers if isinstance(index, ColBERTIndex)), None)
 
 
 def _assemble(
@@ -236,6 +227,10 @@ def _assemble(
         if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
+    return _constructed(program, parts, encoder, settings)
+
+
+def _constructed(program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any]) -> dspy.Module:
     try:
         return program_class(program)(*parts, encoder=encoder, **settings)
     except (TypeError, ValueError) as error:
@@ -279,11 +274,7 @@ def check_artifact(artifact: Artifact) -> None:
     _require_known(artifact)
     settings = checked_settings(card.program, _settings_of(card))
     parts = [_Unopened()] * (2 + needs_questions(card.program, settings)) if needs_index(card.program) else []
-    try:
-        program = program_class(card.program)(*parts, encoder=_Unopened(card.encoder), **settings)
-    except (TypeError, ValueError) as error:
-        raise PolyqaError(f"{card.program} cannot be made with {settings}: {error}.") from error
-    _restore(program, artifact)
+    _restore(_constructed(card.program, parts, _Unopened(card.encoder), settings), artifact)
 
 
 def _require_known(artifact: Artifact) -> None:
@@ -315,12 +306,16 @@ def _load_compiled(
 ) -> dspy.Module:
     card = artifact.card
     _require_known(artifact)
-    _check_version(artifact, strict)
+    then, now = card.versions.get("dspy", "unknown"), version("dspy")
+    if then.split(".")[:2] != now.split(".")[:2]:
+        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
     if encoder.name != card.encoder:
         raise _untrusted(artifact, "encoder", card.encoder)
+    if not reranker and card.reranker not in (None, READER_RERANKER):
+        raise _untrusted(artifact, "reranker", card.reranker)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
     settings = checked_settings(card.program, _settings_of(card))
-    program = _assemble(card.program, opened, encoder, reranker or _known_reranker(artifact), questions, settings)
+    program = _assemble(card.program, opened, encoder, reranker or card.reranker, questions, settings)
     _restore(program, artifact)
     return program
 
@@ -334,25 +329,12 @@ def _settings_of(card: Card) -> dict[str, Any]:
     return {"preset": "paper", **card.settings} if separate else dict(card.settings)
 
 
-def _known_reranker(artifact: Artifact) -> str | None:
-    name = artifact.card.reranker
-    if name not in (None, READER_RERANKER):
-        raise _untrusted(artifact, "reranker", name)
-    return name
-
-
 def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
     """Return the error of a card, which is data from anywhere: it may make no process load weights that it names."""
     return PolyqaError(
         f"{artifact.path} was compiled with the {part} {name!r:.120}: load it with {part}= of that name, if you "
         "trust it."
     )
-
-
-def _check_version(artifact: Artifact, strict: bool) -> None:
-    then, now = artifact.card.versions.get("dspy", "unknown"), version("dspy")
-    if then.split(".")[:2] != now.split(".")[:2]:
-        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
 
 
 def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:

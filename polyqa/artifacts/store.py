@@ -13,6 +13,7 @@ import dspy
 from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 from polyqa.programs.registry import PROGRAMS
 
 from .card import Card
@@ -155,12 +156,7 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
         **({REPORT: report} if report is not None else {}),
         CARD: json.dumps(card.describe(), ensure_ascii=False, indent=1) + "\n",
     }.items():
-        draft = folder / f".{name}.draft"
-        try:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(folder / name)
-        finally:
-            draft.unlink(missing_ok=True)  # half a file, if the disk is full
+        write_atomically(folder / name, text)
     if report is None:
         (folder / REPORT).unlink(missing_ok=True)
     return folder

@@ -6,8 +6,8 @@ answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from polyqa.base.text import counted
 from polyqa.base.work import Failure, work_through
 from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.evaluating import checked_program
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
 from polyqa.evaluation.progress import display
@@ -31,7 +30,7 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
 from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
-from polyqa.loading import DEFAULT_PROGRAM, index_of, warm_up
+from polyqa.loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
@@ -238,7 +237,8 @@ def answer_many(
     ray = batch.ray
     if ray is not None:
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
-    make, label, lm = checked_program(program, models, given)
+    make, label = checked_program(program, given, models.helping())
+    lm = models.answering()
     here = Answerer(make(), lm, label)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program))
@@ -261,10 +261,13 @@ def answer_many(
         if left:
             each = batch.at_once or default_at_once(lm)
             at_once = each * (ray.workers if ray else 1)
-            with (
-                _answering(here, program, given, models, ray, each) as work,
-                display().answers(len(ids), price) as show,
-            ):
+            with ExitStack() as running, display().answers(len(ids), price) as show:
+                work: Callable[[Asked], Awaitable[dict[str, Any]]] = here
+                if ray is None:
+                    warm_up(here.program, lm)
+                else:
+                    workers = programs_on_ray(make_answerer, program, given, models, label, ray=ray, at_once=each)
+                    work = running.enter_context(workers).call
                 for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
                     limit.add(outcome.took.calls)
                     show(outcome.took)
@@ -275,30 +278,12 @@ def answer_many(
     return replace(answered, dollars=None if price is None else price.of(took.input_tokens, took.output_tokens))
 
 
-@contextmanager
-def _answering(
-    here: Answerer,
-    program: str | Path | dspy.Module,
-    given: Mapping[str, Any],
-    models: Models,
-    ray: Ray | None,
-    each: int,
-) -> Iterator[Callable[[Asked], Any]]:
-    """Give what answers a question, here or on a cluster."""
-    if ray is None:
-        warm_up(here.program, here.lm)
-        yield here
-        return
-    with programs_on_ray(make_answerer, program, given, models, here.label, ray=ray, at_once=each) as workers:
-        yield workers.call
-
-
 def make_answerer(program: str | Path, given: dict[str, Any], models: Models, label: str) -> Answerer:
     """Return what answers questions; called in every worker of a cluster."""
-    make, _, lm = checked_program(program, models, given)
-    ready = make()
-    warm_up(ready, lm)
-    return Answerer(ready, lm, label)
+    make, _ = checked_program(program, given, models.helping())
+    answerer = Answerer(make(), models.answering(), label)
+    warm_up(answerer.program, answerer.lm)
+    return answerer
 
 
 @contextmanager

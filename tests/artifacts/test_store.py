@@ -137,7 +137,7 @@ def test_a_full_disk_leaves_the_old_one_and_no_half_file(make: Make) -> None:
     most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
     try:
-        with pytest.raises(OSError, match="File too large"):
+        with pytest.raises(PolyqaError, match="File too large"):
             make()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, most)

@@ -1,7 +1,6 @@
 """Questions of public data sets, of the shipped corpus and of your own files, all as `polyqa.metrics.gold.Question`."""
 
-from .convert import questions_from_records
-from .fingerprint import questions_fingerprint
+from .convert import questions_fingerprint, questions_from_records
 from .formats import FORMATS
 from .load import load_questions
 

@@ -1,6 +1,9 @@
 """Turns records into questions: one code for files, the hub and records made in Python."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
@@ -8,8 +11,7 @@ from pydantic import ValidationError
 from polyqa.base.errors import PolyqaError
 from polyqa.metrics.gold import Question
 
-from .format import Format, QuestionRecord
-from .formats import detect_format, named_format
+from .formats import Format, QuestionRecord, detect_format, named_format
 from .record import Record, excerpt, problem
 
 
@@ -79,3 +81,19 @@ def _described(error: ValidationError) -> str:
 def _repeated(record: Record, id: str, where: str, format: Format) -> PolyqaError:
     also = "" if format.join is None else " with another question"
     return problem(record.where, f"the id {id!r} already stands at {where}{also}", excerpt(record.value))
+
+
+def questions_fingerprint(questions: Iterable[Question]) -> str:
+    """Return 16 hexadecimal characters that stand for the questions.
+
+    They are the beginning of the SHA-256 of the questions as JSON with sorted keys, no spaces and ASCII
+    only. Everything that a question holds counts, and so does the order: it is what was loaded that is
+    told apart, not the file that it came from. ``other_questions`` stand in the JSON only where there are some.
+    """
+    data = [asdict(question, dict_factory=_shown) for question in questions]
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:16]
+
+
+def _shown(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if value or name != "other_questions"}

@@ -1,4 +1,4 @@
-"""Proves what the shipped corpus and questions promise: `python -m polyqa.evaluation.homonyms.check`."""
+"""Proves what the shipped corpus and questions promise: `python -m lab.homonyms`."""
 
 import sys
 from collections import Counter

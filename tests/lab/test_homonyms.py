@@ -3,10 +3,10 @@ from collections import Counter
 
 import pytest
 
+from lab.homonyms import faults
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.homonyms import SPLITS, corpus_path
-from polyqa.evaluation.homonyms.check import faults
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 
