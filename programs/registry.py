@@ -1,7 +1,8 @@
 """The programs by name: what each is, where it is published, and what a question costs it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -9,18 +10,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 
-from .auto import Auto
 from .base import CallLimits
-from .closed_book import ClosedBook, QueryRefinement
-from .crag import CRAG
-from .diva import DIVA
-from .dtv import DiversifyThenVerify
-from .jpr import JPR
-from .rac import RAC
-from .self_rag import SelfRAG
-from .sixpaq import SIXPAQ
-from .toc import TreeOfClarifications
-from .verdict import VERDICT
 
 Cost = Literal["low", "medium", "high"]
 Need = Literal["index", "questions"]
@@ -32,8 +22,8 @@ class Entry:
 
     Attributes
     ----------
-    program
-        Its class.
+    place
+        Its module in this package and its class, imported on first use: ``diva.DIVA``.
     summary
         What it does, in a few words.
     paper
@@ -49,7 +39,7 @@ class Entry:
         ``questions`` (a database of generated questions over it).
     """
 
-    program: type[dspy.Module]
+    place: str
     summary: str
     paper: str
     url: str
@@ -57,13 +47,20 @@ class Entry:
     cost: Cost
     needs: frozenset[Need] = frozenset({"index"})
 
+    @property
+    def program(self) -> type[dspy.Module]:
+        """The class."""
+        module, name = self.place.split(".")
+        kind: type[dspy.Module] = getattr(import_module(f".{module}", __package__), name)
+        return kind
+
 
 _DIVA = "https://arxiv.org/abs/2409.02361"
 
 REGISTRY: Mapping[str, Entry] = MappingProxyType(
     {
         "auto": Entry(
-            Auto,
+            "auto.Auto",
             "one answer where the corpus has one, DIVA's way where it has several",
             "polyqa's router over DIVA",
             "",
@@ -71,7 +68,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "medium",
         ),
         "closed-book": Entry(
-            ClosedBook,
+            "closed_book.ClosedBook",
             "answers from the language model alone",
             "baseline of DIVA, In et al. 2024",
             _DIVA,
@@ -80,7 +77,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             frozenset(),
         ),
         "query-refinement": Entry(
-            QueryRefinement,
+            "closed_book.QueryRefinement",
             "names the readings and answers them, from the language model alone",
             "Amplayo et al. 2022; baseline of DIVA",
             "https://arxiv.org/abs/2210.17525",
@@ -89,7 +86,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             frozenset(),
         ),
         "rac": Entry(
-            RAC,
+            "rac.RAC",
             "retrieves once, extracts the readings, answers",
             "retrieval-augmented clarification, Kim et al. 2023; baseline of DIVA",
             _DIVA,
@@ -97,7 +94,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "low",
         ),
         "jpr": Entry(
-            JPR,
+            "jpr.JPR",
             "chooses jointly, among 20 passages, those that hold the most answers",
             "joint passage reranking, Min et al. 2021, prompted",
             "https://arxiv.org/abs/2104.08445",
@@ -105,7 +102,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "medium",
         ),
         "crag": Entry(
-            CRAG,
+            "crag.CRAG",
             "grades each passage, keeps the relevant strips, searches again where the passages fail",
             "Yan et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2401.15884",
@@ -113,7 +110,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "medium",
         ),
         "self-rag": Entry(
-            SelfRAG,
+            "self_rag.SelfRAG",
             "answers from each passage on its own, keeps what its critiques rate best",
             "Asai et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2310.11511",
@@ -121,7 +118,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "medium",
         ),
         "sixpaq": Entry(
-            SIXPAQ,
+            "sixpaq.SIXPAQ",
             "answers from questions that were made from the corpus beforehand, and passages",
             "Sun et al. 2023, prompted",
             "https://arxiv.org/abs/2308.08661",
@@ -130,7 +127,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             frozenset({"index", "questions"}),
         ),
         "diva": Entry(
-            DIVA,
+            "diva.DIVA",
             "diversifies the passages by pseudo-interpretations, verifies them, adapts the way to answer",
             "In et al. 2024",
             _DIVA,
@@ -138,7 +135,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "medium",
         ),
         "toc": Entry(
-            TreeOfClarifications,
+            "toc.TreeOfClarifications",
             "clarifies each clarification in turn, prunes what no longer answers the question",
             "Tree of Clarifications, Kim et al. 2023",
             "https://arxiv.org/abs/2310.14696",
@@ -146,7 +143,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "high",
         ),
         "verdict": Entry(
-            VERDICT,
+            "verdict.VERDICT",
             "asks each of 20 passages for the reading it answers, clusters the readings",
             "Lee et al. 2025",
             "https://arxiv.org/abs/2502.10352",
@@ -154,7 +151,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "high",
         ),
         "dtv": Entry(
-            DiversifyThenVerify,
+            "dtv.DiversifyThenVerify",
             "diversifies, then verifies every pair of reading and passage",
             "baseline of VERDICT, Lee et al. 2025",
             "https://arxiv.org/abs/2502.10352",
@@ -163,7 +160,25 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
         ),
     }
 )
-PROGRAMS: Mapping[str, type[dspy.Module]] = MappingProxyType({name: entry.program for name, entry in REGISTRY.items()})
+
+
+class _Classes(Mapping[str, type[dspy.Module]]):
+    """The classes of the registry by name; each is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[dspy.Module]:
+        return REGISTRY[name].program
+
+    def __contains__(self, name: object) -> bool:
+        return name in REGISTRY
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(REGISTRY)
+
+    def __len__(self) -> int:
+        return len(REGISTRY)
+
+
+PROGRAMS: Mapping[str, type[dspy.Module]] = _Classes()
 
 
 def most_calls(program: dspy.Module) -> int | None:
@@ -181,7 +196,8 @@ def depth(program: dspy.Module) -> int | None:
 def _limits(program: dspy.Module) -> CallLimits | None:
     """Return what is known of the programs of the registry, and of a user's own class that says it itself."""
     kind = type(program)
-    known = kind in PROGRAMS.values() or "call_limits" in vars(kind)
+    place = f"{kind.__module__.removeprefix(f'{__package__}.')}.{kind.__qualname__}"
+    known = any(place == entry.place for entry in REGISTRY.values()) or "call_limits" in vars(kind)
     return program.call_limits if known else None
 
 

@@ -14,7 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyqa.cli.app import explain
+from polyqa.cli.errors import explain
 
 SECONDS = 30.0
 _MEMORY = 2 * 1024**3

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import track
 
 from polyqa.asking import ask
-from polyqa.cli.app import explain
+from polyqa.cli.errors import explain
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine, language_model
 from polyqa.loading import load

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .failures import end_with_failures
+from .errors import end_with_failures
 from .terminal import say
 
 _EXAMPLES = 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .failures import NOTHING_DONE, WITH_FAILURES
+from .errors import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
 
 if TYPE_CHECKING:

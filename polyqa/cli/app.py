@@ -16,7 +16,7 @@ from .answer import answer_command
 from .ask import ask_command
 from .compile import compile_command
 from .cost import cost_command
-from .disk import disk_error
+from .errors import explain
 from .evaluate import compare_command, evaluate_command, score_command, table_command
 from .hub import pull_command, push_command
 from .index import index_app, setup_command
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning on one line, without the line of code that told it."""
+    """Print a warning on one line, without the line of code that gave it."""
     say(f"polyqa: warning: {' '.join(str(message).split())}", err=True)
 
 
@@ -104,42 +104,3 @@ def fail(error: Exception) -> int:
     message, code = explain(error)
     say(f"polyqa: {message}", err=True)
     return code
-
-
-def explain(error: Exception) -> tuple[str, int]:
-    """Return what to tell the user about an error, and the exit code."""
-    from polyqa.base.errors import PolyqaError
-
-    text = " ".join(str(error).split())
-    if isinstance(error, PolyqaError):
-        return text, 2
-    named = disk_error(error) or _language_model_error(error)
-    if named is not None:
-        return named, 2
-    if isinstance(error, (ImportError, OSError)):
-        return text, 2
-    kind = type(error).__name__
-    return f"unexpected {kind}: {text[:300]} (run again with --debug for the traceback, and report it)", 1
-
-
-def _language_model_error(error: Exception) -> str | None:
-    import dspy
-    from dspy.utils import exceptions as dspy_errors
-
-    from polyqa.lm.client import CallTimeoutError
-
-    text = " ".join(str(error).split())
-    lower = text.lower()
-    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    if isinstance(error, dspy_errors.AdapterParseError):
-        reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
-    if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
-        return None
-    if isinstance(error, CallTimeoutError):
-        return text
-    if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):
-        return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
-    if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):
-        return f"the language model's server refused the key; check the provider's key variable ({text[:160]})"
-    return f"the language model failed{step}: {text[:300]}"

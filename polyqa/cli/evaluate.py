@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import completion, options
-from .failures import end_with_failures
+from .errors import end_with_failures
 from .terminal import say
 
 if TYPE_CHECKING:

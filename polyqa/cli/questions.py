@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import completion, options
-from .failures import WITH_FAILURES
+from .errors import WITH_FAILURES
 from .terminal import say
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,9 +29,9 @@ _Programs = Annotated[
     ),
 ]
 _GUARD = "Who may ask"
-_SET_BY_LM_SET = ("helper_api_base", "temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
+_SET_BY_LM_SET = ("temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
 """Fields of `options.LanguageModels` without an option here: `--lm-set temperature=0` sets them."""
-_WITHOUT = (*_SET_BY_LM_SET, "prompt_lm", "connect_timeout", "read_timeout", "max_reply")
+_WITHOUT = (*_SET_BY_LM_SET, "prompt_lm")
 
 
 @options.takes_language_models(*_WITHOUT)
@@ -126,6 +126,5 @@ def _with_lm_set(models: options.LanguageModels) -> options.LanguageModels:
     """Return models with the settings of ``--lm-set`` that other commands have options for."""
     pairs = models.lm_set or []
     named = {pair: options.named_value("--lm-set", pair, "temperature=0") for pair in pairs}
-    known = {field.name for field in fields(models)} & set(_SET_BY_LM_SET)
-    others = [pair for pair, (name, _) in named.items() if name not in known]
-    return replace(models, lm_set=others, **{name: value for name, value in named.values() if name in known})
+    others = [pair for pair, (name, _) in named.items() if name not in _SET_BY_LM_SET]
+    return replace(models, lm_set=others, **{name: value for name, value in named.values() if name in _SET_BY_LM_SET})

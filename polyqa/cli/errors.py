@@ -1,0 +1,109 @@
+"""What a command says about errors, and its exit code: 3 if a part of it failed, 2 if nothing came of it."""
+
+import errno
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from .terminal import say
+
+if TYPE_CHECKING:
+    from polyqa.evaluation.runs import Run
+
+NOTHING_DONE, WITH_FAILURES = 2, 3
+_LONGEST = 300
+# Python, torch, Lance and Rust's libraries each say in another way that a disk takes nothing more.
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL_IN_WORDS = re.compile(
+    r"no space left|disk quota exceeded|file too large|os error (?:28|122|27)\b|database or disk is full|"
+    r"disk i/o error|PytorchStreamWriter failed writing",
+    re.I,
+)
+_REFUSED = {errno.EROFS: "is on a disk that takes no writing", errno.EACCES: "may not be read or written by you"}
+
+
+def end_with_failures(*runs: "Run") -> None:
+    """Say how many questions of the runs failed and why most of them did, and end the command; return if none did."""
+    errors = [record.error for run in runs for record in run.records if record.error is not None]
+    if not errors:
+        return
+    from polyqa.base.text import counted
+
+    asked = sum(len(run.records) for run in runs)
+    ((message, times),) = Counter(error.message or error.kind for error in errors).most_common(1)
+    why = message[:_LONGEST].rstrip(". ") + (f" ({times} times)" if 1 < times < len(errors) else "")
+    say(f"{len(errors)} of {counted(asked, 'question')} failed: {why}. The same command asks them again.", err=True)
+    raise typer.Exit(NOTHING_DONE if len(errors) == asked else WITH_FAILURES)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """Return what to tell the user about an error, and the exit code."""
+    from polyqa.base.errors import PolyqaError
+
+    text = " ".join(str(error).split())
+    if isinstance(error, PolyqaError):
+        return text, 2
+    named = disk_error(error) or _language_model_error(error)
+    if named is not None:
+        return named, 2
+    if isinstance(error, (ImportError, OSError)):
+        return text, 2
+    kind = type(error).__name__
+    return f"unexpected {kind}: {text[:300]} (run again with --debug for the traceback, and report it)", 1
+
+
+def _language_model_error(error: Exception) -> str | None:
+    import dspy
+    from dspy.utils import exceptions as dspy_errors
+
+    from polyqa.lm.client import CallTimeoutError
+
+    text = " ".join(str(error).split())
+    lower = text.lower()
+    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    if isinstance(error, dspy_errors.AdapterParseError):
+        reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
+        return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
+    if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
+        return None
+    if isinstance(error, CallTimeoutError):
+        return text
+    if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):
+        return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
+    if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):
+        return f"the language model's server refused the key; check the provider's key variable ({text[:160]})"
+    return f"the language model failed{step}: {text[:300]}"
+
+
+def disk_error(error: BaseException) -> str | None:
+    """Return in a line what is wrong with a disk, ``None`` if an error is about something else.
+
+    >>> disk_error(OSError(errno.ENOSPC, "No space left on device", "runs/a/run.json"))
+    'the disk is full, or a file may not grow any more (runs/a/run.json). Free some space; the same command goes on.'
+    >>> disk_error(RuntimeError("I/O error: No space left on device (os error 28)"))
+    'the disk is full, or a file may not grow any more. Free some space; the same command goes on.'
+    >>> disk_error(PermissionError(errno.EACCES, "Permission denied", "runs"))
+    'runs may not be read or written by you. Name another place, or have its rights changed.'
+    """
+    for cause in _chain(error):
+        number, name = (cause.errno, cause.filename) if isinstance(cause, OSError) else (None, None)
+        if number in _FULL or (not isinstance(cause, OSError) and _FULL_IN_WORDS.search(str(cause))):
+            where = f" ({name})" if name else ""
+            return (
+                f"the disk is full, or a file may not grow any more{where}. Free some space; the same command goes on."
+            )
+        if number in _REFUSED and name:
+            return f"{name} {_REFUSED[number]}. Name another place, or have its rights changed."
+    return None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what it was made of."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
