@@ -213,7 +213,7 @@ Ledger.keep = tell
 # and a resumed run has other batches.
 program, lm = polyqa.load("rac"), embedded_lm(ExtractiveEngine(reader=Reader()))
 chosen = recipe("knn-bootstrap").model_copy(update={"threshold": 0.2})
-plan = Plan(load_questions("homonyms/train")[:8], load_questions("homonyms/dev")[:2], chosen,
+plan = Plan(load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
             AnswerMetric(Reader()), lm, threads=2)
 made = compile(program, plan, sys.argv[1])
 print("done", program_hash(made.program), flush=True)

@@ -106,7 +106,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
         before = seen[-1] if seen else 0
         left = count - before > 8
         wanted = before + (chance.choice([0, 1, 2]) if left else 0)
-        (folder / "counted").unlink()
+        (folder / "counted").unlink(missing_ok=True)  # a run may be killed before it makes the file
         child = run("killed")
         while lines(folder / "counted") < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
             time.sleep(0.002)
