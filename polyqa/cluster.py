@@ -365,8 +365,9 @@ def for_workers(
     Raises
     ------
     PolyqaError
-        If the program or a model is an object, which belongs to this process.
+        If Ray is not installed, or the program or a model is an object, which belongs to this process.
     """
+    needs("ray", extra="ray", for_="Work on a cluster")
     if isinstance(program, dspy.Module):
         raise PolyqaError("On a cluster each worker makes the program: hand over its name, or a compiled one's.")
     shared = models.settings

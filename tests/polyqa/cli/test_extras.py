@@ -35,6 +35,7 @@ def test_the_line_names_the_extra(
     monkeypatch.setitem(sys.modules, package, None)
     line = refused(*words)
     assert f"needs {package}, which is not installed: pip install 'polyqa[{extra}]'" in line
+    assert not list(tmp_path.glob("*answers*")), "nothing is begun"
 
 
 def test_a_package_that_is_there_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
