@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -14,10 +15,13 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import TIMEOUT, BoundedLM
+from polyqa.lm.local import LocalEngine, LocalLM, LocalSettings, physical_cores
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
+from polyqa.models.gguf import model_file
 
+LOCAL = "local"
 REASONING_TOKENS = 16_000
 """What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
 _KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
@@ -198,7 +202,12 @@ def embedded_engine() -> ExtractiveEngine:
 
 
 def default_threads(lm: dspy.LM) -> int:
-    """Return how many questions are asked at once: 2 of the embedded engine, which shares this machine, else 8."""
+    """Return how many questions are asked at once: 2 of the embedded engine, which shares this machine, else 8.
+
+    Of a local model it is as many as it has slots.
+    """
+    if isinstance(lm, LocalLM):
+        return lm.server.settings.slots
     return 2 if lm.model == MODEL_NAME else 8
 
 
@@ -240,6 +249,10 @@ def language_model(
         return embedded_lm(embedded_engine(), **settings)
     if name.startswith("polyqa/"):
         raise PolyqaError(f"{name} answers no questions; take {MODEL_NAME}.")
+    if name == LOCAL or name.startswith(f"{LOCAL}/"):
+        if api_base:
+            raise PolyqaError(f"{name} runs on this machine; it takes no address. Name the server's model.")
+        return _local_model(name, timeout=timeout, num_retries=retries, **settings)
     for text, what in ((name, "The name of a language model"), (api_base or "", "The address of its server")):
         if not text.isprintable():
             raise PolyqaError(f"{what} is one line of text, not {text!r}.")
@@ -257,6 +270,24 @@ def language_model(
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
     return keep(lm, {*settings})
+
+
+def _local_model(name: str, **settings: Any) -> dspy.LM:
+    """Return the language model that runs on this machine; those of the same file and settings share one server."""
+    path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
+    own = {setting.name: settings.pop(setting.name) for setting in fields(LocalSettings) if setting.name in settings}
+    engine = _local_engine(path, LocalSettings(**{"threads": physical_cores(), **own}))
+    sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
+    try:
+        lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **{**sampling, **settings})
+    except (TypeError, ValueError, LMConfigurationError) as error:
+        raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
+    return keep(lm, {*settings})
+
+
+@lru_cache(maxsize=4)
+def _local_engine(path: Path, settings: LocalSettings) -> LocalEngine:
+    return LocalEngine(path, path.stem, settings)
 
 
 def split_address(name: str) -> tuple[str, str | None]:

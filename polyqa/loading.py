@@ -25,13 +25,14 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
+from polyqa.lm.local import LocalLM
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
-from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, program_class
+from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .language_models import Models, embedded_engine, shared_encoder
+from .language_models import Models, embedded_engine, shared_encoder, shared_reader
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
@@ -184,7 +185,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     """Load what the first question would load, and nothing else; what is loaded costs a few milliseconds.
 
     That is the index and what reranks, the questions made from it, the vectors of demos that are picked by
-    similarity, and the reader and writer of the embedded engine. No language model on a server is called.
+    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model on a server is called.
     """
     asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
     if isinstance(asked, QuestionRetriever):
@@ -196,9 +197,14 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 reranker = getattr(program, "reranker", None)
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
                     reranker.score([_ANYTHING], [index.first_passage()])
+    for model in (lm, *own_lms(program).values()):
+        if isinstance(model, LocalLM):
+            model.server.address()
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)
+    if isinstance(reader := getattr(program, "reader", None), Reader):
+        reader.read([("warm up?", _ANYTHING)])
     if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
         models = embedded_engine().models
         models.reader.read([("warm up?", _ANYTHING)])
@@ -227,6 +233,8 @@ def _assemble(
         if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
+        if needs_reader(program):
+            parts.append(shared_reader())
     return _constructed(program, parts, encoder, settings)
 
 
@@ -273,7 +281,8 @@ def check_artifact(artifact: Artifact) -> None:
     card = artifact.card
     _require_known(artifact)
     settings = checked_settings(card.program, _settings_of(card))
-    parts = [_Unopened()] * (2 + needs_questions(card.program, settings)) if needs_index(card.program) else []
+    count = 2 + needs_questions(card.program, settings) + needs_reader(card.program)
+    parts = [_Unopened()] * count if needs_index(card.program) else []
     _restore(_constructed(card.program, parts, _Unopened(card.encoder), settings), artifact)
 
 

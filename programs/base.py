@@ -86,7 +86,12 @@ class Program(dspy.Module):
         return self.preset == "lean"
 
     def predictor(
-        self, signature: type[dspy.Signature], *, brief: bool = False, paper: Sampling | None = None
+        self,
+        signature: type[dspy.Signature],
+        *,
+        brief: bool = False,
+        probabilities: bool = False,
+        paper: Sampling | None = None,
     ) -> KNNPredict:
         """Return a predictor that can pick its demos with the program's encoder.
 
@@ -94,7 +99,9 @@ class Program(dspy.Module):
         """
         published = self.paper_sampling if paper is None else paper
         sampling = NO_SAMPLING if self.lean else published
-        return KNNPredict(signature, encoder=self.encoder, brief=brief, sampling=sampling)
+        return KNNPredict(
+            signature, encoder=self.encoder, brief=brief, sampling=sampling, probabilities=probabilities
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""

@@ -15,6 +15,7 @@ import numpy as np
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.harmless import harmless, quote_back
+from polyqa.lm.probabilities import ASKED, gives_probabilities
 from polyqa.lm.sampling import NO_SAMPLING, Sampling, sampling_for
 from polyqa.metrics.text import normalize_answer
 from polyqa.models import Encoder
@@ -55,6 +56,8 @@ class KNNPredict(dspy.Predict):
         tokens; without passages they cite none.
     sampling
         Settings such as ``temperature`` that its calls give the language model, see `sampling.sampling_for`.
+    probabilities
+        Whether the language model is asked for the probabilities of its tokens, where it can tell them.
     """
 
     def __init__(
@@ -66,9 +69,11 @@ class KNNPredict(dspy.Predict):
         field: str = "question",
         brief: bool = False,
         sampling: Sampling = NO_SAMPLING,
+        probabilities: bool = False,
         **config: Any,
     ) -> None:
         super().__init__(signature, **config)
+        self.probabilities = probabilities
         self.sampling = dict(sampling)
         self.encoder = encoder
         self.field = field
@@ -119,7 +124,10 @@ class KNNPredict(dspy.Predict):
     def _arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of `dspy.Predict` for a call: its inputs as data, with demos and sampling settings."""
         demos = kwargs["demos"] if "demos" in kwargs else self._shown(str(kwargs.get(self.field, "")))
-        sampling = sampling_for(kwargs.get("lm") or self.lm or dspy.settings.lm, self.sampling)
+        lm = kwargs.get("lm") or self.lm or dspy.settings.lm
+        sampling = sampling_for(lm, self.sampling)
+        if self.probabilities and gives_probabilities(lm):
+            sampling |= ASKED
         config = {"config": {**sampling, **kwargs.get("config", {})}} if sampling else {}
         arguments: dict[str, Any] = harmless({**kwargs, **config, "demos": demos})
         return arguments

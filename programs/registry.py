@@ -13,7 +13,7 @@ from polyqa.base.errors import PolyqaError
 from .base import CallLimits
 
 Cost = Literal["low", "medium", "high"]
-Need = Literal["index", "questions"]
+Need = Literal["index", "questions", "reader"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Entry:
     cost
         ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
     needs
-        What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), and
-        ``questions`` (a database of generated questions over it).
+        What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), ``questions`` (a
+        database of generated questions over it), a ``reader`` of spans.
     """
 
     place: str
@@ -92,6 +92,15 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             _DIVA,
             "1",
             "low",
+        ),
+        "passagewise": Entry(
+            "passagewise.Passagewise",
+            "asks about one passage at a time which pieces answer, keeps what the model is sure of; for small models",
+            "polyqa's own, after VERDICT",
+            "",
+            "1 + K + at most 5 K short ones",
+            "high",
+            frozenset({"index", "reader"}),
         ),
         "jpr": Entry(
             "jpr.JPR",
@@ -223,6 +232,11 @@ def program_class(name: str) -> type[dspy.Module]:
 def needs_index(name: str) -> bool:
     """Return whether a program, by name, searches an index."""
     return "index" in registered(name).needs
+
+
+def needs_reader(name: str) -> bool:
+    """Return whether a program, by name, marks spans of passages."""
+    return "reader" in registered(name).needs
 
 
 def needs_questions(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bool:

@@ -6,6 +6,7 @@ from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .crag import GradePassage, RewriteQuery
 from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .jpr import SelectPassages
+from .passagewise import ChooseAnswers, TellFindings, VerifyFinding
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
 from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
 from .tree_of_clarifications import VerifyAgainstRoot
@@ -14,6 +15,7 @@ from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, Relax
 __all__ = [
     "AnswerClosedBook",
     "AnswerRefined",
+    "ChooseAnswers",
     "ClarifyQuestion",
     "CritiqueSegment",
     "DecideRetrieval",
@@ -33,8 +35,10 @@ __all__ = [
     "RewriteQuery",
     "SelectPassages",
     "SelectQuestions",
+    "TellFindings",
     "TypeAmbiguity",
     "VerifyAgainstRoot",
+    "VerifyFinding",
     "VerifyInterpretation",
     "VerifyInterpretations",
     "VerifyReadings",

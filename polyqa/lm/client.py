@@ -28,6 +28,7 @@ from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
 
 REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
+_VERY_LONG = 10.0**6  # seconds
 TIMEOUT = 300.0
 """Seconds that one call may take, if nothing else is set."""
 
@@ -177,6 +178,25 @@ class _Call:
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("polyqa_call", default=None)
+
+
+def given_up() -> bool:
+    """Return whether nobody waits any more for the call that is being made here."""
+    call = _CALL.get()
+    return call is not None and call.over
+
+
+@contextmanager
+def out_of_the_deadline() -> Iterator[None]:
+    """Let the time that a block takes, such as a wait for a turn, not count for the call that is being made here."""
+    call, began = _CALL.get(), time.monotonic()
+    if call is not None:
+        call.extend(_VERY_LONG)
+    try:
+        yield
+    finally:
+        if call is not None:
+            call.extend(time.monotonic() - began - _VERY_LONG)
 
 
 class _Turns:

@@ -1,0 +1,234 @@
+"""Starts llama.cpp's server once for all who ask it, and says why where it does not start."""
+
+import atexit
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
+
+_STARTS_IN = 300.0
+"""Seconds that a model may take to load: from a slow disk it is minutes."""
+_BESIDE_THE_MODEL = 500 * 2**20
+"""Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
+_MAGIC = b"GGUF"
+# What llama.cpp writes into its log, and what it means.
+_CAUSES = (
+    (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
+    (r"(?:failed to allocate|unable to allocate|std::bad_alloc|cannot allocate memory)", "there is not enough memory"),
+    (r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)", "the file is damaged"),
+    (r"(?:error loading model|failed to load model)[^:]*: ([^\n]{1,200})", "{0}"),
+)
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How a local model runs.
+
+    Attributes
+    ----------
+    threads
+        Cores that compute. More than there are slows everything down: each layer waits for the slowest.
+    slots
+        Calls that are computed at once. Each slot keeps the prompt of its last call, so that a call which begins
+        with the same text does not pay for it again.
+    context
+        Tokens of prompt and reply of one call together.
+    prompt_cache
+        MiB of memory for prompts that have left their slot.
+    """
+
+    threads: int
+    slots: int = 2
+    context: int = 8192
+    prompt_cache: int = 512
+
+    def __post_init__(self) -> None:
+        limits = {"threads": 1, "slots": 1, "context": 256, "prompt_cache": 0}
+        for name, least in limits.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
+
+
+def physical_cores() -> int:
+    """Return how many physical cores this process may use, at least 1.
+
+    Two threads of one core slow llama.cpp down, so do cores that the process may not use.
+    """
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    siblings = set()
+    for cpu in allowed:
+        place = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        siblings.add(place.read_text() if place.is_file() else str(cpu))
+    return max(1, len(siblings))
+
+
+class LocalServer:
+    """llama.cpp's server in a process of its own, started at the first call and shared by all threads and loops.
+
+    In a process of its own a damaged model, too little memory or an error of llama.cpp ends that process and not the
+    one that holds the user's work, and Ctrl-C reaches only polyqa.
+
+    Parameters
+    ----------
+    path
+        The model's file (GGUF).
+    name
+        What the model is called in replies.
+    settings
+        How it runs.
+    """
+
+    def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
+        self.path, self.name, self.settings = path, name, settings
+        self.key = secrets.token_urlsafe()
+        self._address: str | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._log: IO[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def address(self) -> str:
+        """Return the server's address; start it where it does not run.
+
+        Raises
+        ------
+        PolyqaError
+            If the file is no model, the model cannot be loaded, or there is too little memory for it.
+        """
+        with self._lock:
+            if self._address is None or self._process is None or self._process.poll() is not None:
+                self._address = self._start()
+            return self._address
+
+    def stop(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._stop()
+
+    def ended(self) -> str:
+        """Return why the process has ended by itself; empty if it runs."""
+        with self._lock:
+            process = self._process
+            if process is None or process.poll() is None:
+                return ""
+            return self._cause() or f"it ended with status {process.returncode}"
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; ``None`` if it does not run."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def _start(self) -> str:
+        self._stop()
+        needs("xllamacpp", extra="local", for_="A language model on this machine")
+        self._check_file()
+        self._check_memory()
+        self._log = tempfile.TemporaryFile(prefix="polyqa-llama-")  # noqa: SIM115 - read when the process ends
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "polyqa.lm.local.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=_environment(),
+        )
+        atexit.register(self.stop)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
+        late = threading.Timer(_STARTS_IN, self._process.kill)
+        late.start()
+        try:
+            self._process.stdin.write(json.dumps(settings) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            late.cancel()
+        if not line:
+            status = self._process.wait()
+            cause = self._cause() or f"llama.cpp ended with status {status} while it loaded the model"
+            self._stop()
+            raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
+        address: str = json.loads(line)["address"]
+        return address
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+        if self._log is not None:
+            self._log.close()
+        self._address = self._process = self._log = None
+        atexit.unregister(self.stop)
+
+    def _check_file(self) -> None:
+        try:
+            with self.path.open("rb") as file:
+                magic = file.read(4)
+        except OSError as error:
+            raise PolyqaError(f"The language model {self.path} cannot be read: {error.strerror or error}.") from error
+        if magic != _MAGIC:
+            raise PolyqaError(f"{self.path} is no language model of llama.cpp (GGUF): it does not begin like one.")
+
+    def _check_memory(self) -> None:
+        need, free = self.path.stat().st_size + _BESIDE_THE_MODEL, free_memory()
+        if free is not None and need > free:
+            raise PolyqaError(
+                f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
+                "End other programs, or take a smaller model (polyqa model list)."
+            )
+
+    def _cause(self) -> str:
+        """Return what llama.cpp's log says of why it ended, in words."""
+        if self._log is None:
+            return ""
+        self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, self._log.tell() - 100_000))
+        text = self._log.read().decode(errors="replace")
+        for pattern, words in _CAUSES:
+            if found := re.search(pattern, text, re.I):
+                return words.format(*found.groups())
+        return ""
+
+
+def free_memory() -> int | None:
+    """Return the bytes of memory that this process can still get; ``None`` where the system does not tell."""
+    free = []
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            free.append(limit)  # a process of its own begins with nothing
+        meminfo = Path("/proc/meminfo").read_text()
+        free.append(int(re.findall(r"MemAvailable:\s*(\d+) kB", meminfo)[0]) * 1024)
+    except (ImportError, OSError, IndexError):
+        pass
+    return min(free, default=None)
+
+
+def _environment() -> Mapping[str, str]:
+    """Return the environment of the process: it finds this polyqa wherever it was imported from."""
+    import polyqa
+
+    place = str(Path(polyqa.__file__).parents[1])
+    path = os.pathsep.join(part for part in (place, os.environ.get("PYTHONPATH")) if part)
+    return {**os.environ, "PYTHONPATH": path}
+

@@ -1,0 +1,39 @@
+"""The process in which llama.cpp runs: ``python -m polyqa.lm.local.server`` with settings on standard input.
+
+It answers OpenAI's HTTP API on a free port of this machine, to those who know the key, until its standard input
+closes: so it ends with the process that started it, however that ends.
+"""
+
+import json
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Load the model, print the address as one line of JSON, and serve until standard input closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    settings = json.loads(sys.stdin.readline())
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # llama.cpp writes its log to both
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["path"]
+    params.model_alias = {settings["name"]}
+    params.api_keys = [settings["key"]]
+    params.port = 0
+    params.n_parallel = settings["slots"]
+    params.n_ctx = settings["slots"] * settings["context"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
+    params.cache_ram_mib = settings["prompt_cache"]
+    params.fit_params = params.ui = False
+    server = xllamacpp.Server(params)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # llama.cpp has set its own
+    print(json.dumps({"address": server.listening_address}), file=answers, flush=True)
+    sys.stdin.read()
+    os._exit(0)  # llama.cpp waits for calls that are under way; nobody waits for them any more
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Worked examples for the calls of `passagewise.Passagewise`.
+
+The passages and all words are our own; what they say is common knowledge that does not change.
+"""
+
+from typing import Any
+
+import dspy
+
+from polyqa.signatures import ChooseAnswers, TellFindings, VerifyFinding
+
+_OPERA = (
+    "Sydney Opera House | Jørn Utzon won the competition for the building in 1957. Work on the podium began in March "
+    "1959, and the shells were finished in 1967. Elizabeth II opened the house on 20 October 1973. It has been a World "
+    "Heritage Site since 2007."
+)
+_HAIRSPRAY = (
+    "Hairspray (1988 film) | John Waters wrote and directed this comedy about Baltimore in 1962. Ricki Lake plays the "
+    "dancing Tracy Turnblad, and Divine her mother Edna."
+)
+_MANHATTAN = (
+    "Manhattan Bridge | Leon Moisseiff designed this suspension bridge over the East River. It was opened on 31 "
+    "December 1909, as the third between Manhattan and Brooklyn."
+)
+_FIELD = (
+    "John Field (composer) | Born in Dublin in 1782, the pianist John Field studied with Muzio Clementi and wrote the "
+    "first nocturnes. He settled in Saint Petersburg and died in Moscow on 23 January 1837."
+)
+_SPRINGFIELD = (
+    "Springfield, Missouri | The third-largest city of Missouri lies in Greene County, on the Ozark Plateau. At the "
+    "census of 2020 it had 169,176 inhabitants."
+)
+_PYRENEES = (
+    "Andorra | The principality lies in the Pyrenees between France and Spain. Its capital is Andorra la Vella, and "
+    "its highest mountain is Coma Pedrosa."
+)
+_CLOTH = (
+    "Field of the Cloth of Gold | Henry VIII of England and Francis I of France met in June 1520 near Calais, in a "
+    "camp of golden tents. Cardinal Wolsey had arranged the meeting."
+)
+
+_CHOICES = (
+    (_HAIRSPRAY, "Who directed Hairspray?", ("John Waters", "Ricki Lake", "Tracy Turnblad", "Divine"), [1]),
+    (
+        _OPERA,
+        "When was the Sydney Opera House built?",
+        ("1957", "March 1959", "1967", "20 October 1973", "2007"),
+        [2, 4],
+    ),
+    (_MANHATTAN, "When was the Brooklyn Bridge opened?", ("31 December 1909", "third"), []),
+    (_FIELD, "Where did John Field die?", ("Dublin", "Saint Petersburg", "Moscow", "23 January 1837"), [3]),
+    (_CLOTH, "Where did John Field die?", ("England", "France", "Calais"), []),
+    (
+        _SPRINGFIELD,
+        "What is the population of Springfield?",
+        ("third-largest", "Greene County", "2020", "169,176 inhabitants"),
+        [4],
+    ),
+    (_PYRENEES, "What is the population of Springfield?", ("France and Spain", "Andorra la Vella"), []),
+)
+_VERDICTS = (
+    ("Who directed Hairspray?", "Hairspray (1988 film)", "John Waters wrote and directed this comedy.", "John Waters", 1),
+    ("Who directed Hairspray?", "Hairspray (1988 film)", "Ricki Lake plays Tracy Turnblad.", "Ricki Lake", 0),
+    (
+        "Who directed Hairspray in 2007?",
+        "Hairspray (1988 film)",
+        "John Waters wrote and directed this comedy.",
+        "John Waters",
+        0,
+    ),
+    ("Where did John Field die?", "John Field (composer)", "He died in Moscow on 23 January 1837.", "Moscow", 1),
+    ("Where did John Field die?", "Field of the Cloth of Gold", "The two kings met near Calais.", "Calais", 0),
+    (
+        "When was the Sydney Opera House built?",
+        "Sydney Opera House",
+        "Work on the podium began in March 1959.",
+        "March 1959",
+        1,
+    ),
+    ("When was the Brooklyn Bridge opened?", "Manhattan Bridge", "It was opened on 31 December 1909.", "31 December 1909", 0),
+    (
+        "When was the Sydney Opera House built?",
+        "Sydney Opera House",
+        "Elizabeth II opened the house on 20 October 1973.",
+        "20 October 1973",
+        1,
+    ),
+    ("What is the population of Springfield?", "Springfield, Missouri", "In 2020 it had 169,176 inhabitants.", "169,176", 1),
+    ("When did the city of Springfield burn?", "Springfield, Missouri", "The city was founded in 1838.", "1838", 0),
+)
+_TOLD = (
+    (
+        "Who directed Hairspray?",
+        (
+            "Hairspray (1988 film) | John Waters wrote and directed this comedy about Baltimore in 1962. | John Waters",
+            "Hairspray (2007 film) | Adam Shankman directed the musical, with John Travolta as Edna. | Adam Shankman",
+        ),
+        ("Who directed the 1988 film Hairspray?", "Who directed the 2007 film Hairspray?"),
+        "There are two films called Hairspray. The comedy of 1988 was written and directed by John Waters. The musical "
+        "of 2007 was directed by Adam Shankman.",
+    ),
+    (
+        "When was the Sydney Opera House built?",
+        (
+            "Sydney Opera House | Work on the podium began in March 1959. | March 1959",
+            "Sydney Opera House | Elizabeth II opened the house on 20 October 1973. | 20 October 1973",
+        ),
+        ("When was the building of the Sydney Opera House begun?", "When was the Sydney Opera House opened?"),
+        "The Sydney Opera House took fourteen years to build. Work began in March 1959, with the podium. Elizabeth II "
+        "opened the house on 20 October 1973.",
+    ),
+    (
+        "Where did John Field die?",
+        ("John Field (composer) | He settled in Saint Petersburg and died in Moscow on 23 January 1837. | Moscow",),
+        ("Where did the composer John Field die?",),
+        "The composer John Field died in Moscow on 23 January 1837. He had settled in Saint Petersburg before.",
+    ),
+    (
+        "What is the capital of the Congo?",
+        (
+            "Republic of the Congo | Its capital is Brazzaville, on the north bank of the river. | Brazzaville",
+            "Democratic Republic of the Congo | The capital, Kinshasa, lies on the south bank. | Kinshasa",
+            "Belgian Congo | Boma was the capital of the colony until 1926. | Boma",
+        ),
+        (
+            "What is the capital of the Republic of the Congo?",
+            "What is the capital of the Democratic Republic of the Congo?",
+            "What was the capital of the Belgian Congo until 1926?",
+        ),
+        "Two states are called Congo, and a colony was. The capital of the Republic of the Congo is Brazzaville. That "
+        "of the Democratic Republic of the Congo is Kinshasa, on the other bank of the river. Boma was the capital of "
+        "the Belgian Congo until 1926.",
+    ),
+)
+
+
+def finding_demos(signature: type[dspy.Signature]) -> list[dict[str, Any]]:
+    """Return the worked examples as demos of `ChooseAnswers`, `VerifyFinding` or `TellFindings`."""
+    demos: dict[type[dspy.Signature], list[dict[str, Any]]] = {
+        ChooseAnswers: [
+            {
+                "passage": passage,
+                "question": question,
+                "candidates": "\n".join(f"{number}. {piece}" for number, piece in enumerate(pieces, 1)),
+                "chosen": list(chosen),
+            }
+            for passage, question, pieces, chosen in _CHOICES
+        ],
+        VerifyFinding: [
+            {"question": question, "finding": f"{title} | {sentence} | {answer}", "holds": "Yes" if holds else "No"}
+            for question, title, sentence, answer, holds in _VERDICTS
+        ],
+        TellFindings: [
+            {
+                "findings": list(findings),
+                "question": question,
+                "interpretations": [
+                    {"question": wording, "answer": finding.rpartition(" | ")[2], "pid": str(number)}
+                    for number, (wording, finding) in enumerate(zip(wordings, findings, strict=True), 1)
+                ],
+                "answer": answer,
+            }
+            for question, findings, wordings, answer in _TOLD
+        ],
+    }
+    return demos[signature]

@@ -1,0 +1,45 @@
+"""The calls of the program for small language models: one passage, one finding, and all findings at a time."""
+
+import dspy
+
+from polyqa.replies import Interpretations, Numbers, YesNo
+
+
+# A small model copies better than it writes, and answers better from one passage than from five: it only says which of
+# the reader's spans answer.
+class ChooseAnswers(dspy.Signature):
+    """Say which candidates are what the passage gives as the answer to the question, by their numbers.
+
+    The question may have several answers in one passage: when a thing was begun and when it was finished, the
+    first winner and the next. Reply none if the passage does not answer the question.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    candidates: str = dspy.InputField(desc="numbered pieces of the passage")
+    chosen: Numbers = dspy.OutputField(desc="numbers of the candidates that answer")
+
+
+class VerifyFinding(dspy.Signature):
+    """Say whether the question can mean this finding: Yes or No.
+
+    Yes if the question can mean the thing in the title and the answer is right for it. No if the question
+    names something else (another name, kind, place, year or event), or if the answer answers another question.
+    """
+
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    finding: str = dspy.InputField(desc="title | sentence | answer")
+    holds: YesNo = dspy.OutputField(desc="whether the finding answers the question")
+
+
+class TellFindings(dspy.Signature):
+    """Write the question again for each finding, then one answer that tells all of them.
+
+    Each new question asks for just the answer of its finding: it names the kind of thing, the place, the
+    year or the event that tells this finding from the others. The answer has a sentence for each finding.
+    """
+
+    findings: str = dspy.InputField(desc="numbered findings, title | sentence | answer")
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    interpretations: Interpretations = dspy.OutputField(desc="one for each finding")
+    answer: str = dspy.OutputField(desc="the long-form answer")
