@@ -380,8 +380,8 @@ def for_workers(
     for name, model in parts.items():
         if model is not None and not isinstance(model, str):
             raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
-    replayed = {name: absolute_recorded(value) for name, value in parts.items() if isinstance(value, str)}
-    named = replace(named, **replayed)
+    places: dict[str, Any] = {name: absolute_recorded(str(model)) for name, model in parts.items() if model is not None}
+    named = replace(named, **places)
     return _absolute(program), {name: _travelling(value) for name, value in settings.items()}, named
 
 

@@ -244,10 +244,9 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
+    limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
     if record is not None:
-        limits = {"timeout": timeout, "retries": retries, "requests_per_minute": requests_per_minute}
-        return recorded(record, language_model(name, api_base=api_base, **limits, **settings))
+        return recorded(record, language_model(name, api_base=api_base, **limits.limits(), **settings))
     if name.startswith(_RECORDED):
         path, model = split_recorded(name)
         return recorded(path, model=model, **settings)

@@ -34,6 +34,7 @@ import dspy
 from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.lm15 import ConfigurationError, InvalidRequestError, Message, Request, Response, response_to_events
 from dspy.utils.callback import with_callbacks
+from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
 
 from polyqa.base.errors import PolyqaError
@@ -52,7 +53,12 @@ FORMAT = 1
 """Of the file. A program that does not know a later one refuses it."""
 _PATIENCE = 60.0  # seconds to wait for another process that is writing the same file
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # raised for a line that is no record
+_QUESTION = re.compile(r"^\W*question\W*\s(.+)", re.I | re.M)  # in any of DSPy's formats
 _EXCERPT = 40  # characters on each side of a difference
+
+
+class MissingReplyError(LMInvalidRequestError):
+    """Raised for a request that is not recorded; says how the nearest one that is differs."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,7 @@ class RecordedReply:
     def response(self) -> Response:
         """Return the reply as an engine does."""
         message, usage = Message.assistant(self.reply), dspy.lm15.Usage(**self.usage)
-        return Response(None, self.request.model, message, self.finish, usage)  # type: ignore[arg-type]
+        return Response(None, self.request.model, message, self.finish, usage)
 
 
 class Recording:
@@ -210,12 +216,14 @@ class Recording:
     def missing(self, request: RecordedRequest) -> str:
         """Return in words what is not recorded, how the nearest recorded request differs, and how to record it."""
         name = self.path.name
-        question = request.messages[-1]["content"].strip().partition("\n")[0][:80] if request.messages else ""
+        last = request.messages[-1]["content"].strip()
+        question = _QUESTION.search(last)
+        about = question[1] if question else last.partition("\n")[0]
         same = [record.request for record in self if record.request.model == request.model]
         nearest = max(same, key=lambda other: _nearness(request, other), default=None)
         differs = f"It has none of {request.model}." if nearest is None else _difference(request, nearest)
         return (
-            f"{name} has no reply of {request.model} to this request, whose last message begins {question!r}. "
+            f"{name} has no reply of {request.model} to a request about {about[:80]!r}. "
             f"{differs} Record it with --lm {request.model} --record {self.path}, in Python polyqa.recorded(FILE, lm)."
         )
 
@@ -413,8 +421,10 @@ class RecordedEngine:
 
         Raises
         ------
+        MissingReplyError
+            If it is not recorded and there is no model to ask.
         dspy.lm15.InvalidRequestError
-            If it is not recorded and there is no model to ask, or is no text.
+            If it is no text.
         dspy.lm15.ConfigurationError
             If it cannot be written down.
         """
@@ -447,7 +457,7 @@ class RecordedEngine:
         asked = _recorded_request(request)
         record = self.recording.get(asked)
         if record is None and self.lm is None:
-            raise InvalidRequestError(self.recording.missing(asked))
+            raise MissingReplyError(self.recording.missing(asked), model=asked.model)
         return asked, record
 
     @contextmanager
@@ -474,7 +484,7 @@ class RecordedEngine:
 class AsyncRecordedEngine(RecordedEngine):
     """The same engine for ``async_engine=``."""
 
-    async def complete(self, request: Request) -> Response:  # type: ignore[override]
+    async def complete(self, request: Request) -> Response:
         """See `RecordedEngine.complete`."""
         asked, record = self._find(request)
         if record is None:
@@ -506,7 +516,7 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
     if kinds:
         raise InvalidRequestError(f"A recording holds texts only: this reply has a {', '.join(sorted(kinds))}.")
     # As DSPy counts them for this provider, not as the provider's own figures are defined.
-    counts = next(iter(entries[-1] for entries in tracker.usage_data.values()), {})
+    counts: dict[str, Any] = next((entries[-1] for entries in tracker.usage_data.values()), {})
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
     as_dspy = {names[name]: count for name, count in counts.items() if name in names}
     usage = {name: count for name, count in (asdict(response.usage) | as_dspy).items() if count is not None}
@@ -591,7 +601,7 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
         recording = Recording(path)
         pack(path)  # a folder that cannot be written should cost no call
         inner = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
-        kept = getattr(lm, "polyqa_keeps", frozenset())
+        kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
         replaying = RecordedLM(recording, str(lm.model), lm, model_type=lm.model_type, **(inner | settings))
         keep(replaying, {*kept, *settings})
         return replaying

@@ -33,7 +33,7 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.assigned import sampling
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.client import CallTimeoutError
-from polyqa.lm.recorded import RecordedReply, RecordedRequest, Recording, pack, recorded
+from polyqa.lm.recorded import MissingReplyError, RecordedReply, RecordedRequest, Recording, pack, recorded
 from polyqa.lm.recorder import recording
 from polyqa.signatures import GradePassage
 
@@ -141,7 +141,7 @@ def test_what_is_not_recorded_is_said(
     text: str, change: dict[str, Any], told: str, ask: Ask, server: Server, path: Path
 ) -> None:
     recorded(path, real(server))("When is it?")
-    with pytest.raises(LMInvalidRequestError) as error:
+    with pytest.raises(MissingReplyError) as error:
         ask(polyqa.recorded(path), text, **change)
     said = str(error.value)
     assert f"replies.jsonl.gz has no reply of {MODEL}" in said

@@ -34,7 +34,8 @@ def test_ask_is_recorded_and_replayed_offline(printed: Printed, refused: Refused
     assert results[0]["input_tokens"] > 100
     said = refused("ask", "Who wrote Solaris?", "--program", "rac", "--lm", f"recorded/{path}")
     assert "no reply of openai/m" in said
-    assert "Who wrote Solaris?" in said
+    assert "'Who wrote Solaris?'" in said
+    assert f"--record {path}" in said
 
 
 def test_a_run_is_recorded_and_scores_the_same_offline(
