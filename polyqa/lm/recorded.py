@@ -27,6 +27,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -198,10 +199,8 @@ class Recording:
             request = record.request
             if (earlier := self._records.get(request.key)) is not None:
                 return earlier
-            lines = [record.line()]
-            if lm is not None and request.model not in self.models:
-                self.models[request.model] = _described(lm)
-                lines.insert(0, json_line({"models": {request.model: self.models[request.model]}}))
+            new = {request.model: _described(lm)} if lm is not None and request.model not in self.models else {}
+            lines = [json_line({"models": new})] * bool(new) + [record.line()]
             with _locked(self.path):
                 try:
                     with _unpacked(self.path).open("ab") as file:
@@ -210,6 +209,7 @@ class Recording:
                 except OSError as error:
                     raise unwritable(_unpacked(self.path), error) from error
             self._packing = self._packing or weakref.finalize(self, _pack_quietly, self.path)
+            self.models |= new
             self._records[request.key] = record
             return record
 
@@ -228,6 +228,11 @@ class Recording:
         )
 
     def _read(self) -> None:
+        # First what is beside the file: another process may make it part of the file meanwhile.
+        beside = _unpacked(self.path)
+        new = b""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            new = beside.read_bytes()
         for number, line in enumerate(_unzipped(self.path).split(b"\n"), 1):
             try:
                 self._take(line)
@@ -236,13 +241,12 @@ class Recording:
                     f"{self.path}, line {number} is damaged, or is not of polyqa ({error}). Take the file from where "
                     f"it came, or remove the line and record it again: {line[:120].decode(errors='replace')}"
                 ) from error
-        if _unpacked(self.path).exists():
-            for line in _unpacked(self.path).read_bytes().split(b"\n"):
-                try:
-                    self._take(line)
-                except _DAMAGE:
-                    said = f"{_unpacked(self.path)}: a reply was not written to its end. It is left out."
-                    warnings.warn(said, DamageWarning, stacklevel=3)
+        for line in new.split(b"\n"):
+            try:
+                self._take(line)
+            except _DAMAGE:
+                said = f"{beside}: a reply was not written to its end. It is left out."
+                warnings.warn(said, DamageWarning, stacklevel=3)
 
     def _take(self, line: bytes) -> None:
         if not line:
@@ -363,7 +367,7 @@ class _Call:
 
     rollout: int | None = None
     gate: _Gate | None = None
-    replies: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
+    replies: Iterator[int] = field(default_factory=count)
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("polyqa_recorded_call", default=None)
