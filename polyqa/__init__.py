@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from polyqa.language_models import LMSettings as LMSettings
     from polyqa.language_models import Models as Models
     from polyqa.language_models import language_model as language_model
+    from polyqa.lm.recorded import recorded as recorded
     from polyqa.loading import load as load
     from polyqa.loading import open_index as open_index
     from polyqa.question_building import build_questions as build_questions
@@ -60,6 +61,7 @@ _HOMES = {
     "polyqa.extractive": "embedded_lm",
     "polyqa.evaluating": "evaluate",
     "polyqa.hub": "Pulled Pushed pull push",
+    "polyqa.lm.recorded": "recorded",
     "polyqa.loading": "load open_index",
     "polyqa.language_models": "LMSettings Models language_model",
     "polyqa.question_building": "build_questions",

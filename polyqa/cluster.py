@@ -30,7 +30,7 @@ from polyqa.base.extras import needs
 from polyqa.colbert_index import ColBERTIndex, SearchSettings
 from polyqa.colbert_index.spread import Share, SpreadIndex
 
-from .language_models import Models
+from .language_models import Models, absolute_recorded
 
 _RETRIES = 4  # of an item whose worker was lost
 _SEARCHES_AT_ONCE = 8  # in a worker that holds shards
@@ -373,11 +373,15 @@ def for_workers(
     shared = models.settings
     if shared.requests_per_minute is not None:
         shared = replace(shared, requests_per_minute=shared.requests_per_minute / workers)
+    if shared.record is not None:
+        shared = replace(shared, record=Path(shared.record).absolute())
     named = replace(models, lm=models.chosen_lm, settings=shared)  # workers have DSPy settings of their own
     parts = {"lm": named.lm, "helper_lm": named.helper_lm, "reader": named.reader, "judge": named.judge}
     for name, model in parts.items():
         if model is not None and not isinstance(model, str):
             raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
+    places: dict[str, Any] = {name: absolute_recorded(str(model)) for name, model in parts.items() if model is not None}
+    named = replace(named, **places)
     return _absolute(program), {name: _travelling(value) for name, value in settings.items()}, named
 
 

@@ -16,6 +16,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import TIMEOUT, BoundedLM
 from polyqa.lm.local import LocalEngine, LocalLM, LocalSettings, physical_cores
+from polyqa.lm.recorded import ENDING, recorded
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
@@ -37,7 +38,9 @@ _OWN_OPTIONS = {
     "api_base": "--api-base",
     "base_url": "--api-base",
     "model": "--lm",
+    "record": "--record",
 }
+_RECORDED = "recorded/"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class LMSettings:
     requests_per_minute
         What the provider allows: requests go out at even distances, and those of a cluster's workers count together.
         Each model has its own count. As many as are made if not given.
+    record
+        A file that ends in ``.jsonl.gz``: every reply is recorded there, and one that it has is not asked for again;
+        see `polyqa.recorded`.
 
     Raises
     ------
@@ -72,6 +78,7 @@ class LMSettings:
     timeout: float = TIMEOUT
     retries: int = 3
     requests_per_minute: float | None = None
+    record: str | Path | None = None
 
     def __post_init__(self) -> None:
         for name, low in (("temperature", 0), ("max_tokens", 1), ("retries", 0)):
@@ -89,8 +96,9 @@ class LMSettings:
         return {name: value for name, value in given.items() if value is not None}
 
     def limits(self) -> dict[str, Any]:
-        """Return what ends and spaces calls, as keywords of `language_model`."""
-        return {"timeout": self.timeout, "retries": self.retries, "requests_per_minute": self.requests_per_minute}
+        """Return what ends, spaces and records calls, as keywords of `language_model`."""
+        names = ("timeout", "retries", "requests_per_minute", "record")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -144,14 +152,14 @@ class Models:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
         if self.helper_lm in (None, MODEL_NAME):
             _refuse_settings(self.settings)
-        return language_model(chosen, api_base=self.api_base)
+        return language_model(chosen, api_base=self.api_base, record=self.settings.record)
 
     def helping(self) -> dspy.LM | None:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""
         if not isinstance(self.helper_lm, str):
             return self.helper_lm
         if self.helper_lm == MODEL_NAME:
-            return language_model()
+            return language_model(record=self.settings.record)
         sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more={}).sampling()
         return language_model(self.helper_lm, **self.settings.limits(), **sampling)
 
@@ -167,7 +175,7 @@ class Models:
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering
         if self.prompt_lm == MODEL_NAME:
-            return language_model(self.prompt_lm, api_base=self.api_base)
+            return language_model(self.prompt_lm, api_base=self.api_base, record=self.settings.record)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
         return language_model(self.prompt_lm, api_base=self.api_base, temperature=1.0, **self.settings.limits())
 
@@ -218,6 +226,7 @@ def language_model(
     timeout: float = TIMEOUT,
     retries: int = 3,
     requests_per_minute: float | None = None,
+    record: str | Path | None = None,
     **settings: Any,
 ) -> dspy.LM:
     """Return a language model by name.
@@ -227,10 +236,13 @@ def language_model(
     name
         ``polyqa/extractive`` (embedded), or anything that `dspy.LM` takes, such as ``openai/gpt-4o-mini`` or
         ``ollama_chat/llama3.1``. Its server may stand behind it: ``openai/my-model@http://localhost:8000/v1``.
+        ``recorded/FILE`` replays a recording, ``recorded/FILE@MODEL`` one of its models (`polyqa.recorded`).
     api_base
         Address of the server, if it is not the provider's own and does not stand in the name.
     timeout, retries, requests_per_minute
         See `LMSettings`; not for the embedded engine.
+    record
+        See `LMSettings`.
     settings
         More for `dspy.LM`, such as ``temperature``, over `polyqa.lm.sampling.DEFAULT_SAMPLING`. A model that
         reasons (OpenAI's o-series and gpt-5) samples as it likes and gets 16,000 tokens.
@@ -240,7 +252,12 @@ def language_model(
     PolyqaError
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
     """
-    LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
+    limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
+    if record is not None:
+        return recorded(record, language_model(name, api_base=api_base, **limits.limits(), **settings))
+    if name.startswith(_RECORDED):
+        path, model = split_recorded(name)
+        return recorded(path, model=model, **settings)
     name, own_address = split_address(name)
     api_base = own_address or api_base
     if name == MODEL_NAME:
@@ -302,13 +319,31 @@ def split_address(name: str) -> tuple[str, str | None]:
     return (named[1], named[2]) if named else (name, None)
 
 
+def split_recorded(name: str) -> tuple[str, str | None]:
+    """Return the file of a recorded language model, and the recorded model if that stands behind it.
+
+    >>> split_recorded("recorded/replies.jsonl.gz@openai/gpt-4o")
+    ('replies.jsonl.gz', 'openai/gpt-4o')
+    """
+    path, ending, model = name.removeprefix(_RECORDED).partition(f"{ENDING}@")
+    return (path + ENDING, model) if ending else (path, None)
+
+
+def absolute_recorded(name: str) -> str:
+    """Return the name of a recorded language model that holds in any folder; other names as they are."""
+    if not name.startswith(_RECORDED):
+        return name
+    path, model = split_recorded(name)
+    return f"{_RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
+
+
 def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
     """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
 
-    Of the settings only the limits count.
+    Of the settings only the limits and ``record`` count.
     """
     if split_address(name)[0] == MODEL_NAME:
-        return language_model(name)
+        return language_model(name, record=settings.record)
     sampling = {} if reasons(split_address(name)[0]) else {"temperature": 0.0}
     return language_model(name, **settings.limits() | sampling)
 
@@ -327,7 +362,7 @@ def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
 def _refuse_settings(settings: LMSettings) -> None:
     """Refuse what the embedded engine, which always gives the same reply at once, does not heed."""
     defaults = LMSettings()
-    for name in (setting.name for setting in fields(settings)):
+    for name in (setting.name for setting in fields(settings) if setting.name != "record"):
         if getattr(settings, name) != getattr(defaults, name):
             option = "--lm-set" if name == "more" else f"--{name.replace('_', '-')}"
             raise PolyqaError(

@@ -82,13 +82,15 @@ def unwritable(path: Path, error: Exception) -> PolyqaError:
 
 
 @contextmanager
-def locked(lock: Path, what: object) -> Iterator[None]:
+def locked(lock: Path, what: object, *, patience: float = 1.0) -> Iterator[None]:
     """Hold a lock file while the block runs.
 
     Parameters
     ----------
     what
         The file or folder that no other process may write meanwhile, for the message.
+    patience
+        Seconds to wait for another process.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def locked(lock: Path, what: object) -> Iterator[None]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         held = FileLock(lock)
-        held.acquire(timeout=1)
+        held.acquire(timeout=patience)
     except Timeout:
         raise PolyqaError(f"{what} is being written by another process; wait until it is done.") from None
     except OSError as error:

@@ -60,6 +60,7 @@ def _language_model_error(error: Exception) -> str | None:
     from dspy.utils import exceptions as dspy_errors
 
     from polyqa.lm.client import CallTimeoutError
+    from polyqa.lm.recorded import MissingReplyError
 
     text = " ".join(str(error).split())
     lower = text.lower()
@@ -71,6 +72,8 @@ def _language_model_error(error: Exception) -> str | None:
         return None
     if isinstance(error, CallTimeoutError):
         return text
+    if isinstance(error, MissingReplyError):
+        return f"{text}{step}"
     if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):
         return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
     if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):

@@ -226,6 +226,14 @@ class LanguageModels:
         ),
     ] = None
 
+    record: Annotated[
+        Path | None,
+        _of_models(
+            help="Record what every model replies in this .jsonl.gz file; what it has is not asked for again. "
+            "--lm recorded/FILE replays it."
+        ),
+    ] = None
+
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
         from polyqa.base.errors import PolyqaError
@@ -236,7 +244,8 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        return LMSettings(self.temperature, self.max_tokens, more, self.timeout, self.retries, self.requests_per_minute)
+        limits = (self.timeout, self.retries, self.requests_per_minute)
+        return LMSettings(self.temperature, self.max_tokens, more, *limits, self.record)
 
     def models(self, **scoring: Any) -> "Models":
         """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""

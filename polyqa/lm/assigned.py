@@ -24,12 +24,16 @@ def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sampling(lm: dspy.LM) -> dict[str, Any]:
-    """Return what a model is asked with, such as its temperature; keys and addresses do not change what it says."""
-    return {
+    """Return what a model is asked with, such as its temperature, and the recording that it replays, if it does.
+
+    Keys and addresses do not change what it says.
+    """
+    settings = {
         name: value
         for name, value in sorted(without_secrets(lm.kwargs).items())
         if value is not None and not _PLACE.search(name)
     }
+    return settings | ({"replays": lm.replays} if getattr(lm, "replays", "") else {})
 
 
 def own_lms(program: dspy.Module) -> dict[str, dspy.LM]:

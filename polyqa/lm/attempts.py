@@ -23,6 +23,7 @@ from polyqa.base.keys import error_line
 from .calls import Fallback, drop_unfinished, fallback_for
 from .exchanges import UNREADABLE, Exchange, exchanging
 from .long_answers import REFUSED, clean_long_answer
+from .recorded import attempt
 from .sampling import NO_SAMPLING, sampling_for
 
 _WARMER = 0.3  # temperature of a second attempt where the first had 0: else the reply would be the same
@@ -204,8 +205,9 @@ class _Attempts:
     @contextmanager
     def another(self) -> Iterator[Callable[[Any], None]]:
         """Make an attempt in the block, which gives the reply to the function that it gets, or raises."""
+        unreadable = sum(isinstance(failure.error, AdapterParseError) for failure in self._failures)
         try:
-            with exchanging() as exchange:
+            with exchanging() as exchange, attempt(unreadable + 1):
                 yield partial(self._succeeded, exchange)
         except Exception as error:
             self._failed(error, exchange)

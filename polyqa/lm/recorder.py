@@ -337,8 +337,13 @@ def reply_text(outputs: Any) -> str:
 
 def _messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     request = inputs.get("prompt")
-    if not isinstance(request, dspy.lm15.Request):
-        return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
+    if isinstance(request, dspy.lm15.Request):
+        return messages_of(request)
+    return list(inputs.get("messages") or [{"role": "user", "content": str(inputs.get("prompt", ""))}])
+
+
+def messages_of(request: dspy.lm15.Request) -> list[dict[str, Any]]:
+    """Return role and text of the messages of a request, the system message first if there is one."""
     system = request.system
     head = "" if system is None else system if isinstance(system, str) else "".join(part.text for part in system)
     before = [{"role": "system", "content": head}] if head else []

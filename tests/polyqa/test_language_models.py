@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -49,6 +50,22 @@ def test_what_is_given_reaches_the_server(name: str) -> None:
     assert sent["seed"] == 7
     assert sent["max_completion_tokens"] == (REASONING_TOKENS if name == THINKING else DEFAULTS["max_tokens"])
     assert sent.get("temperature") == (None if name == THINKING else DEFAULTS["temperature"])
+
+
+def test_every_model_is_recorded_under_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl.gz"
+    settings = LMSettings(record=path)
+    with serve(ScriptedEngine(lambda text: "hello", given=last_message)) as server:
+        models = Models(lm=f"{PLAIN}@{server.base}", helper_lm=f"openai/h@{server.base}", settings=settings)
+        for lm in (models.answering(), models.helping(), judge_model(f"openai/j@{server.base}", settings)):
+            assert lm is not None
+            assert lm("hi") == ["hello"]
+    replayed = language_model(f"recorded/{path}@{PLAIN}")
+    assert replayed("hi") == ["hello"]
+    assert judge_model(f"recorded/{path}@openai/j")("hi") == ["hello"]
+    assert sampling(replayed) == {**DEFAULTS, "replays": path.name}
+    with pytest.raises(PolyqaError, match=r"openai/gpt-4o-mini, openai/h, openai/j"):
+        language_model(f"recorded/{path}")
 
 
 def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:

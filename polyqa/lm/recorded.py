@@ -1,0 +1,626 @@
+"""Recorded replies: a language model that replays what a real one said, and records what it does not have yet.
+
+One engine does both. A callback could record too, but it comes too late to answer in place of the model, and of a reply
+it sees neither why it ended nor, from DSPy's cache, what it took. The engine sits in front of the whole language
+model, not of the model's own engine: so deadlines, retries, streaming and turns stay what they are, of any `dspy.LM`.
+What is returned is always what the file holds, so that a recorded run and its replay cannot differ.
+
+The file is gzipped JSON Lines: a first line with versions and settings, then one record a line, sorted by key. The same
+records give the same bytes. While a process records, each reply is appended to a plain file beside it
+(``FILE.new``), which is read, too, and becomes part of the file when the language model is no longer used: a kill loses
+no reply.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import threading
+import time
+import warnings
+import weakref
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.clients.backend_selection import CLIENT_KEYS
+from dspy.lm15 import ConfigurationError, InvalidRequestError, Message, Request, Response, response_to_events
+from dspy.utils.callback import with_callbacks
+from dspy.utils.exceptions import LMInvalidRequestError
+from dspy.utils.usage_tracker import UsageTracker
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.files import locked, unwritable, write_atomically
+from polyqa.base.ledger import DamageWarning, json_line
+from polyqa.base.text import counted, well_formed
+
+from .assigned import without_secrets
+from .client import RecentLM
+from .dspy_internals import lm_acall, lm_call
+from .recorder import messages_of
+from .sampling import keep
+
+ENDING = ".jsonl.gz"
+FORMAT = 1
+"""Of the file. A program that does not know a later one refuses it."""
+_PATIENCE = 60.0  # seconds to wait for another process that is writing the same file
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # raised for a line that is no record
+_QUESTION = re.compile(r"^\W*question\W*\s(.+)", re.I | re.M)  # in any of DSPy's formats
+_EXCERPT = 40  # characters on each side of a difference
+
+
+class MissingReplyError(LMInvalidRequestError):
+    """Raised for a request that is not recorded; says how the nearest one that is differs."""
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """What decides a reply: keys, addresses, timeouts and retries do not.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    settings
+        As sent, such as ``temperature``. Three more tell replies to the same request apart: ``rollout_id`` where
+        DSPy wants another one, ``candidate`` for the second and later of several (``n``), ``attempt`` for the second
+        after one that could not be read.
+    messages
+        Role and text (``content``) of each.
+    """
+
+    model: str
+    settings: Mapping[str, Any]
+    messages: Sequence[Mapping[str, str]]
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the request as JSON with sorted names, in hex digits."""
+        parts = {"model": self.model, "settings": self.settings, "messages": self.messages}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class RecordedReply:
+    """A reply with its request.
+
+    Attributes
+    ----------
+    request
+        What was asked.
+    reply
+        The text. Thoughts of a model that reasons are left out.
+    finish
+        Why it ended: ``stop``, or ``length`` if it broke off.
+    usage
+        Tokens, by the names of `dspy.lm15.Usage`; only those that the provider reported.
+    seconds
+        How long the call took, with its retries.
+    """
+
+    request: RecordedRequest
+    reply: str
+    finish: str
+    usage: Mapping[str, int]
+    seconds: float
+
+    def line(self) -> str:
+        """Return the record as a line of the file."""
+        asked = {name.name: getattr(self.request, name.name) for name in fields(self.request)}
+        said = {"reply": self.reply, "finish": self.finish, "usage": self.usage, "seconds": self.seconds}
+        return json_line({"key": self.request.key, **asked, **said})
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> "RecordedReply":
+        """Return the record of a line.
+
+        Raises
+        ------
+        ValueError, LookupError, TypeError
+            If it is none, or its key is not that of its request.
+        """
+        request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
+        if data["key"] != request.key:
+            raise ValueError("its key is not that of its request, which was changed")
+        record = cls(request, data["reply"], data["finish"], dict(data["usage"]), float(data["seconds"]))
+        record.response()
+        return record
+
+    def response(self) -> Response:
+        """Return the reply as an engine does."""
+        message, usage = Message.assistant(self.reply), dspy.lm15.Usage(**self.usage)
+        return Response(None, self.request.model, message, self.finish, usage)
+
+
+class Recording:
+    """The records of a file. Threads and processes may record into the same file at once.
+
+    Attributes
+    ----------
+    path
+        The file.
+    models
+        What each model was recorded with, by its name: its ``settings``, those of them that its user chose (``kept``),
+        and the API that it was asked by (``model_type``).
+
+    Raises
+    ------
+    PolyqaError
+        If the file is damaged, was written by a later version of polyqa, or has another ending.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.name.endswith(ENDING):
+            raise PolyqaError(f"A recording is a file such as replies{ENDING}, not {path}.")
+        self.models: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, RecordedReply] = {}
+        self._lock = threading.Lock()
+        self._packing: weakref.finalize[..., Recording] | None = None
+        self._read()
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[RecordedReply]:
+        """Yield the records by their keys."""
+        with self._lock:
+            records = sorted(self._records.items())
+        return (record for _, record in records)
+
+    def get(self, request: RecordedRequest) -> RecordedReply | None:
+        """Return the reply to a request; ``None`` if it is not recorded."""
+        return self._records.get(request.key)
+
+    def add(self, record: RecordedReply, lm: dspy.LM | None = None) -> RecordedReply:
+        """Write down a reply; return it, or the one that was recorded for the same request meanwhile.
+
+        Parameters
+        ----------
+        lm
+            The language model that gave it, for `models`.
+
+        Raises
+        ------
+        PolyqaError
+            If the file cannot be written.
+        """
+        with self._lock:
+            request = record.request
+            if (earlier := self._records.get(request.key)) is not None:
+                return earlier
+            new = {request.model: _described(lm)} if lm is not None and request.model not in self.models else {}
+            lines = [json_line({"models": new})] * bool(new) + [record.line()]
+            with _locked(self.path):
+                try:
+                    with _unpacked(self.path).open("ab") as file:
+                        # A line that a kill cut off ends here, not in the middle of the next.
+                        file.write("".join(["\n", *lines]).encode())
+                except OSError as error:
+                    raise unwritable(_unpacked(self.path), error) from error
+            self._packing = self._packing or weakref.finalize(self, _pack_quietly, self.path)
+            self.models |= new
+            self._records[request.key] = record
+            return record
+
+    def missing(self, request: RecordedRequest) -> str:
+        """Return in words what is not recorded, how the nearest recorded request differs, and how to record it."""
+        name = self.path.name
+        last = request.messages[-1]["content"].strip()
+        question = _QUESTION.search(last)
+        about = question[1] if question else last.partition("\n")[0]
+        same = [record.request for record in self if record.request.model == request.model]
+        nearest = max(same, key=lambda other: _nearness(request, other), default=None)
+        differs = f"It has none of {request.model}." if nearest is None else _difference(request, nearest)
+        return (
+            f"{name} has no reply of {request.model} to a request about {about[:80]!r}. "
+            f"{differs} Record it with --lm {request.model} --record {self.path}, in Python polyqa.recorded(FILE, lm)."
+        )
+
+    def _read(self) -> None:
+        # First what is beside the file: another process may make it part of the file meanwhile.
+        beside = _unpacked(self.path)
+        new = b""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            new = beside.read_bytes()
+        for number, line in enumerate(_unzipped(self.path).split(b"\n"), 1):
+            try:
+                self._take(line)
+            except _DAMAGE as error:
+                raise PolyqaError(
+                    f"{self.path}, line {number} is damaged, or is not of polyqa ({error}). Take the file from where "
+                    f"it came, or remove the line and record it again: {line[:120].decode(errors='replace')}"
+                ) from error
+        for line in new.split(b"\n"):
+            try:
+                self._take(line)
+            except _DAMAGE:
+                said = f"{beside}: a reply was not written to its end. It is left out."
+                warnings.warn(said, DamageWarning, stacklevel=3)
+
+    def _take(self, line: bytes) -> None:
+        if not line:
+            return
+        data = json.loads(line)
+        if "models" not in data:
+            record = RecordedReply.parse(data)
+            self._records.setdefault(record.request.key, record)
+            return
+        if data.get("recording", FORMAT) != FORMAT:
+            raise PolyqaError(f"{self.path} was written by another polyqa ({data.get('polyqa')}); take that one.")
+        self.models = {**data["models"], **self.models}
+
+    def packed(self) -> bytes:
+        """Return what the file holds."""
+        versions = {package: version(package) for package in ("polyqa", "dspy")}
+        head = json_line({"recording": FORMAT, **versions, "models": dict(sorted(self.models.items()))})
+        packed = io.BytesIO()
+        with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:
+            file.writelines(line.encode() for line in (head, *(record.line() for record in self)))
+        return packed.getvalue()
+
+
+def pack(path: Path) -> None:
+    """Make what was recorded beside a file part of it.
+
+    Raises
+    ------
+    PolyqaError
+        If it cannot be written; nothing is lost then.
+    """
+    with _locked(path):
+        if _unpacked(path).exists():
+            write_atomically(path, Recording(path).packed())
+            _unpacked(path).unlink()
+
+
+def _pack_quietly(path: Path) -> None:
+    with suppress(PolyqaError, OSError):  # the file beside stays, and is read as well
+        pack(path)
+
+
+def _unpacked(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
+
+
+def _locked(path: Path) -> Any:
+    return locked(path.with_name(f".{path.name}.lock"), path, patience=_PATIENCE)
+
+
+def _unzipped(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes()) if path.exists() else b""
+    except (OSError, EOFError, zlib.error) as error:
+        raise PolyqaError(f"{path} cannot be read: {error}. Take it from where it came, or record it again.") from error
+
+
+def _described(lm: dspy.LM) -> dict[str, Any]:
+    given = without_secrets(lm.kwargs).items()
+    settings = {name: value for name, value in given if value is not None and name not in CLIENT_KEYS}
+    kept = sorted(getattr(lm, "polyqa_keeps", ()))
+    plain = json.loads(json.dumps({"settings": settings, "kept": kept}, default=str))
+    return {**plain, "model_type": lm.model_type}
+
+
+def _nearness(request: RecordedRequest, other: RecordedRequest) -> tuple[int, bool, int]:
+    pairs = [(one["content"], two["content"]) for one, two in zip(request.messages, other.messages, strict=False)]
+    return (
+        sum(one == two for one, two in pairs),
+        request.settings == other.settings,
+        sum(_same(one, two) for one, two in pairs),
+    )
+
+
+def _same(one: str, two: str) -> int:
+    """Return how many characters two texts begin with that are the same."""
+    differing = (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b)
+    return next(differing, min(len(one), len(two)))
+
+
+def _difference(request: RecordedRequest, other: RecordedRequest) -> str:
+    """Return where a request first differs from a recorded one."""
+    pairs = enumerate(zip(request.messages, other.messages, strict=False), 1)
+    for number, (message, recorded) in pairs:
+        if message != recorded:
+            at = _same(message["content"], recorded["content"])
+            cut = slice(max(0, at - _EXCERPT), at + _EXCERPT)
+            return (
+                f"The nearest that is recorded differs in message {number} ({message['role']}), character {at + 1}: "
+                f"recorded {recorded['content'][cut]!r}, asked {message['content'][cut]!r}."
+            )
+    if len(request.messages) != len(other.messages):
+        asked = counted(len(request.messages), "message")
+        return f"The nearest that is recorded has {counted(len(other.messages), 'message')}, this one {asked}."
+    names = sorted({*request.settings, *other.settings})
+    differing = [name for name in names if request.settings.get(name) != other.settings.get(name)]
+    told = ", ".join(
+        f"{name} (recorded {other.settings.get(name)}, asked {request.settings.get(name)})" for name in differing
+    )
+    return f"The nearest that is recorded differs in its settings: {told}."
+
+
+@dataclass
+class _Gate:
+    """A stream that passes on what the engine replays, but not what the language model itself has sent there."""
+
+    stream: Any
+    open: bool = True
+
+    async def send(self, chunk: Any) -> None:
+        if self.open:
+            await self.stream.send(chunk)
+
+
+@dataclass
+class _Call:
+    """A call of a `RecordedLM`, for its engine: what DSPy keeps from engines."""
+
+    rollout: int | None = None
+    gate: _Gate | None = None
+    replies: Iterator[int] = field(default_factory=count)
+
+
+_CALL: ContextVar[_Call | None] = ContextVar("polyqa_recorded_call", default=None)
+
+
+_ATTEMPT: ContextVar[int] = ContextVar("polyqa_attempt", default=1)
+
+
+@contextmanager
+def attempt(number: int) -> Iterator[None]:
+    """Have the calls in the block be the first, second, … attempt at something: each has a reply of its own."""
+    before = _ATTEMPT.set(number)
+    try:
+        yield
+    finally:
+        _ATTEMPT.reset(before)
+
+
+def _recorded_request(request: Request) -> RecordedRequest:
+    texts = request.system if isinstance(request.system, tuple) else ()
+    parts = [*texts, *(part for message in request.messages for part in message.parts)]
+    if any(part.type != "text" for part in parts):
+        raise InvalidRequestError("A recording holds texts only: this request has other parts, such as an image.")
+    settings = {name: value for name, value in asdict(request.config).items() if value not in (None, (), {})}
+    if request.tools:
+        settings["tools"] = [asdict(tool) for tool in request.tools]
+    call = _CALL.get() or _Call()
+    if call.rollout is not None and request.config.temperature != 0:
+        settings["rollout_id"] = call.rollout
+    if (number := _ATTEMPT.get()) > 1:
+        settings["attempt"] = number
+    if candidate := next(call.replies):
+        settings["candidate"] = candidate
+    settings = json.loads(json.dumps(without_secrets(settings), default=str))
+    return RecordedRequest(request.model, settings, messages_of(request))
+
+
+class RecordedEngine:
+    """DSPy's engine contract over a recording, in front of the language model that is asked for what it lacks.
+
+    Parameters
+    ----------
+    recording
+        What was said.
+    lm
+        Is asked for what is not recorded. If not given, that is an error.
+    """
+
+    def __init__(self, recording: Recording, lm: dspy.LM | None = None) -> None:
+        self.recording = recording
+        self.lm = lm
+
+    def complete(self, request: Request) -> Response:
+        """Return the recorded reply to a request, or ask and record.
+
+        Raises
+        ------
+        MissingReplyError
+            If it is not recorded and there is no model to ask.
+        dspy.lm15.InvalidRequestError
+            If it is no text.
+        dspy.lm15.ConfigurationError
+            If it cannot be written down.
+        """
+        asked, record = self._find(request)
+        if record is None:
+            with self._asking() as done:
+                record = done(asked, self.lm(request, cache=False))  # type: ignore[misc]
+        return record.response()
+
+    def stream(self, request: Request) -> Iterator[Any]:
+        """Yield the events of a reply, word by word; what was asked for just now was streamed by its own model."""
+        yield from _events(self.complete(request))
+
+    def close(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+    def dump_state(self) -> dict[str, str]:
+        """Return where the recording is; the language model is not saved."""
+        return {"path": str(self.recording.path)}
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, str]) -> Any:
+        """Make the engine that `dump_state` described; it only replays."""
+        return cls(Recording(state["path"]))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Any:
+        return self
+
+    def _find(self, request: Request) -> tuple[RecordedRequest, RecordedReply | None]:
+        asked = _recorded_request(request)
+        record = self.recording.get(asked)
+        if record is None and self.lm is None:
+            raise MissingReplyError(self.recording.missing(asked), model=asked.model)
+        return asked, record
+
+    @contextmanager
+    def _asking(self) -> Iterator[Any]:
+        """Have the block ask the language model; callbacks, usage and history are told once, by who asked for it."""
+        gate, tracker = (_CALL.get() or _Call()).gate, UsageTracker()
+        stream = None if gate is None else gate.stream
+        started = time.perf_counter()
+
+        def done(asked: RecordedRequest, response: Response) -> RecordedReply:
+            if gate is not None:
+                gate.open = False
+            seconds = round(time.perf_counter() - started, 3)
+            record = _recorded_reply(asked, response, tracker, seconds)
+            try:
+                return self.recording.add(record, self.lm)
+            except PolyqaError as error:
+                raise ConfigurationError(str(error)) from error
+
+        with dspy.context(send_stream=stream, callbacks=[], usage_tracker=tracker, disable_history=True):
+            yield done
+
+
+class AsyncRecordedEngine(RecordedEngine):
+    """The same engine for ``async_engine=``."""
+
+    async def complete(self, request: Request) -> Response:
+        """See `RecordedEngine.complete`."""
+        asked, record = self._find(request)
+        if record is None:
+            with self._asking() as done:
+                record = done(asked, await self.lm.acall(request, cache=False))  # type: ignore[union-attr]
+        return record.response()
+
+    async def stream(self, request: Request) -> AsyncIterator[Any]:  # type: ignore[override]
+        """See `RecordedEngine.stream`."""
+        for event in _events(await self.complete(request)):
+            yield event
+
+    async def aclose(self) -> None:
+        """Do nothing: the engine holds no connection."""
+
+
+def _events(response: Response) -> Iterator[Any]:
+    """Yield the events of a reply; DSPy's listeners hear nothing of a field that comes in one piece."""
+    for event in response_to_events(response):
+        if event.type != "delta":
+            yield event
+            continue
+        for word in re.findall(r"\s*\S+|\s+", event.delta.text):
+            yield replace(event, delta=replace(event.delta, text=word))
+
+
+def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:
+    kinds = {part.type for part in response.message.parts} - {"text", "thinking", "refusal"}
+    if kinds:
+        raise InvalidRequestError(f"A recording holds texts only: this reply has a {', '.join(sorted(kinds))}.")
+    # As DSPy counts them for this provider, not as the provider's own figures are defined.
+    counts: dict[str, Any] = next((entries[-1] for entries in tracker.usage_data.values()), {})
+    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
+    as_dspy = {names[name]: count for name, count in counts.items() if name in names}
+    usage = {name: count for name, count in (asdict(response.usage) | as_dspy).items() if count is not None}
+    return RecordedReply(asked, well_formed(response.message.text or ""), response.finish_reason, usage, seconds)
+
+
+class RecordedLM(RecentLM):
+    """A language model in front of a recording; made by `recorded`.
+
+    Attributes
+    ----------
+    replays
+        Name of the file that it replays; empty if it also asks a model for what is not recorded.
+    """
+
+    def __init__(self, recording: Recording, model: str, lm: dspy.LM | None = None, **settings: Any) -> None:
+        # DSPy's cache is off: a reply from it would not be recorded.
+        super().__init__(
+            model,
+            model_type=settings.pop("model_type", "chat"),
+            engine=RecordedEngine(recording, lm),
+            async_engine=AsyncRecordedEngine(recording, lm),
+            cache=False,
+            num_retries=0,
+        )
+        self.kwargs = settings
+        self.replays = "" if lm is not None else recording.path.name
+
+    @with_callbacks
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        """Reply as `dspy.LM` does."""
+        with self._call(kwargs):
+            return lm_call(self, prompt, messages=messages, **kwargs)
+
+    @with_callbacks
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        """Reply without blocking the event loop."""
+        with self._call(kwargs):
+            return await lm_acall(self, prompt, messages=messages, **kwargs)
+
+    def __deepcopy__(self, memo: Any) -> "RecordedLM":
+        """Return this model: copies of a program share its recording."""
+        return self
+
+    @contextmanager
+    def _call(self, settings: Mapping[str, Any]) -> Iterator[None]:
+        stream = dspy.settings.send_stream
+        gate = None if stream is None or self.replays else _Gate(stream)
+        before = _CALL.set(_Call({**self.kwargs, **settings}.get("rollout_id"), gate))
+        try:
+            with nullcontext() if gate is None else dspy.context(send_stream=gate):
+                yield
+        finally:
+            _CALL.reset(before)
+
+
+def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None = None, **settings: Any) -> RecordedLM:
+    """Return a language model that replays recorded replies; with a language model, one that also records.
+
+    Requests and replies are recorded in full: passages of your corpus are in the file, keys are not.
+
+    Parameters
+    ----------
+    path
+        A file that ends in ``.jsonl.gz``. Recording into one that is there adds to it.
+    lm
+        Is asked for replies that are not in the file, which are then added. What is in the file is never asked again.
+        If not given, a request that is not in the file is an error that says what differs.
+    model
+        The recorded model that is replayed, if the file has several; not with ``lm``.
+    settings
+        Settings of the language model such as ``temperature``, over those that it was recorded with.
+
+    Raises
+    ------
+    PolyqaError
+        If the file cannot be read or written, or does not say what to replay: it is not there, is empty, or has
+        several models or another one.
+    """
+    path = Path(path)
+    if lm is not None:
+        recording = Recording(path)
+        pack(path)  # a folder that cannot be written should cost no call
+        inner = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
+        kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
+        replaying = RecordedLM(recording, str(lm.model), lm, model_type=lm.model_type, **(inner | settings))
+        keep(replaying, {*kept, *settings})
+        return replaying
+    recording = Recording(path)
+    names = sorted({record.request.model for record in recording})
+    if not names:
+        raise PolyqaError(f"{path} has no recorded replies. Record some: --lm NAME --record {path}.")
+    if (model is None and len(names) > 1) or (model is not None and model not in names):
+        raise PolyqaError(
+            f"{path} has replies of {', '.join(names)}. Name one: --lm recorded/{path}@{names[0]}, in Python "
+            f"model={names[0]!r}."
+        )
+    name = model or names[0]
+    described = {"settings": {}, "kept": [], "model_type": "chat"} | recording.models.get(name, {})
+    base = described["settings"] | settings
+    replaying = RecordedLM(recording, name, model_type=described["model_type"], **base)
+    keep(replaying, {*described["kept"], *settings})
+    return replaying
