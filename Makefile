@@ -1,4 +1,5 @@
-# Two commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests.
+# Three commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests, `make
+# ask-lm` installs the extra `local`, pulls the model, and answers with a real language model.
 # `make test` leaves out the tests that are marked `slow`; `make test-all` runs every test.
 # `make docs` builds docs/ as a site in site/; `make figures` fills the figures in the documents from their sources.
 # `make lessons` runs the lessons and keeps what they print; `LESSONS="3 4"` names some.
@@ -15,10 +16,13 @@ LESSONS ?=
 PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses logical --maxprocesses 4 --dist worksteal \
 	--durations 25 --durations-min 3
 
-.PHONY: ask test test-all fuzz lint docs figures lessons setup clean
+.PHONY: ask ask-lm test test-all fuzz lint docs figures lessons setup clean
 
 ask: $(VENV)/.ready
 	@$(BIN)/polyqa ask "$(QUESTION)"
+
+ask-lm: $(VENV)/.ready-lm
+	@$(BIN)/polyqa ask "$(QUESTION)" --lm local
 
 test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not slow"
@@ -59,6 +63,11 @@ $(VENV)/.ready: $(VENV)/.installed polyqa/evaluation/homonyms/corpus.jsonl
 	$(BIN)/polyqa setup
 	@touch $@
 
+$(VENV)/.ready-lm: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[local]" -c constraints.txt
+	$(BIN)/polyqa model pull
+	@touch $@
+
 $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c constraints.txt
 	@touch $@
@@ -68,4 +77,4 @@ $(VENV)/.ready-docs: $(VENV)/.ready-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) site colbert_index/indexes polyqa/models/checkpoints
+	rm -rf $(VENV) site colbert_index/indexes polyqa/models/checkpoints polyqa/models/language-models

@@ -21,6 +21,7 @@ from .evaluate import compare_command, evaluate_command, score_command, table_co
 from .hub import pull_command, push_command
 from .index import index_app, setup_command
 from .lesson import lesson_command
+from .model import model_app
 from .programs import programs_command
 from .questions import questions_app
 from .serve import mcp_command, serve_command
@@ -57,6 +58,7 @@ app.command("push")(push_command)
 app.command("pull")(pull_command)
 app.add_typer(index_app, name="index")
 app.add_typer(questions_app, name="questions")
+app.add_typer(model_app, name="model")
 
 
 def _version(wanted: bool) -> None:

@@ -71,6 +71,13 @@ def metrics(incomplete: str) -> list[str]:
     return _beginning(COLUMNS, incomplete)
 
 
+def language_models(incomplete: str) -> list[str]:
+    """Complete the name of a language model of the manifest."""
+    from polyqa.models.gguf import MODELS
+
+    return _beginning((model.name for model in MODELS), incomplete)
+
+
 def index_folder() -> Path:
     """Return `polyqa.colbert_index.store.index_home`."""
     from polyqa.base.folders import home_folder

@@ -13,6 +13,7 @@ from polyqa.cli import completion
 from polyqa.colbert_index.store import index_home, index_names
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import FORMATS
+from polyqa.models.gguf import MODELS
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs import PROGRAMS
 
@@ -47,6 +48,7 @@ def complete(*words: str, shell: str = "bash", **surroundings: str) -> list[str]
         (["ask", "--program", "di"], [name for name in (*PROGRAMS, *artifact_names()) if name.startswith("di")]),
         (["compile", "--program", "d"], [name for name in PROGRAMS if name.startswith("d")]),
         (["compile", "--recipe", ""], list(RECIPES)),
+        (["model", "pull", "qwen"], [model.name for model in MODELS if model.name.startswith("qwen")]),
         (["adapt", "--recipe", "knn"], [name for name in RECIPES if name.startswith("knn")]),
         (["evaluate", "--index", ""], index_names()),
         (["index", "info", ""], index_names()),

