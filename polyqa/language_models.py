@@ -214,8 +214,8 @@ def default_threads(lm: dspy.LM) -> int:
 
     Of a local model it is as many as it has slots.
     """
-    if isinstance(lm, LocalLM):
-        return lm.server.settings.slots
+    if at_once := getattr(lm, "at_once", None):
+        return int(at_once)
     return 2 if lm.model == MODEL_NAME else 8
 
 

@@ -198,8 +198,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
                     reranker.score([_ANYTHING], [index.first_passage()])
     for model in (lm, *own_lms(program).values()):
-        if isinstance(model, LocalLM):
-            model.server.address()
+        if isinstance(local := getattr(model.engine, "lm", model), LocalLM):
+            local.server.address()
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)

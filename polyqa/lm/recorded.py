@@ -21,7 +21,7 @@ import time
 import warnings
 import weakref
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -33,7 +33,7 @@ from typing import Any
 
 import dspy
 from dspy.clients.backend_selection import CLIENT_KEYS
-from dspy.lm15 import ConfigurationError, InvalidRequestError, Message, Request, Response, response_to_events
+from dspy.lm15 import ConfigurationError, InvalidRequestError, Message, Request, Response, TokenLogprob, TopLogprob, response_to_events
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
@@ -50,6 +50,8 @@ from .recorder import messages_of
 from .sampling import keep
 
 ENDING = ".jsonl.gz"
+ABILITIES = ("takes_grammar", "gives_probabilities")
+"""Of a language model, on which its prompts and settings depend."""
 FORMAT = 1
 """Of the file. A program that does not know a later one refuses it."""
 _PATIENCE = 60.0  # seconds to wait for another process that is writing the same file
@@ -105,6 +107,9 @@ class RecordedReply:
         Tokens, by the names of `dspy.lm15.Usage`; only those that the provider reported.
     seconds
         How long the call took, with its retries.
+    tokens
+        Where the probabilities of its tokens were asked for: of each token the text, the logarithm of its probability,
+        and the likeliest tokens in its place with theirs.
     """
 
     request: RecordedRequest
@@ -112,11 +117,14 @@ class RecordedReply:
     finish: str
     usage: Mapping[str, int]
     seconds: float
+    tokens: Sequence[Any] = ()
 
     def line(self) -> str:
         """Return the record as a line of the file."""
         asked = {name.name: getattr(self.request, name.name) for name in fields(self.request)}
         said = {"reply": self.reply, "finish": self.finish, "usage": self.usage, "seconds": self.seconds}
+        if self.tokens:
+            said["tokens"] = self.tokens
         return json_line({"key": self.request.key, **asked, **said})
 
     @classmethod
@@ -131,14 +139,19 @@ class RecordedReply:
         request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
         if data["key"] != request.key:
             raise ValueError("its key is not that of its request, which was changed")
-        record = cls(request, data["reply"], data["finish"], dict(data["usage"]), float(data["seconds"]))
+        usage, tokens = dict(data["usage"]), list(data.get("tokens", ()))
+        record = cls(request, data["reply"], data["finish"], usage, float(data["seconds"]), tokens)
         record.response()
         return record
 
     def response(self) -> Response:
         """Return the reply as an engine does."""
         message, usage = Message.assistant(self.reply), dspy.lm15.Usage(**self.usage)
-        return Response(None, self.request.model, message, self.finish, usage)
+        tokens = [
+            TokenLogprob(token, logprob, top=tuple(TopLogprob(*other) for other in top))
+            for token, logprob, top in self.tokens
+        ]
+        return Response(None, self.request.model, message, self.finish, usage, tuple(tokens) or None)
 
 
 class Recording:
@@ -150,7 +163,7 @@ class Recording:
         The file.
     models
         What each model was recorded with, by its name: its ``settings``, those of them that its user chose (``kept``),
-        and the API that it was asked by (``model_type``).
+        the API that it was asked by (``model_type``), and what it can do (``abilities``).
 
     Raises
     ------
@@ -309,7 +322,7 @@ def _described(lm: dspy.LM) -> dict[str, Any]:
     settings = {name: value for name, value in given if value is not None and name not in CLIENT_KEYS}
     kept = sorted(getattr(lm, "polyqa_keeps", ()))
     plain = json.loads(json.dumps({"settings": settings, "kept": kept}, default=str))
-    return {**plain, "model_type": lm.model_type}
+    return {**plain, "model_type": lm.model_type, "abilities": [name for name in ABILITIES if getattr(lm, name, False)]}
 
 
 def _nearness(request: RecordedRequest, other: RecordedRequest) -> tuple[int, bool, int]:
@@ -371,6 +384,12 @@ class _Call:
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("polyqa_recorded_call", default=None)
+
+
+def wanted_rollout() -> int | None:
+    """Return the ``rollout_id`` of the call that is being recorded here, which no request carries."""
+    call = _CALL.get()
+    return None if call is None else call.rollout
 
 
 _ATTEMPT: ContextVar[int] = ContextVar("polyqa_attempt", default=1)
@@ -524,7 +543,12 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
     as_dspy = {names[name]: count for name, count in counts.items() if name in names}
     usage = {name: count for name, count in (asdict(response.usage) | as_dspy).items() if count is not None}
-    return RecordedReply(asked, well_formed(response.message.text or ""), response.finish_reason, usage, seconds)
+    tokens = [
+        [token.token, round(token.logprob, 4), [[top.token, round(top.logprob, 4)] for top in token.top]]
+        for token in response.logprobs or ()
+    ]
+    text = well_formed(response.message.text or "")
+    return RecordedReply(asked, text, response.finish_reason, usage, seconds, tokens)
 
 
 class RecordedLM(RecentLM):
@@ -536,7 +560,15 @@ class RecordedLM(RecentLM):
         Name of the file that it replays; empty if it also asks a model for what is not recorded.
     """
 
-    def __init__(self, recording: Recording, model: str, lm: dspy.LM | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        model: str,
+        lm: dspy.LM | None = None,
+        *,
+        abilities: Collection[str] = (),
+        **settings: Any,
+    ) -> None:
         # DSPy's cache is off: a reply from it would not be recorded.
         super().__init__(
             model,
@@ -548,6 +580,9 @@ class RecordedLM(RecentLM):
         )
         self.kwargs = settings
         self.replays = "" if lm is not None else recording.path.name
+        self.at_once: int | None = getattr(lm, "at_once", None)
+        for name in ABILITIES:
+            setattr(self, name, name in abilities)
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
@@ -606,7 +641,15 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
         pack(path)  # a folder that cannot be written should cost no call
         inner = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
         kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
-        replaying = RecordedLM(recording, str(lm.model), lm, model_type=lm.model_type, **(inner | settings))
+        described = _described(lm)
+        replaying = RecordedLM(
+            recording,
+            str(lm.model),
+            lm,
+            abilities=described["abilities"],
+            model_type=lm.model_type,
+            **(inner | settings),
+        )
         keep(replaying, {*kept, *settings})
         return replaying
     recording = Recording(path)
@@ -619,8 +662,10 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
             f"model={names[0]!r}."
         )
     name = model or names[0]
-    described = {"settings": {}, "kept": [], "model_type": "chat"} | recording.models.get(name, {})
+    described = {"settings": {}, "kept": [], "model_type": "chat", "abilities": []} | recording.models.get(name, {})
     base = described["settings"] | settings
-    replaying = RecordedLM(recording, name, model_type=described["model_type"], **base)
+    replaying = RecordedLM(
+        recording, name, abilities=described["abilities"], model_type=described["model_type"], **base
+    )
     keep(replaying, {*described["kept"], *settings})
     return replaying

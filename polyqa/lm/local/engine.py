@@ -26,6 +26,7 @@ from dspy.lm15 import (
 
 from polyqa.base.needed import NotNeededError
 from polyqa.lm.client import BoundedLM, given_up, out_of_the_deadline
+from polyqa.lm.recorded import wanted_rollout
 
 from .process import LocalServer, LocalSettings
 
@@ -193,6 +194,11 @@ class LocalLM(BoundedLM):
 
     takes_grammar = gives_probabilities = True
 
+    @property
+    def at_once(self) -> int:
+        """How many calls are computed at once."""
+        return self.server.settings.slots
+
     def __init__(self, model: str, engine: LocalEngine, *, seed: int = 0, **settings: Any) -> None:
         super().__init__(model, engine=engine, async_engine=AsyncLocalEngine(engine), **settings)
         self.seed = seed
@@ -205,18 +211,25 @@ class LocalLM(BoundedLM):
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
-        return super().__call__(prompt, messages=messages, **self._seeded(kwargs))
+        prompt, kwargs = self._seeded(prompt, kwargs)
+        return super().__call__(prompt, messages=messages, **kwargs)
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
-        return await super().acall(prompt, messages=messages, **self._seeded(kwargs))
+        prompt, kwargs = self._seeded(prompt, kwargs)
+        return await super().acall(prompt, messages=messages, **kwargs)
 
-    def _seeded(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        temperature = kwargs.get("temperature", self.kwargs.get("temperature"))
-        if not temperature:
-            return kwargs
-        rollout = kwargs.get("rollout_id", self.kwargs.get("rollout_id")) or 0
-        return {"seed": self.seed + rollout, **kwargs}
+    def _seeded(self, prompt: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return a call with its seed, where something is drawn."""
+        if isinstance(prompt, Request):  # from a recording; a request takes no settings beside it
+            if not prompt.config.temperature or prompt.config.seed is not None:
+                return prompt, settings
+            seed = self.seed + (wanted_rollout() or 0)
+            return replace(prompt, config=replace(prompt.config, seed=seed)), settings
+        if not settings.get("temperature", self.kwargs.get("temperature")):
+            return prompt, settings
+        rollout = settings.get("rollout_id", self.kwargs.get("rollout_id")) or 0
+        return prompt, {"seed": self.seed + rollout, **settings}
 
 
 def _router_config(address: str, key: str) -> RouterConfig:
