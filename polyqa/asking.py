@@ -22,7 +22,7 @@ from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
 
 from .language_models import Models
-from .loading import DEFAULT_PROGRAM, checked_program, warm_up
+from .loading import checked_program, default_program, warm_up
 
 MAX_QUESTION = 2_000
 
@@ -147,7 +147,7 @@ def check_question(question: str) -> str:
 def ask(
     question: str,
     *,
-    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
     **settings: Any,
@@ -160,6 +160,7 @@ def ask(
         At most 2,000 characters.
     program
         A name or path that `polyqa.load` takes, or a program from it (which saves loading again).
+        If not given, ``passagewise`` for a language model on this machine (``local``), else ``auto``.
     index
         Where to look, see `polyqa.load`; not used if ``program`` is a program.
     lm
@@ -174,8 +175,8 @@ def ask(
         If something the user gave is missing or wrong.
     """
     question = check_question(question)
-    loaded, name = ready_program(program, index, settings)
     model = Models(lm).answering()
+    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     warm_up(loaded, model)
     with recording(model, loaded) as recorder:
         prediction = loaded(question=question)
@@ -185,15 +186,15 @@ def ask(
 async def aask(
     question: str,
     *,
-    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
-    loaded, name = ready_program(program, index, settings)
     model = Models(lm).answering()
+    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     await asyncio.to_thread(warm_up, loaded, model)
     with recording(model, loaded) as recorder:
         prediction = await loaded.acall(question=question)

@@ -18,7 +18,7 @@ from polyqa.programs.registry import depth, most_calls
 
 from .asking import check_question, ready_program
 from .language_models import language_model
-from .loading import DEFAULT_PROGRAM
+from .loading import default_program
 from .question_sets import Given, Questions, as_questions
 
 SAMPLE = Questions("homonyms/dev", limit=5)
@@ -131,7 +131,7 @@ class Estimate:
 
 
 def cost(
-    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module | None = None,
     questions: Given = SAMPLE,
     *,
     question: str | Sequence[str] | None = None,
@@ -149,7 +149,7 @@ def cost(
     Parameters
     ----------
     program
-        A name or path that `polyqa.load` takes, or a program from it.
+        A name or path that `polyqa.load` takes, or a program from it. If not given, `default_program`.
     questions
         Questions of the kind that you will ask of your index; by default five of the shipped ones.
     question
@@ -172,7 +172,7 @@ def cost(
     asked = as_questions(questions)
     given = [question] if isinstance(question, str) else question
     texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
-    ready, name = ready_program(program, index, settings)
+    ready, name = ready_program(default_program(lm) if program is None else program, index, settings)
     rehearsed = ready.deepcopy()
     if helper_lm is not None:
         give_helper(rehearsed, dspy.LM(helper_lm, api_key="none") if isinstance(helper_lm, str) else helper_lm)

@@ -35,7 +35,7 @@ from .language_models import (
     shared_reader,
     split_address,
 )
-from .loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
+from .loading import checked_program, default_program, index_of, warm_up
 from .question_sets import Given, as_questions
 from .tracing import job
 
@@ -72,7 +72,7 @@ def make_scorer(
 
 
 def evaluate(
-    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module | None = None,
     questions: Given = "homonyms/dev",
     *,
     models: Models = Models(),
@@ -88,7 +88,7 @@ def evaluate(
     Parameters
     ----------
     program, settings
-        See `polyqa.load`; or a program from it, which has its index, demos and settings.
+        See `polyqa.load`; or a program from it, which has its index, demos and settings. If not given, `default_program`.
     questions
         A name or a path, see `polyqa.evaluation.loading.load_questions`; questions; or `polyqa.Questions`, which
         says how they are loaded.
@@ -111,6 +111,7 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
+    program = default_program(models.chosen_lm) if program is None else program
     make, label = checked_program(program, settings, models.helping())
     model = models.answering()
     scorer = _make_scorer(models, alce)

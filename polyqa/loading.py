@@ -1,5 +1,6 @@
 """Turns names into programs: the program's parts are opened, its settings checked, a compiled one's state restored."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -32,15 +33,27 @@ from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .language_models import Models, embedded_engine, shared_encoder, shared_reader
+from .language_models import LOCAL, Models, embedded_engine, shared_encoder, shared_reader
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
 DEFAULT_PROGRAM = "auto"
+SMALL_PROGRAM = "passagewise"
+"""What is asked by default of a language model on this machine, which is a small one."""
 READER_RERANKER = "reader"
 _ANYTHING = "warm up"
 _PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
 """What `load` is given beside a program's settings."""
+
+
+def default_program(lm: str | dspy.LM | None) -> str:
+    """Return the program that is asked if none is named, by the language model.
+
+    >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
+    ('passagewise', 'auto', 'auto')
+    """
+    name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
+    return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM
 
 
 def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex:

@@ -99,9 +99,7 @@ class Program(dspy.Module):
         """
         published = self.paper_sampling if paper is None else paper
         sampling = NO_SAMPLING if self.lean else published
-        return KNNPredict(
-            signature, encoder=self.encoder, brief=brief, sampling=sampling, probabilities=probabilities
-        )
+        return KNNPredict(signature, encoder=self.encoder, brief=brief, sampling=sampling, probabilities=probabilities)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""

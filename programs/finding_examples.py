@@ -39,7 +39,7 @@ _CLOTH = (
     "camp of golden tents. Cardinal Wolsey had arranged the meeting."
 )
 
-_CHOICES = (
+_CHOICES: tuple[tuple[str, str, tuple[str, ...], list[int]], ...] = (
     (_HAIRSPRAY, "Who directed Hairspray?", ("John Waters", "Ricki Lake", "Tracy Turnblad", "Divine"), [1]),
     (
         _OPERA,
@@ -59,7 +59,13 @@ _CHOICES = (
     (_PYRENEES, "What is the population of Springfield?", ("France and Spain", "Andorra la Vella"), []),
 )
 _VERDICTS = (
-    ("Who directed Hairspray?", "Hairspray (1988 film)", "John Waters wrote and directed this comedy.", "John Waters", 1),
+    (
+        "Who directed Hairspray?",
+        "Hairspray (1988 film)",
+        "John Waters wrote and directed this comedy.",
+        "John Waters",
+        1,
+    ),
     ("Who directed Hairspray?", "Hairspray (1988 film)", "Ricki Lake plays Tracy Turnblad.", "Ricki Lake", 0),
     (
         "Who directed Hairspray in 2007?",
@@ -77,7 +83,13 @@ _VERDICTS = (
         "March 1959",
         1,
     ),
-    ("When was the Brooklyn Bridge opened?", "Manhattan Bridge", "It was opened on 31 December 1909.", "31 December 1909", 0),
+    (
+        "When was the Brooklyn Bridge opened?",
+        "Manhattan Bridge",
+        "It was opened on 31 December 1909.",
+        "31 December 1909",
+        0,
+    ),
     (
         "When was the Sydney Opera House built?",
         "Sydney Opera House",
@@ -85,7 +97,13 @@ _VERDICTS = (
         "20 October 1973",
         1,
     ),
-    ("What is the population of Springfield?", "Springfield, Missouri", "In 2020 it had 169,176 inhabitants.", "169,176", 1),
+    (
+        "What is the population of Springfield?",
+        "Springfield, Missouri",
+        "In 2020 it had 169,176 inhabitants.",
+        "169,176",
+        1,
+    ),
     ("When did the city of Springfield burn?", "Springfield, Missouri", "The city was founded in 1838.", "1838", 0),
 )
 _TOLD = (

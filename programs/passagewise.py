@@ -17,8 +17,8 @@ from polyqa.signatures import ChooseAnswers, TellFindings, VerifyFinding
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .diversify import named
-from .steps import Steps, ask, ask_all, work
 from .finding_examples import finding_demos
+from .steps import Steps, ask, ask_all, work
 
 NOTHING_FOUND = "The passages do not answer the question."
 _SPANS = 5  # of a passage

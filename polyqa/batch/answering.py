@@ -30,7 +30,7 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
 from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
-from polyqa.loading import DEFAULT_PROGRAM, checked_program, index_of, warm_up
+from polyqa.loading import checked_program, default_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
 
 from .asked import Asked, Given, read_asked
@@ -204,7 +204,7 @@ def answer_many(
     questions: Given,
     out: str | Path,
     *,
-    program: str | Path | dspy.Module = DEFAULT_PROGRAM,
+    program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     models: Models = Models(),
     batch: Batch = Batch(),
@@ -219,7 +219,7 @@ def answer_many(
     out
         The file of answers, see `Answered`. While the batch goes on it is written every few seconds.
     program, index, settings
-        See `polyqa.load`; or a program from it, which has its index and settings.
+        See `polyqa.load`; or a program from it, which has its index and settings. If not given, `default_program`.
     models
         What answers (``lm``, ``helper_lm``).
     batch
@@ -235,6 +235,7 @@ def answer_many(
     asked = read_asked(questions)
     given = {"index": index, **settings}
     ray = batch.ray
+    program = default_program(models.chosen_lm) if program is None else program
     if ray is not None:
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
     make, label = checked_program(program, given, models.helping())

@@ -27,7 +27,7 @@ def answer_command(
         ),
     ],
     out: Annotated[Path, typer.Option(help="File for the answers, such as answers.jsonl.")],
-    program: options.Program = "auto",
+    program: options.Program = None,
     index: options.Index = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
@@ -58,6 +58,7 @@ def answer_command(
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
     from polyqa.evaluation.progress import showing
+    from polyqa.loading import default_program
     from polyqa.tracing import traced
 
     from .bars import Bars
@@ -66,10 +67,11 @@ def answer_command(
     cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
+    answering = models.models()
+    program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets, preset)
     chosen = {"demos": demos, "reranker": reranker, **settings}
     asked = read_asked(questions)
-    answering = models.models()
     if not yes:
         expected = _expected(asked, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
@@ -88,11 +90,13 @@ def answer_command(
 
 
 def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, Any]) -> "Estimate | None":
-    """Return what the questions are expected to cost; ``None`` if only the embedded engine is asked, which is free."""
+    """Return what the questions are expected to cost; ``None`` if only this machine is asked, which is free."""
     from polyqa.costing import Estimate, cost
     from polyqa.extractive import MODEL_NAME
+    from polyqa.language_models import LOCAL
 
-    if models.lm == MODEL_NAME and models.helper_lm in (None, MODEL_NAME):
+    name = str(models.lm)
+    if (name == MODEL_NAME or name.partition("/")[0] == LOCAL) and models.helper_lm in (None, MODEL_NAME):
         return None
     sample = [one.question for one in random.Random(0).sample(asked, min(_SAMPLE, len(asked)))]
     return Estimate(len(asked), cost(program, question=sample, lm=str(models.lm), helper_lm=models.helper_lm, **chosen))

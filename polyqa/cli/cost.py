@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def cost_command(
     question: Annotated[str | None, typer.Argument(help="A question; by default some of --questions.")] = None,
-    program: options.Program = "auto",
+    program: options.Program = None,
     index: options.Index = None,
     lm: Annotated[
         str | None, typer.Option(help="Language model whose price and tokenizer count, such as openai/gpt-4o-mini.")
@@ -34,10 +34,12 @@ def cost_command(
     questions that fit your index.
     """
     from polyqa.costing import cost
+    from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
     from .display import show_json
 
+    program = program or default_program(lm)
     estimate = cost(
         program,
         Questions(questions, limit=limit),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @options.takes_language_models("prompt_lm")
 def evaluate_command(
-    program: options.Program = "auto",
+    program: options.Program = None,
     questions: options.Asked = "homonyms/dev",
     index: options.Index = None,
     models: options.LanguageModels = options.EMBEDDED,
@@ -51,11 +51,13 @@ def evaluate_command(
     """
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
+    from polyqa.loading import default_program
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
     from .bars import Bars
 
+    program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
     with showing(Bars()), traced(mlflow):

@@ -19,9 +19,10 @@ _questions = completion.one_of(*completion.QUESTION_SETS)
 
 # What runs.
 Program = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Name of a program (`polyqa programs` lists them), or name or folder of a compiled one.",
+        help="Name of a program (`polyqa programs` lists them), or name or folder of a compiled one. By default auto; "
+        "with --lm local passagewise.",
         autocompletion=completion.programs,
     ),
 ]
@@ -174,9 +175,11 @@ class LanguageModels:
     lm: Annotated[
         str,
         _of_models(
-            help="Answers: polyqa/extractive (embedded), openai/NAME, ollama_chat/NAME, or another of DSPy's models; "
+            help="Answers: polyqa/extractive (embedded), local (a small language model on this machine), openai/NAME, ollama_chat/NAME, or another of DSPy's models; "
             "openai/NAME@http://HOST/v1 is one on a server of its own.",
-            autocompletion=completion.one_of("polyqa/extractive", "openai/", "ollama_chat/", "anthropic/", "gemini/"),
+            autocompletion=completion.one_of(
+                "polyqa/extractive", "local", "openai/", "ollama_chat/", "anthropic/", "gemini/"
+            ),
         ),
     ] = "polyqa/extractive"
     api_base: Annotated[str | None, _of_models(help="Address of the server of --lm and --prompt-lm.")] = None

@@ -33,7 +33,16 @@ from typing import Any
 
 import dspy
 from dspy.clients.backend_selection import CLIENT_KEYS
-from dspy.lm15 import ConfigurationError, InvalidRequestError, Message, Request, Response, TokenLogprob, TopLogprob, response_to_events
+from dspy.lm15 import (
+    ConfigurationError,
+    InvalidRequestError,
+    Message,
+    Request,
+    Response,
+    TokenLogprob,
+    TopLogprob,
+    response_to_events,
+)
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker

@@ -12,7 +12,7 @@ from polyqa.artifacts.store import artifact_names, find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
-from polyqa.loading import DEFAULT_INDEX, DEFAULT_PROGRAM, load, open_index, warm_up
+from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 
@@ -81,7 +81,7 @@ class Shelf:
         self.programs = _by_name([(offered.name, offered) for offered in map(_offered, chosen)], "programs")
         shipped = not indexes and DEFAULT_INDEX in self.indexes
         self.default_index = DEFAULT_INDEX if shipped else opened[0].name
-        self.default_program = DEFAULT_PROGRAM if not programs else next(iter(self.programs))
+        self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()

@@ -235,6 +235,4 @@ class LocalLM(BoundedLM):
 def _router_config(address: str, key: str) -> RouterConfig:
     # A call's own deadline ends it; a prompt may be read for minutes before the first byte comes.
     waits = Timeouts(read=_FOREVER, write=_FOREVER, pool=_FOREVER)
-    return RouterConfig(
-        base_urls={_PROVIDER: f"{address}/v1"}, api_keys={_PROVIDER: key}, env={}, timeouts=waits
-    )
+    return RouterConfig(base_urls={_PROVIDER: f"{address}/v1"}, api_keys={_PROVIDER: key}, env={}, timeouts=waits)

@@ -27,7 +27,10 @@ _MAGIC = b"GGUF"
 _CAUSES = (
     (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
     (r"(?:failed to allocate|unable to allocate|std::bad_alloc|cannot allocate memory)", "there is not enough memory"),
-    (r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)", "the file is damaged"),
+    (
+        r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)",
+        "the file is damaged",
+    ),
     (r"(?:error loading model|failed to load model)[^:]*: ([^\n]{1,200})", "{0}"),
 )
 
@@ -231,4 +234,3 @@ def _environment() -> Mapping[str, str]:
     place = str(Path(polyqa.__file__).parents[1])
     path = os.pathsep.join(part for part in (place, os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, "PYTHONPATH": path}
-
