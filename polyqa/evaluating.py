@@ -88,7 +88,8 @@ def evaluate(
     Parameters
     ----------
     program, settings
-        See `polyqa.load`; or a program from it, which has its index, demos and settings. If not given, `default_program`.
+        See `polyqa.load`; or a program from it, which has its index, demos and settings. If not given,
+        `polyqa.loading.default_program`.
     questions
         A name or a path, see `polyqa.evaluation.loading.load_questions`; questions; or `polyqa.Questions`, which
         says how they are loaded.

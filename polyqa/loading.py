@@ -198,7 +198,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     """Load what the first question would load, and nothing else; what is loaded costs a few milliseconds.
 
     That is the index and what reranks, the questions made from it, the vectors of demos that are picked by
-    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model on a server is called.
+    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model
+    on a server is called.
     """
     asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
     if isinstance(asked, QuestionRetriever):

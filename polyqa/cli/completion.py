@@ -12,6 +12,7 @@ PROGRAM_NAMES = (
     "closed-book",
     "query-refinement",
     "rac",
+    "passagewise",
     "jpr",
     "crag",
     "self-rag",
@@ -21,6 +22,7 @@ PROGRAM_NAMES = (
     "verdict",
     "dtv",
 )
+LANGUAGE_MODELS = ("polyqa/extractive", "local", "openai/", "ollama_chat/", "anthropic/", "gemini/")
 RECIPE_NAMES = (
     "labeled-few-shot",
     "knn",

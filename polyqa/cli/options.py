@@ -175,11 +175,10 @@ class LanguageModels:
     lm: Annotated[
         str,
         _of_models(
-            help="Answers: polyqa/extractive (embedded), local (a small language model on this machine), openai/NAME, ollama_chat/NAME, or another of DSPy's models; "
+            help="Answers: polyqa/extractive (embedded), local (a small language model on this machine), openai/NAME, "
+            "ollama_chat/NAME, or another of DSPy's models; "
             "openai/NAME@http://HOST/v1 is one on a server of its own.",
-            autocompletion=completion.one_of(
-                "polyqa/extractive", "local", "openai/", "ollama_chat/", "anthropic/", "gemini/"
-            ),
+            autocompletion=completion.one_of(*completion.LANGUAGE_MODELS),
         ),
     ] = "polyqa/extractive"
     api_base: Annotated[str | None, _of_models(help="Address of the server of --lm and --prompt-lm.")] = None
