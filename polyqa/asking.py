@@ -160,7 +160,7 @@ def ask(
         At most 2,000 characters.
     program
         A name or path that `polyqa.load` takes, or a program from it (which saves loading again).
-        If not given, ``passagewise`` for a language model on this machine (``local``), else ``auto``.
+        If not given, ``spanwise`` for a language model on this machine (``local``), else ``auto``.
     index
         Where to look, see `polyqa.load`; not used if ``program`` is a program.
     lm

@@ -38,7 +38,7 @@ from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
 DEFAULT_PROGRAM = "auto"
-SMALL_PROGRAM = "passagewise"
+SMALL_PROGRAM = "spanwise"
 """What is asked by default of a language model on this machine, which is a small one."""
 READER_RERANKER = "reader"
 _ANYTHING = "warm up"
@@ -50,7 +50,7 @@ def default_program(lm: str | dspy.LM | None) -> str:
     """Return the program that is asked if none is named, by the language model.
 
     >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
-    ('passagewise', 'auto', 'auto')
+    ('spanwise', 'auto', 'auto')
     """
     name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
     return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .dtv import DiversifyThenVerify
     from .jpr import JPR
     from .knn import KNNPredict, set_knn_demos
-    from .passagewise import Passagewise
+    from .spanwise import Spanwise
     from .rac import RAC
     from .registry import PROGRAMS, program_class
     from .self_rag import SelfRAG
@@ -36,7 +36,7 @@ __getattr__, __dir__ = lazy_names(
         ".dtv": "DiversifyThenVerify",
         ".jpr": "JPR",
         ".knn": "KNNPredict set_knn_demos",
-        ".passagewise": "Passagewise",
+        ".spanwise": "Spanwise",
         ".rac": "RAC",
         ".registry": "PROGRAMS program_class",
         ".self_rag": "SelfRAG",
@@ -62,7 +62,7 @@ __all__ = [
     "DiversifyingProgram",
     "GroundedProgram",
     "KNNPredict",
-    "Passagewise",
+    "Spanwise",
     "Program",
     "QueryRefinement",
     "RetrievingProgram",

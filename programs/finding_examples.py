@@ -1,4 +1,4 @@
-"""Worked examples for the calls of `passagewise.Passagewise`.
+"""Worked examples for the calls of `spanwise.Spanwise`.
 
 The passages and all words are our own; what they say is common knowledge that does not change.
 """
@@ -7,57 +7,8 @@ from typing import Any
 
 import dspy
 
-from polyqa.signatures import ChooseAnswers, TellFindings, VerifyFinding
+from polyqa.signatures import TellFindings, VerifyFinding
 
-_OPERA = (
-    "Sydney Opera House | Jørn Utzon won the competition for the building in 1957. Work on the podium began in March "
-    "1959, and the shells were finished in 1967. Elizabeth II opened the house on 20 October 1973. It has been a World "
-    "Heritage Site since 2007."
-)
-_HAIRSPRAY = (
-    "Hairspray (1988 film) | John Waters wrote and directed this comedy about Baltimore in 1962. Ricki Lake plays the "
-    "dancing Tracy Turnblad, and Divine her mother Edna."
-)
-_MANHATTAN = (
-    "Manhattan Bridge | Leon Moisseiff designed this suspension bridge over the East River. It was opened on 31 "
-    "December 1909, as the third between Manhattan and Brooklyn."
-)
-_FIELD = (
-    "John Field (composer) | Born in Dublin in 1782, the pianist John Field studied with Muzio Clementi and wrote the "
-    "first nocturnes. He settled in Saint Petersburg and died in Moscow on 23 January 1837."
-)
-_SPRINGFIELD = (
-    "Springfield, Missouri | The third-largest city of Missouri lies in Greene County, on the Ozark Plateau. At the "
-    "census of 2020 it had 169,176 inhabitants."
-)
-_PYRENEES = (
-    "Andorra | The principality lies in the Pyrenees between France and Spain. Its capital is Andorra la Vella, and "
-    "its highest mountain is Coma Pedrosa."
-)
-_CLOTH = (
-    "Field of the Cloth of Gold | Henry VIII of England and Francis I of France met in June 1520 near Calais, in a "
-    "camp of golden tents. Cardinal Wolsey had arranged the meeting."
-)
-
-_CHOICES: tuple[tuple[str, str, tuple[str, ...], list[int]], ...] = (
-    (_HAIRSPRAY, "Who directed Hairspray?", ("John Waters", "Ricki Lake", "Tracy Turnblad", "Divine"), [1]),
-    (
-        _OPERA,
-        "When was the Sydney Opera House built?",
-        ("1957", "March 1959", "1967", "20 October 1973", "2007"),
-        [2, 4],
-    ),
-    (_MANHATTAN, "When was the Brooklyn Bridge opened?", ("31 December 1909", "third"), []),
-    (_FIELD, "Where did John Field die?", ("Dublin", "Saint Petersburg", "Moscow", "23 January 1837"), [3]),
-    (_CLOTH, "Where did John Field die?", ("England", "France", "Calais"), []),
-    (
-        _SPRINGFIELD,
-        "What is the population of Springfield?",
-        ("third-largest", "Greene County", "2020", "169,176 inhabitants"),
-        [4],
-    ),
-    (_PYRENEES, "What is the population of Springfield?", ("France and Spain", "Andorra la Vella"), []),
-)
 _VERDICTS = (
     (
         "Who directed Hairspray?",
@@ -153,17 +104,8 @@ _TOLD = (
 
 
 def finding_demos(signature: type[dspy.Signature]) -> list[dict[str, Any]]:
-    """Return the worked examples as demos of `ChooseAnswers`, `VerifyFinding` or `TellFindings`."""
+    """Return the worked examples as demos of `VerifyFinding` or `TellFindings`."""
     demos: dict[type[dspy.Signature], list[dict[str, Any]]] = {
-        ChooseAnswers: [
-            {
-                "passage": passage,
-                "question": question,
-                "candidates": "\n".join(f"{number}. {piece}" for number, piece in enumerate(pieces, 1)),
-                "chosen": list(chosen),
-            }
-            for passage, question, pieces, chosen in _CHOICES
-        ],
         VerifyFinding: [
             {"question": question, "finding": f"{title} | {sentence} | {answer}", "holds": "Yes" if holds else "No"}
             for question, title, sentence, answer, holds in _VERDICTS

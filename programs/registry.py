@@ -93,12 +93,12 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "1",
             "low",
         ),
-        "passagewise": Entry(
-            "passagewise.Passagewise",
-            "asks about one passage at a time which pieces answer, keeps what the model is sure of; for small models",
+        "spanwise": Entry(
+            "spanwise.Spanwise",
+            "judges each span that the reader marks on its own, keeps what the model is sure of; for small models",
             "polyqa's own, after VERDICT",
             "",
-            "1 + K + at most 5 K short ones",
+            "1 + 2 K short ones",
             "high",
             frozenset({"index", "reader"}),
         ),

@@ -6,7 +6,7 @@ from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .crag import GradePassage, RewriteQuery
 from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .jpr import SelectPassages
-from .passagewise import ChooseAnswers, TellFindings, VerifyFinding
+from .spanwise import TellFindings, VerifyFinding
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
 from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
 from .tree_of_clarifications import VerifyAgainstRoot
@@ -15,7 +15,6 @@ from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, Relax
 __all__ = [
     "AnswerClosedBook",
     "AnswerRefined",
-    "ChooseAnswers",
     "ClarifyQuestion",
     "CritiqueSegment",
     "DecideRetrieval",

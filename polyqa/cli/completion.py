@@ -12,7 +12,7 @@ PROGRAM_NAMES = (
     "closed-book",
     "query-refinement",
     "rac",
-    "passagewise",
+    "spanwise",
     "jpr",
     "crag",
     "self-rag",

@@ -22,7 +22,7 @@ Program = Annotated[
     str | None,
     typer.Option(
         help="Name of a program (`polyqa programs` lists them), or name or folder of a compiled one. By default auto; "
-        "with --lm local passagewise.",
+        "with --lm local spanwise.",
         autocompletion=completion.programs,
     ),
 ]

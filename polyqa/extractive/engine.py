@@ -19,7 +19,7 @@ from .choices import select_passages, select_questions
 from .clauses import hear
 from .direct_answers import answer_closed_book, answer_from_text, answer_refined, asks_a_text, refine_question
 from .evidence import Models
-from .findings import choose_answers, tell_findings, verify_finding
+from .findings import tell_findings, verify_finding
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import clarify, compose_answer
 from .own_questions import trust_in_all
@@ -77,7 +77,6 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         ),
         Task(signatures.RelaxQuery, relax_query),
         Task(signatures.InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
-        Task(signatures.ChooseAnswers, choose_answers),
         Task(signatures.VerifyFinding, verify_finding),
         Task(signatures.TellFindings, tell_findings),
         Task(signatures.GradePassage, grade_passage),

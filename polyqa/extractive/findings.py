@@ -1,27 +1,11 @@
-"""The calls of `polyqa.programs.Passagewise`: which spans of a passage answer, what holds, and the answer."""
+"""The calls of `polyqa.programs.Spanwise`: which findings hold, and the answer that tells them."""
 
 from polyqa.metrics.text import content_words, split_title
-from polyqa.replies import parse_numbers
 
-from .evidence import Models, best_support, gather, same_answer
+from .evidence import Models, best_support
 from .prompt import Prompt, PromptPassage, evidence_in
-from .readings import supported
 
 _HOLDS = 0.2  # support
-
-
-def choose_answers(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``chosen``: the candidates that are the best supported answers of the passage."""
-    found = supported(prompt.question, gather(prompt.question, prompt.passages("passage"), models))
-    candidates = [line.partition(". ") for line in prompt.inputs.get("candidates", "").splitlines()]
-    return {
-        "chosen": [
-            number
-            for mark, _, candidate in candidates
-            for number in parse_numbers(mark)
-            if any(same_answer(candidate, evidence.answer) for evidence in found)
-        ]
-    }
 
 
 def verify_finding(prompt: Prompt, models: Models) -> dict[str, object]:

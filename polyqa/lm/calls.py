@@ -106,7 +106,6 @@ _IRRELEVANT = _always("the passage counts as not relevant", relevant="No", readi
 _UNSUPPORTED = _always("the segment counts as not supported", support=Support.NO, usefulness=1)
 _ALL_ANSWERED = _all_numbers("answered", "candidates", "nothing was verified, all count as answered")
 _ALL_SUPPORTED = _all_numbers("supported", "interpretations", "nothing was verified, all readings are kept")
-_NONE_CHOSEN = _always("the passage counts as not answering", chosen=[])
 _ANSWER = "The answer is written"
 
 CALLS: Mapping[type[dspy.Signature], CallKind] = {
@@ -147,7 +146,6 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
         "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])
     ),
     s.SelectQuestions: CallKind("verdicts", "What is kept", True, _always("no generated question is taken", kept=[])),
-    s.ChooseAnswers: CallKind("readings", "Which pieces of a passage answer", False, _NONE_CHOSEN),
     s.VerifyFinding: CallKind(
         "verdicts", "Can the question mean it?", True, _always("the finding counts as not meant", holds="No")
     ),

@@ -1,25 +1,11 @@
-"""The calls of the program for small language models: one passage, one finding, and all findings at a time."""
+"""The calls of the program for small language models: one finding, and all findings at a time."""
 
 import dspy
 
-from polyqa.replies import Interpretations, Numbers, YesNo
+from polyqa.replies import Interpretations, YesNo
 
 
-# A small model copies better than it writes, and answers better from one passage than from five: it only says which of
-# the reader's spans answer.
-class ChooseAnswers(dspy.Signature):
-    """Say which candidates are what the passage gives as the answer to the question, by their numbers.
-
-    The question may have several answers in one passage: when a thing was begun and when it was finished, the
-    first winner and the next. Reply none if the passage does not answer the question.
-    """
-
-    passage: str = dspy.InputField(desc="title | text")
-    question: str = dspy.InputField(desc="a question that may be ambiguous")
-    candidates: str = dspy.InputField(desc="numbered pieces of the passage")
-    chosen: Numbers = dspy.OutputField(desc="numbers of the candidates that answer")
-
-
+# One finding a call: beside others a small model names the likeliest alone.
 class VerifyFinding(dspy.Signature):
     """Say whether the question can mean this finding: Yes or No.
 
