@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from .dtv import DiversifyThenVerify
     from .jpr import JPR
     from .knn import KNNPredict, set_knn_demos
-    from .spanwise import Spanwise
     from .rac import RAC
     from .registry import PROGRAMS, program_class
     from .self_rag import SelfRAG
     from .sixpaq import SIXPAQ
+    from .spanwise import Spanwise
     from .steps import Steps, adrive, ask, ask_all, ask_while, drive, work
     from .toc import TreeOfClarifications
     from .tree import ClarificationNode
@@ -62,11 +62,11 @@ __all__ = [
     "DiversifyingProgram",
     "GroundedProgram",
     "KNNPredict",
-    "Spanwise",
     "Program",
     "QueryRefinement",
     "RetrievingProgram",
     "SelfRAG",
+    "Spanwise",
     "Steps",
     "TreeOfClarifications",
     "adrive",

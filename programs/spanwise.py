@@ -21,6 +21,7 @@ from .finding_examples import finding_demos
 from .steps import Steps, ask, ask_all, work
 
 NOTHING_FOUND = "The passages do not answer the question."
+LESS_CERTAIN = "Less certain:"
 _SPANS = 2  # of a passage: beside the reader's best span the second is right as often as not
 _READ = 5  # spans that the reader gives
 _LONGEST = 10  # words of a span
@@ -106,7 +107,8 @@ class Spanwise(RetrievingProgram):
     reader
         Marks the pieces.
     certainty
-        The probability from which on a finding is told, in [0, 1]. The likeliest one is told from half of it on.
+        The probability from which on a finding is a reading, in [0, 1]. From half of it on the likeliest one is a
+        reading all the same, and the sentences of the others stand at the end of the answer, as less certain.
     """
 
     paper_sampling = GREEDY_SAMPLING
@@ -146,14 +148,14 @@ class Spanwise(RetrievingProgram):
             (finding.probability(probability_of_yes(verdict, verdict.holds)), finding)
             for finding, verdict in zip(marked, verdicts, strict=True)
         ]
-        kept = self._kept(judged)
+        kept, doubtful = self._kept(judged)
         findings = [finding for _, finding in kept]
         answer, readings = NOTHING_FOUND, list[Interpretation]()
         if findings:
             lines = [finding.render() for finding in findings]
             reply = yield from ask(self.tell, findings=lines, question=question)
             readings = _worded(question, findings, reply.interpretations)
-            answer = _complete(reply.answer, findings)
+            answer = _complete(reply.answer, findings, doubtful)
         return dspy.Prediction(
             answer=answer,
             interpretations=readings,
@@ -176,14 +178,22 @@ class Spanwise(RetrievingProgram):
             ]
         return marked
 
-    def _kept(self, judged: Sequence[tuple[float, Finding]]) -> list[tuple[float, Finding]]:
-        """Return the findings that are told, the likeliest first, one of those that agree on an answer."""
+    def _kept(self, judged: Sequence[tuple[float, Finding]]) -> tuple[list[tuple[float, Finding]], list[Finding]]:
+        """Return the findings that are told and those that are told as doubtful, the likeliest first.
+
+        Of several that agree on an answer there is one.
+        """
         kept: list[tuple[float, Finding]] = []
+        doubtful: list[Finding] = []
         for probability, finding in sorted(judged, key=lambda one: -one[0]):
-            least = self.certainty if kept else self.certainty / 2
-            if probability >= least and not agree(finding.answer, [other.answer for _, other in kept]):
+            told = [*(other for _, other in kept), *doubtful]
+            if probability < self.certainty / 2 or agree(finding.answer, [other.answer for other in told]):
+                continue
+            if probability >= self.certainty or not kept:
                 kept.append((probability, finding))
-        return kept[:_MOST]
+            else:
+                doubtful.append(finding)
+        return kept[:_MOST], doubtful[: max(0, _MOST - len(kept))]
 
 
 def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]) -> list[Interpretation]:
@@ -217,7 +227,13 @@ def _with_title(question: str, title: str) -> str:
     return f"{question.rstrip('?')} ({title})?"
 
 
-def _complete(answer: str, findings: Sequence[Finding]) -> str:
-    """Return a long answer that tells every finding: the sentences of those that it leaves out come last."""
+def _complete(answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
+    """Return a long answer that tells every finding.
+
+    The sentences of those that it leaves out come after it, and last those of doubtful ones, each with its title.
+    """
     left = [finding.sentence for finding in findings if not holds(answer, finding.answer)]
-    return " ".join(part for part in (answer, *dict.fromkeys(left)) if part)
+    told = " ".join(part for part in (answer, *dict.fromkeys(left)) if part)
+    less = [finding for finding in doubtful if not holds(told, finding.answer)]
+    named = [": ".join(part for part in (one.passage.title, one.sentence) if part) for one in less]
+    return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(named))}" if named else told

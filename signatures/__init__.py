@@ -6,9 +6,9 @@ from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .crag import GradePassage, RewriteQuery
 from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .jpr import SelectPassages
-from .spanwise import TellFindings, VerifyFinding
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
 from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
+from .spanwise import TellFindings, VerifyFinding
 from .tree_of_clarifications import VerifyAgainstRoot
 from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
 
