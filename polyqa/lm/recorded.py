@@ -148,7 +148,7 @@ class RecordedReply:
         request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
         if data["key"] != request.key:
             raise ValueError("its key is not that of its request, which was changed")
-        usage, tokens = dict(data["usage"]), list(data.get("tokens", ()))
+        usage, tokens = dict(data["usage"]), tuple(data.get("tokens", ()))
         record = cls(request, data["reply"], data["finish"], usage, float(data["seconds"]), tokens)
         record.response()
         return record
@@ -552,10 +552,10 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
     as_dspy = {names[name]: count for name, count in counts.items() if name in names}
     usage = {name: count for name, count in (asdict(response.usage) | as_dspy).items() if count is not None}
-    tokens = [
+    tokens = tuple(
         [token.token, round(token.logprob, 4), [[top.token, round(top.logprob, 4)] for top in token.top]]
         for token in response.logprobs or ()
-    ]
+    )
     text = well_formed(response.message.text or "")
     return RecordedReply(asked, text, response.finish_reason, usage, seconds, tokens)
 

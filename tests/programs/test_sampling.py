@@ -27,6 +27,7 @@ PAPER: dict[str, set[tuple[float, int]]] = {
     "toc": {(0.7, 300), (0.0, 300)},
     "verdict": {GREEDY},
     "dtv": {GREEDY},
+    "spanwise": {GREEDY},
     "jpr": {OWN},
     "self-rag": {OWN},
     "sixpaq": {OWN},

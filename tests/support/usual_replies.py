@@ -7,6 +7,7 @@ USUAL: dict[str, object] = {
     "ambiguity_types": ["AmbSub"],
     "pseudo_interpretations": [FILM["question"], MUSICAL["question"]],
     "answerable": "Yes",
+    "holds": "Yes",
     "answered": [1, 2],
     "supported": [1, 2],
     "interpretations": [MUSICAL, FILM],

@@ -148,7 +148,8 @@ class LocalServer:
             env=_environment(),
         )
         atexit.register(self.stop)
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
@@ -229,8 +230,6 @@ def free_memory() -> int | None:
 
 def _environment() -> Mapping[str, str]:
     """Return the environment of the process: it finds this polyqa wherever it was imported from."""
-    import polyqa
-
-    place = str(Path(polyqa.__file__).parents[1])
+    place = str(Path(__file__).parents[3])
     path = os.pathsep.join(part for part in (place, os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, "PYTHONPATH": path}

@@ -1,0 +1,210 @@
+"""Each span is judged on its own; what is told, and how."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+from scripted_engine import ScriptedEngine, scripted_lm
+
+from polyqa.base.values import Passage
+from polyqa.extractive.prompt import Prompt
+from polyqa.lm.client import RecentLM
+from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
+from polyqa.models.spans import Reading, Span
+from polyqa.programs import Spanwise
+from polyqa.programs.spanwise import LESS_CERTAIN, NOTHING_FOUND, Finding
+
+FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
+SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
+NAMELESS = Passage(pid="nameless", text="The musical opened on 23 April 1997.")
+SPANS = {
+    FILM.text: (("April 1953", 8.0), ("1954", 3.0)),
+    SHIP.text: (("31 May 1911", 8.0), ("1912", 2.0)),
+    NAMELESS.text: (("23 April 1997", 8.0),),
+}
+QUESTION = "When did Titanic come out?"
+
+
+class Found:
+    """Finds and orders the same passages for every question; the i-th has a score of 1 − i / 10."""
+
+    def __init__(self, *passages: Passage) -> None:
+        self.passages = list(passages)
+
+    def search(self, query: str, k: int) -> list[Passage]:
+        return self.passages[:k]
+
+    def score(self, queries: Any, passages: Any) -> Any:
+        import numpy as np
+
+        return np.array([[1 - 0.1 * at for at in range(len(passages))]], dtype=np.float32)
+
+
+class Marked:
+    """A reader that knows its spans."""
+
+    name = "marked"
+    null_threshold = 0.0
+
+    def read(self, pairs: Any, *, keep: int = 1) -> list[Reading]:
+        return [
+            Reading(
+                tuple(Span(s, text.index(s), text.index(s) + len(s), score) for s, score in SPANS[text][:keep]), 0.0
+            )
+            for _, text in pairs
+        ]
+
+
+def replying(verdicts: Mapping[str, str], told: Mapping[str, Any]) -> ScriptedEngine:
+    """Say of each finding what stands for its answer, else No; tell the findings as given."""
+
+    def reply(prompt: Prompt) -> Mapping[str, Any]:
+        if "holds" in prompt.output_fields:
+            return {"holds": verdicts.get(prompt.inputs["finding"].rpartition(" | ")[2], "No")}
+        return told
+
+    return ScriptedEngine(reply)
+
+
+def program(*passages: Passage, **settings: Any) -> Spanwise:
+    found = Found(*passages)
+    return Spanwise(found, found, Marked(), **settings)  # type: ignore[arg-type]
+
+
+def asked(made: Spanwise, engine: ScriptedEngine) -> dspy.Prediction:
+    with dspy.context(lm=scripted_lm(engine)):
+        return made(question=QUESTION)
+
+
+TOLD = {
+    "interpretations": [
+        {"question": "When did the film come out?", "answer": "wrong", "pid": "1"},
+        {"question": "When was the ship launched?", "answer": "31 May 1911", "pid": "2"},
+    ],
+    "answer": "The film came out in April 1953, the ship was launched on 31 May 1911.",
+}
+WORDED = ["When did the film come out?", "When was the ship launched?"]
+WITH_TITLES = [f"When did Titanic come out ({FILM.title})?", f"When did Titanic come out ({SHIP.title})?"]
+BOTH = {"April 1953": "Yes", "31 May 1911": "Yes"}
+
+
+def test_what_holds_is_told_in_the_passages_words_and_the_rest_is_not() -> None:
+    result = asked(program(FILM, SHIP), replying(BOTH, TOLD))
+    assert [(one.question, one.answer, one.pid) for one in result.interpretations] == [
+        ("When did the film come out?", "April 1953", "film"),  # the answer is the passage's, not the reply's
+        ("When was the ship launched?", "31 May 1911", "ship"),
+    ]
+    assert result.answer == TOLD["answer"]
+    assert [one.pid for one in result.passages] == ["film", "ship"]
+    assert len(result.probabilities) == 2
+    assert result.probabilities == sorted(result.probabilities, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "questions", "answer_has"),
+    [
+        ({**TOLD, "interpretations": []}, WITH_TITLES, "31 May 1911"),
+        ({**TOLD, "answer": "In April 1953."}, WORDED, "The liner was launched on 31 May 1911."),
+        (
+            {**TOLD, "interpretations": [{"question": QUESTION, "answer": "x", "pid": str(at)} for at in (1, 2, 7)]},
+            WITH_TITLES,
+            "April 1953",
+        ),
+    ],
+)
+def test_what_a_reply_leaves_out_is_made_up_for(told: Mapping[str, Any], questions: list[str], answer_has: str) -> None:
+    result = asked(program(FILM, SHIP), replying(BOTH, told))
+    assert [one.question for one in result.interpretations] == questions
+    assert answer_has in result.answer
+
+
+def test_one_finding_answers_the_question_itself() -> None:
+    result = asked(program(FILM), replying({"April 1953": "Yes"}, TOLD))
+    assert [(one.question, one.answer) for one in result.interpretations] == [(QUESTION, "April 1953")]
+
+
+def test_without_findings_it_says_so_and_asks_no_more() -> None:
+    engine = replying({}, TOLD)
+    result = asked(program(FILM, certainty=1.0), engine)
+    assert (result.answer, result.interpretations, result.probabilities) == (NOTHING_FOUND, [], [])
+    assert len(engine.seen) == 2
+    assert asked(program(), engine).answer == NOTHING_FOUND
+
+
+def test_doubtful_findings_stand_at_the_end_as_such() -> None:
+    made = program(FILM, NAMELESS, certainty=0.98)
+    result = asked(made, replying({"April 1953": "Yes", "23 April 1997": "Yes"}, {**TOLD, "answer": "In April 1953."}))
+    assert [one.answer for one in result.interpretations] == ["April 1953"]
+    assert result.answer == f"In April 1953. {LESS_CERTAIN} {NAMELESS.text}"
+
+
+def test_an_answer_is_told_once() -> None:
+    again = Passage(pid="again", title="Titanic", text=FILM.text)
+    result = asked(program(FILM, again), replying({"April 1953": "Yes"}, TOLD))
+    assert [(one.answer, one.pid) for one in result.interpretations] == [("April 1953", "film")]
+
+
+def test_awaited_it_says_the_same() -> None:
+    async def awaited() -> dspy.Prediction:
+        with dspy.context(lm=scripted_lm(replying(BOTH, TOLD))):
+            return await program(FILM, SHIP).acall(question=QUESTION)
+
+    assert asyncio.run(awaited()).toDict() == asked(program(FILM, SHIP), replying(BOTH, TOLD)).toDict()
+
+
+@pytest.mark.parametrize("certainty", [-0.1, 1.1])
+def test_certainty_is_a_probability(certainty: float) -> None:
+    with pytest.raises(ValueError, match="certainty"):
+        program(FILM, certainty=certainty)
+
+
+def test_a_probability_rises_with_each_sign() -> None:
+    low, high = Finding(FILM, 0, "1953", 0.7, -3.0), Finding(FILM, 0, "1953", 1.0, 3.0)
+    assert 0 < low.probability(0.2) < low.probability(0.9) < high.probability(0.9) < high.probability(1.0) < 1
+
+
+class Sure:
+    """Says Yes with a probability that depends on the finding, and tells it."""
+
+    def __init__(self, yes: Callable[[str], float]) -> None:
+        self.yes = yes
+
+    def complete(self, request: Request) -> Response:
+        text = request.messages[-1].text or ""
+        tokens = None
+        reply = "## interpretations\nnone\n\n## answer\nIn April 1953 or in 1954."
+        if "## finding\n" in text:
+            assert request.config.logprobs is not None
+            yes = self.yes(text)
+            top = (
+                TopLogprob("Yes", math.log(yes)),
+                TopLogprob(" yes", math.log(0.01)),
+                TopLogprob("No", math.log(1 - yes)),
+            )
+            tokens, reply = (TokenLogprob("Yes", math.log(yes), top=top),), "Yes"
+        return Response(None, request.model, Message.assistant(reply), "stop", Usage(), tokens)
+
+    def close(self) -> None:
+        pass
+
+
+def test_doubt_is_measured_where_the_model_tells_it() -> None:
+    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.3), cache=False)
+    lm.gives_probabilities = True
+    with dspy.context(lm=lm):
+        result = program(FILM, SHIP)(question=QUESTION)
+    assert [one.answer for one in result.interpretations] == ["April 1953", "31 May 1911"]
+    first, second = result.probabilities
+    assert first == pytest.approx(Finding(FILM, 0, "", 1.0, 8.0).probability(0.91 / 1.01), abs=1e-3)
+    assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.31 / 1.01), abs=1e-3)
+
+
+def test_who_tells_probabilities() -> None:
+    assert gives_probabilities(dspy.LM("openai/gpt-4o-mini", api_key="none"))
+    assert not gives_probabilities(scripted_lm(replying({}, TOLD)))
+    assert not gives_probabilities(None)
+    assert (probability_of_yes(dspy.Prediction(), "Yes"), probability_of_yes(dspy.Prediction(), "No")) == (1.0, 0.0)
