@@ -1,6 +1,7 @@
 # Three commands do everything on a fresh machine: `make ask` runs the main job, `make test` passes the tests, `make
 # ask-lm` installs the extra `local`, pulls the model, and answers with a real language model.
-# `make test` leaves out the tests that are marked `slow`; `make test-all` runs every test.
+# `make test` leaves out the tests that are marked `slow`; `make test-all` runs every test, and pulls a small language
+# model for them (98 MB).
 # `make docs` builds docs/ as a site in site/; `make figures` fills the figures in the documents from their sources.
 # `make lessons` runs the lessons and keeps what they print; `LESSONS="3 4"` names some.
 # `make fuzz MINUTES=60` runs the property tests again and again, each time with a new seed, until the time is over;
@@ -28,6 +29,7 @@ test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.ready-dev
+	$(BIN)/polyqa model pull smollm2-135m
 	$(PYTEST)
 
 fuzz: $(VENV)/.ready-dev

@@ -1,0 +1,178 @@
+"""A real language model of 135 million parameters behind `dspy.LM`."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Config, Message, Request
+from dspy.utils.exceptions import ContextWindowExceededError
+
+from polyqa.base.errors import PolyqaError
+from polyqa.language_models import default_threads, language_model
+from polyqa.lm.client import CallTimeoutError
+from polyqa.lm.local import LocalLM, LocalSettings
+from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
+from polyqa.lm.recorded import recorded
+from polyqa.loading import default_program
+from polyqa.models.gguf import model_file
+from polyqa.programs import KNNPredict
+from polyqa.signatures import VerifyFinding
+
+LONG = "Tell a long story about a cat and a dog."
+pytestmark = pytest.mark.slow
+
+
+def local(**settings: Any) -> LocalLM:
+    given = {"threads": 1, "slots": 1, "context": 1024, "prompt_cache": 0, "max_tokens": 30, "cache": False}
+    lm = language_model("local/smollm2-135m", **{**given, **settings})
+    assert isinstance(lm, LocalLM)
+    return lm
+
+
+@pytest.fixture(scope="module")
+def lm() -> Iterator[LocalLM]:
+    pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
+    try:
+        model_file("smollm2-135m")
+    except PolyqaError as error:
+        pytest.skip(str(error))
+    lm = local()
+    yield lm
+    lm.server.stop()
+
+
+def test_it_answers_in_threads_and_in_loops_alike(lm: LocalLM) -> None:
+    first = lm("What is the capital of France?")
+    assert first[0]
+    assert lm.history[-1]["usage"]["completion_tokens"] > 0
+    assert asyncio.run(lm.acall("What is the capital of France?")) == first
+    assert asyncio.run(lm.acall("What is the capital of France?")) == first  # another loop
+    with ThreadPoolExecutor(8) as pool:  # more than there are slots
+        assert list(pool.map(lm, ["What is the capital of France?"] * 8)) == [first] * 8
+
+
+def test_two_models_of_a_file_share_its_server(lm: LocalLM) -> None:
+    lm("Hi.")
+    other = local(temperature=0.5)
+    other("Hi.")
+    assert other.server is lm.server
+    assert lm.copy(max_tokens=3).server is lm.server
+    assert local(context=512).server is not lm.server
+
+
+def test_its_names(lm: LocalLM) -> None:
+    assert lm.model == "local/smollm2-135m"
+    assert (lm.takes_grammar, gives_probabilities(lm), default_threads(lm)) == (True, True, 1)
+    assert default_program(lm) == "spanwise"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "told"),
+    [
+        ("local/nothing", {}, "polyqa knows qwen2.5-coder-1.5b"),
+        ("local/nothing.gguf", {}, "There is no file nothing.gguf"),
+        ("local", {"threads": 0}, "threads"),
+        ("local/smollm2-135m", {"api_base": "http://127.0.0.1:1/v1"}, "takes no address"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(lm: LocalLM, name: str, settings: dict[str, Any], told: str) -> None:
+    if name == "local":
+        name = str(lm.server.path)
+        name = f"local/{name}"
+    with pytest.raises(PolyqaError, match=told) as error:
+        language_model(name, **settings)
+    assert "\n" not in str(error.value)
+
+
+def judged(lm: dspy.LM) -> dspy.Prediction:
+    verify = KNNPredict(VerifyFinding, probabilities=True)
+    with dspy.context(lm=lm):
+        return verify(
+            question="When did it end?",
+            finding="War | It ended in 1945. | 1945",
+            config={"metadata": {"grammar": 'root ::= "Yes" | "No"'}},
+        )
+
+
+def test_a_grammar_and_probabilities(lm: LocalLM) -> None:
+    assert lm("Is the sky blue?", metadata={"grammar": 'root ::= "Perhaps"'}) == ["Perhaps"]
+    made = judged(lm)
+    assert made.logprobs is not None
+    assert 0 < probability_of_yes(made, "Yes") < 1
+
+
+def test_what_is_drawn_has_a_seed(lm: LocalLM) -> None:
+    def drawn(rollout: int, **settings: Any) -> Any:
+        return local(**settings)(LONG, temperature=1.0, rollout_id=rollout)
+
+    assert drawn(1) == drawn(1) != drawn(2)
+    assert drawn(1) != drawn(1, seed=5)
+
+
+def test_a_recording_draws_the_same(lm: LocalLM, tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl.gz"
+    recording = recorded(file, lm)
+    said = [recording(LONG, temperature=1.0, rollout_id=rollout)[0] for rollout in (1, 2)]
+    assert said == [lm(LONG, temperature=1.0, rollout_id=rollout)[0] for rollout in (1, 2)]
+    made = judged(recording)
+    replayed = recorded(file)
+    assert (replayed.takes_grammar, replayed.gives_probabilities) == (True, True)
+    assert [replayed(LONG, temperature=1.0, rollout_id=rollout)[0] for rollout in (1, 2)] == said
+    again = judged(replayed)
+    assert again.holds == made.holds
+    assert probability_of_yes(again, "Yes") == pytest.approx(probability_of_yes(made, "Yes"), abs=1e-3)
+
+
+def test_a_prompt_that_does_not_fit_says_so(lm: LocalLM) -> None:
+    with pytest.raises(ContextWindowExceededError, match="does not fit into the 1,024 tokens of context"):
+        lm("word " * 2_000)
+
+
+def test_a_call_ends_in_time_and_frees_its_slot(lm: LocalLM) -> None:
+    short = local(timeout=0.3, max_tokens=900)
+    started = time.monotonic()
+    with pytest.raises(CallTimeoutError):
+        short(LONG)
+    assert time.monotonic() - started < 2
+    assert lm("Hi.")  # waits for the slot, and gets it
+
+
+def test_a_cancelled_task_frees_its_slot(lm: LocalLM) -> None:
+    async def cancelled() -> None:
+        task = asyncio.create_task(local(max_tokens=900).acall(LONG))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.wait_for(lm.acall("Hi."), 10)
+
+    asyncio.run(cancelled())
+
+
+def test_waiting_for_a_slot_does_not_count(lm: LocalLM) -> None:
+    slow = local(max_tokens=60, timeout=5.0)
+    slow("Hi.")
+    started = time.monotonic()
+    slow(LONG)
+    one = time.monotonic() - started
+    patient = local(max_tokens=60, timeout=max(1.0, 3 * one))
+    with ThreadPoolExecutor(8) as pool:  # the last waits longer than a call may take
+        assert all(pool.map(patient, [LONG] * 8))
+
+
+def test_it_streams(lm: LocalLM) -> None:
+    events = list(lm.engine.stream(Request(model="m", messages=(Message.user(LONG),), config=Config(max_tokens=20))))
+    assert sum(event.type == "delta" for event in events) > 5
+    assert events[-1].type == "end"
+
+
+def test_it_travels_as_a_name_and_settings(lm: LocalLM) -> None:
+    state = lm.dump_state()
+    assert "key" not in str(state).lower().replace("keys", "")
+    engine = type(lm.engine).load_state(lm.engine.dump_state())
+    assert engine.server.settings == LocalSettings(threads=1, slots=1, context=1024, prompt_cache=0)

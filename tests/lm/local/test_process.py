@@ -1,0 +1,140 @@
+"""The process in which llama.cpp runs: what is refused before it starts, and what its faults do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.lm.local import LocalServer, LocalSettings, physical_cores
+from polyqa.lm.local import process as process_module
+from polyqa.models.gguf import model_file
+
+SETTINGS = LocalSettings(threads=1, slots=1, context=1024, prompt_cache=0)
+
+
+@pytest.fixture(scope="module")
+def small() -> Path:
+    """The smallest model: pulled by `make test-all`."""
+    pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
+    try:
+        return model_file("smollm2-135m")
+    except PolyqaError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def server(small: Path) -> Iterator[LocalServer]:
+    server = LocalServer(small, "small", SETTINGS)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"threads": 0}, "threads"),
+        ({"threads": True}, "threads"),
+        ({"threads": "2"}, "threads"),
+        ({"threads": 1, "slots": 0}, "slots"),
+        ({"threads": 1, "context": 10}, "context"),
+        ({"threads": 1, "prompt_cache": -1}, "prompt_cache"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, int], told: str) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        LocalSettings(**settings)
+
+
+def test_there_are_cores() -> None:
+    assert 1 <= physical_cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(None, "cannot be read"), (b"", "no language model"), (b"PK\3\4" * 100, "no language model")]
+)
+def test_a_file_that_is_no_model_is_told_apart(tmp_path: Path, content: bytes | None, told: str) -> None:
+    path = tmp_path / "m.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(PolyqaError, match=told):
+        LocalServer(path, "m", SETTINGS).address()
+
+
+def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    monkeypatch.setattr(process_module, "free_memory", lambda: 2**20)
+    with pytest.raises(PolyqaError, match=r"needs about 0\.5 GiB of memory, and 0\.0 GiB are free"):
+        LocalServer(path, "m", SETTINGS).address()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_limit_of_the_process_counts_as_memory() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
+        "from polyqa.lm.local.process import free_memory; print(free_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) <= 3 * 2**30
+
+
+@pytest.mark.slow
+def test_a_model_that_is_cut_off_is_damaged_and_another_architecture_is_named(small: Path, tmp_path: Path) -> None:
+    cut, other = tmp_path / "cut.gguf", tmp_path / "other.gguf"
+    content = small.read_bytes()
+    cut.write_bytes(content[: len(content) // 2])
+    with pytest.raises(PolyqaError, match="the file is damaged"):
+        LocalServer(cut, "m", SETTINGS).address()
+    other.write_bytes(content[:4000].replace(b"llama", b"lhama") + content[4000:])
+    with pytest.raises(PolyqaError, match="does not know its architecture"):
+        LocalServer(other, "m", SETTINGS).address()
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_started_again_and_an_ended_one_leaves_nothing(server: LocalServer) -> None:
+    first, pid = server.address(), server.pid
+    assert pid is not None
+    assert server.address() == first
+    assert server.ended() == ""
+    os.kill(pid, signal.SIGKILL)
+    for _ in range(100):
+        if server.ended():
+            break
+        time.sleep(0.05)
+    assert "status -9" in server.ended()
+    assert server.address() != first
+    server.stop()
+    assert server.pid is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("killed", [True, False])
+def test_it_ends_with_the_process_that_started_it_and_ctrl_c_is_not_its(small: Path, killed: bool) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from polyqa.lm.local import LocalServer, LocalSettings\n"
+        f"server = LocalServer(Path({str(small)!r}), 'm', LocalSettings(1, 1, 1024, 0))\n"
+        "server.address(); print(server.pid, flush=True)\n"
+        "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print(bool(server.pid), flush=True)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    if killed:
+        parent.kill()
+    else:
+        os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: both processes get it
+        assert parent.stdout.readline() == "True\n"
+    parent.wait(20)
+    for _ in range(200):
+        if not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]:
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("llama.cpp outlived the process that started it")
