@@ -14,14 +14,16 @@ from dspy.utils.exceptions import ContextWindowExceededError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.language_models import default_threads, language_model
+from polyqa.lm.calls import CALLS
 from polyqa.lm.client import CallTimeoutError
+from polyqa.lm.grammar import reply_grammar
 from polyqa.lm.local import LocalLM, LocalSettings
 from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
 from polyqa.lm.recorded import recorded
 from polyqa.loading import default_program
 from polyqa.models.gguf import model_file
 from polyqa.programs import KNNPredict
-from polyqa.signatures import VerifyFinding
+from polyqa.signatures import TellFindings, VerifyFinding
 
 LONG = "Tell a long story about a cat and a dog."
 pytestmark = pytest.mark.slow
@@ -104,6 +106,14 @@ def test_a_grammar_and_probabilities(lm: LocalLM) -> None:
     made = judged(lm)
     assert made.logprobs is not None
     assert 0 < probability_of_yes(made, "Yes") < 1
+
+
+@pytest.mark.parametrize("signature", CALLS, ids=lambda signature: signature.__name__)
+def test_llama_cpp_takes_the_grammar_of_every_call(lm: LocalLM, signature: type[dspy.Signature]) -> None:
+    inputs = {"passages": ["A | B."] * 20, "question": "Who?"}
+    grammar = reply_grammar(signature, {**inputs, "findings": ["A | B. | B"]} if signature is TellFindings else inputs)
+    assert grammar is not None
+    assert lm("Who?", metadata={"grammar": grammar}, max_tokens=5)
 
 
 def test_what_is_drawn_has_a_seed(lm: LocalLM) -> None:
