@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 from dspy.utils.exceptions import LMConfigurationError
@@ -15,12 +15,13 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import TIMEOUT, BoundedLM
-from polyqa.lm.local import LocalEngine, LocalLM, LocalSettings, physical_cores
 from polyqa.lm.recorded import ENDING, recorded
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
-from polyqa.models.gguf import model_file
+
+if TYPE_CHECKING:
+    from polyqa.lm.local import LocalEngine, LocalSettings
 
 LOCAL = "local"
 REASONING_TOKENS = 16_000
@@ -291,6 +292,9 @@ def language_model(
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
+    from polyqa.lm.local import LocalLM, LocalSettings, physical_cores  # only a local model needs them
+    from polyqa.models.gguf import model_file
+
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
     own = {setting.name: settings.pop(setting.name) for setting in fields(LocalSettings) if setting.name in settings}
     engine = _local_engine(path, LocalSettings(**{"threads": physical_cores(), **own}))
@@ -303,7 +307,9 @@ def _local_model(name: str, **settings: Any) -> dspy.LM:
 
 
 @lru_cache(maxsize=4)
-def _local_engine(path: Path, settings: LocalSettings) -> LocalEngine:
+def _local_engine(path: Path, settings: "LocalSettings") -> "LocalEngine":
+    from polyqa.lm.local import LocalEngine
+
     return LocalEngine(path, path.stem, settings)
 
 

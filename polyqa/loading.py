@@ -26,7 +26,6 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
-from polyqa.lm.local import LocalLM
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
@@ -212,8 +211,9 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
                     reranker.score([_ANYTHING], [index.first_passage()])
     for model in (lm, *own_lms(program).values()):
-        if isinstance(local := getattr(model.engine, "lm", model), LocalLM):
-            local.server.address()
+        server = getattr(getattr(model.engine, "lm", model), "server", None)  # a recording has the model behind it
+        if server is not None:
+            server.address()
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)

@@ -33,8 +33,9 @@ _LINES: Mapping[str, int] = {  # characters of texts that are short by nature
     "interpretation": 200,
     "reason": 400,
 }
-_NUMBERED = ("findings", "candidates", "passages", "interpretations")
-"""Inputs whose items have numbers; the first that a call has is what its reply names."""
+# Inputs whose items have numbers; the first of them that a call has is what its reply names.
+_CITED = ("findings", "passages")
+_NUMBERED = ("candidates", "wanted", "readings", "interpretations", "passages")
 
 
 def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str | None:
@@ -93,9 +94,9 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _count(inputs: Mapping[str, Any]) -> int:
-    """Return how many numbered items a call shows."""
-    shown = next((inputs[name] for name in _NUMBERED if inputs.get(name) is not None), ())
+def _count(inputs: Mapping[str, Any], names: Sequence[str]) -> int:
+    """Return how many items the first of some inputs has that a call has."""
+    shown = next((inputs[name] for name in names if inputs.get(name) is not None), ())
     return len([line for line in shown.splitlines() if line.strip()] if isinstance(shown, str) else shown)
 
 
@@ -108,7 +109,7 @@ def _some(items: Sequence[str], between: str) -> str:
 
 
 def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
-    count = _count(inputs) if cited else 0
+    count = _count(inputs, _CITED) if cited else 0
     if "findings" in inputs:
         lines = [f'"{number}. " wording " | " answer " [{number}]"' for number in range(1, count + 1)]
         return r' "\n" '.join(lines) or f'"{NOTHING}"'
@@ -118,7 +119,7 @@ def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
 
 
 def _numbers(inputs: Mapping[str, Any]) -> str:
-    count = _count(inputs)
+    count = _count(inputs, _NUMBERED)
     if not count:
         return f'"{NOTHING}"'
     number = f"({_one_of([str(one) for one in range(1, count + 1)])})"

@@ -33,6 +33,8 @@ INPUTS: dict[str, Any] = {
     "interpretations": READINGS,
     "passage": NOVEL,
     "passages": PASSAGES,
+    "finding": "RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911",
+    "findings": ["RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911"],
     "question": QUESTION,
     "reason": "[AmbObj] It may be a film & a <novel>.",
     "refinements": READINGS,

@@ -13,7 +13,15 @@ from polyqa.base.values import Interpretation
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.calls import CALLS
 from polyqa.lm.grammar import reply_grammar
-from polyqa.signatures import ClarifyQuestion, SelectPassages, TellFindings, VerifyFinding
+from polyqa.signatures import (
+    ClarifyQuestion,
+    FindDistinct,
+    MatchInterpretations,
+    SelectPassages,
+    TellFindings,
+    VerifyFinding,
+    VerifyReadings,
+)
 
 INPUTS: Mapping[str, Any] = {"passages": ["A | B.", "C | D.", "E | F."], "question": "Who?", "count": 2}
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|(\[(?:[^\]\\]|\\.)*\]|\{\d+,\d+\}|[()|?])|(\w+)|(\s+)')
@@ -78,10 +86,18 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
         (SelectPassages, {}, "4", False),
         (SelectPassages, {"passages": []}, "none", True),
         (SelectPassages, {"passages": []}, "1", False),
+        (VerifyReadings, {"interpretations": ["a"] * 5}, "5", True),
+        (VerifyReadings, {"interpretations": ["a"] * 2}, "3", False),
     ],
 )
 def test_what_fits(signature: type[dspy.Signature], inputs: dict[str, Any], reply: str, fits: bool) -> None:
     assert bool(re.fullmatch(as_regex(grammar_of(signature, **inputs)), reply)) is fits
+
+
+@pytest.mark.parametrize("signature", [MatchInterpretations, FindDistinct])
+def test_a_judge_names_what_it_is_shown(signature: type[dspy.Signature]) -> None:
+    inputs = {name: ["a", "b"] for name in signature.input_fields}
+    assert re.fullmatch(as_regex(grammar_of(signature, **inputs)), "2")
 
 
 def test_a_demo_shows_what_may_be_written() -> None:

@@ -74,6 +74,7 @@ def test_what_is_a_label_stands_in_the_signature() -> None:
         "DecideRetrieval": ["needs_passages"],
         "DraftSegment": ["relevant"],
         "GradePassage": ["grade"],
+        "VerifyFinding": ["holds"],
         "LocateAnswer": ["settled"],
         "VerifyAgainstRoot": ["fitting"],
         "VerifyInterpretation": ["answerable"],
