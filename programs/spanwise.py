@@ -12,7 +12,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import content_words, holds, normalize_answer, sentence_at
+from polyqa.metrics.text import content_words, holds, normalize_answer, sentence_at, split_title
 from polyqa.models import SpanReader
 from polyqa.signatures import TellFindings, VerifyFinding
 
@@ -217,14 +217,17 @@ def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interp
 
 
 def _with_title(question: str, title: str) -> str:
-    """Return a question that names a passage's title, unless it does already.
+    """Return a question with what a passage's title adds to it.
 
     >>> _with_title("Who directed Hairspray?", "Hairspray (1988 film)")
-    'Who directed Hairspray (Hairspray (1988 film))?'
+    'Who directed Hairspray (1988 film)?'
+    >>> _with_title("Who directed it?", "Hairspray"), _with_title("Who directed Hairspray?", "Hairspray")
+    ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
     """
-    if not title or set(content_words(title)) <= set(content_words(question)):
-        return question
-    return f"{question.rstrip('?')} ({title})?"
+    asked = set(content_words(question))
+    name, qualifier = split_title(title, commas=True)
+    more = qualifier if set(content_words(name)) <= asked else title
+    return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
 
 
 def _complete(answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
@@ -234,6 +237,7 @@ def _complete(answer: str, findings: Sequence[Finding], doubtful: Sequence[Findi
     """
     left = [finding.sentence for finding in findings if not holds(answer, finding.answer)]
     told = " ".join(part for part in (answer, *dict.fromkeys(left)) if part)
-    less = [finding for finding in doubtful if not holds(told, finding.answer)]
+    said = [finding.sentence for finding in findings]
+    less = [finding for finding in doubtful if not holds(told, finding.answer) and finding.sentence not in said]
     named = [": ".join(part for part in (one.passage.title, one.sentence) if part) for one in less]
     return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(named))}" if named else told

@@ -88,7 +88,7 @@ TOLD = {
     "answer": "The film came out in April 1953, the ship was launched on 31 May 1911.",
 }
 WORDED = ["When did the film come out?", "When was the ship launched?"]
-WITH_TITLES = [f"When did Titanic come out ({FILM.title})?", f"When did Titanic come out ({SHIP.title})?"]
+WITH_TITLES = ["When did Titanic come out (1953 film)?", f"When did Titanic come out ({SHIP.title})?"]
 BOTH = {"April 1953": "Yes", "31 May 1911": "Yes"}
 
 
