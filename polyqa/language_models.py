@@ -292,12 +292,12 @@ def language_model(
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
-    from polyqa.lm.local import LocalLM, LocalSettings, physical_cores  # only a local model needs them
+    from polyqa.lm.local import LocalLM, LocalSettings, local_settings  # only a local model needs them
     from polyqa.models.gguf import model_file
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
     own = {setting.name: settings.pop(setting.name) for setting in fields(LocalSettings) if setting.name in settings}
-    engine = _local_engine(path, LocalSettings(**{"threads": physical_cores(), **own}))
+    engine = _local_engine(path, local_settings(**own))
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **{**sampling, **settings})

@@ -61,6 +61,7 @@ def list_command(as_json: options.Json = False) -> None:
 
     from rich.markup import escape
 
+    from polyqa.lm.local import free_memory, local_settings, needed_memory
     from polyqa.models.gguf import MODELS, model_path
 
     from .display import console, show_json, table
@@ -93,6 +94,16 @@ def list_command(as_json: options.Json = False) -> None:
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
     out.print(
         f"[dim]in {escape(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
+    )
+    here, free = local_settings(), free_memory()
+    memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"
+    needs = [
+        f"{name} needs about {needed_memory(path) / 2**30:.1f} GiB" for name, path in paths.items() if path.is_file()
+    ]
+    out.print(
+        f"[dim]here one runs with threads={here.threads} slots={here.slots} context={here.context}, unless --lm-set "
+        f"says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
+        soft_wrap=True,
     )
 
 

@@ -22,6 +22,7 @@ _STARTS_IN = 300.0
 """Seconds that a model may take to load: from a slow disk it is minutes."""
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
+_MANY_CORES = 4
 _MAGIC = b"GGUF"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
@@ -53,7 +54,7 @@ class LocalSettings:
     """
 
     threads: int
-    slots: int = 2
+    slots: int = 1
     context: int = 8192
     prompt_cache: int = 512
 
@@ -63,6 +64,20 @@ class LocalSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
+
+
+def local_settings(**chosen: int) -> LocalSettings:
+    """Return how a local model runs on this machine, but for what is chosen otherwise.
+
+    A second slot reads the unchanging beginning of prompts a second time, which two cores feel.
+    """
+    cores = physical_cores()
+    return LocalSettings(**{"threads": cores, "slots": 1 if cores < _MANY_CORES else 2, **chosen})
+
+
+def needed_memory(path: Path) -> int:
+    """Return about how many bytes of memory a model takes."""
+    return path.stat().st_size + _BESIDE_THE_MODEL
 
 
 def physical_cores() -> int:
@@ -192,7 +207,7 @@ class LocalServer:
             raise PolyqaError(f"{self.path} is no language model of llama.cpp (GGUF): it does not begin like one.")
 
     def _check_memory(self) -> None:
-        need, free = self.path.stat().st_size + _BESIDE_THE_MODEL, free_memory()
+        need, free = needed_memory(self.path), free_memory()
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "

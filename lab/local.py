@@ -1,0 +1,88 @@
+"""What a language model on this machine makes of questions: readings that are right and found, beside the other scores.
+
+python -m lab.local RUN … [--json FILE]; a RUN is a folder of ``polyqa evaluate``.
+
+A reading is right if its answer says the same as that of a gold reading (`polyqa.metrics.agreement.agree`), each gold
+reading counted once; a gold reading is found if it has such a reading.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyqa.artifacts.card import Figure
+from polyqa.artifacts.showing import figure_text
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import Run, open_run, summarize
+from polyqa.evaluation.tables import amount_text
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.gold import Question
+
+from .results import JsonFile, Measured, Table, report, today, without_folders
+
+_METRICS = (
+    "disambig_f1",
+    "rouge_l",
+    "answer_f1",
+    "str_em",
+    "length",
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    "failed",
+)
+
+
+def matched(answers: Sequence[str], question: Question) -> int:
+    """Return how many answers of readings say the same as that of a gold reading, each gold reading counted once."""
+    free = list(question.readings)
+    for answer in answers:
+        for reading in free:
+            if agree(answer, reading.short_answers):
+                free.remove(reading)
+                break
+    return len(question.readings) - len(free)
+
+
+def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
+    assert run.settings is not None
+    pairs = [(gold[record.id], [one.answer for one in record.interpretations]) for record in run.records]
+    right = sum(matched(answers, question) for question, answers in pairs)
+    told, wanted = sum(len(answers) for _, answers in pairs), sum(len(question.readings) for question, _ in pairs)
+    summary = summarize(run.records)
+    dr = summary["dr"]
+    cells = [
+        f"`{run.settings.program}`",
+        run.settings.lm,
+        without_folders(run.settings.questions).split(" (")[0],
+        figure_text(Figure(value=dr.value, low=dr.low, high=dr.high, n=dr.n)),
+        f"{100 * right / max(told, 1):.1f} of {told}",
+        f"{100 * right / wanted:.1f} of {wanted}",
+    ]
+    return cells + [amount_text(name, summary[name].value) if name in summary else "–" for name in _METRICS]
+
+
+def main(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    questions: Annotated[list[str], typer.Option(help="The questions of each run, as for polyqa evaluate, in order.")],
+    json: JsonFile = None,
+) -> None:
+    """Print the runs as a table."""
+    heads = ["program", "language model", "questions", "DR", "readings right, %", "readings found, %"]
+    heads += [COLUMNS[name].label for name in _METRICS]
+    rows = [
+        _row(open_run(run), {question.id: question for question in load_questions(source)})
+        for run, source in zip(runs, questions, strict=True)
+    ]
+    about = (
+        "Programs with a language model on this machine (local/…, llama.cpp, temperature 0, grammar) and with the "
+        f"embedded engine, over the same passages; reader polyqa-minilm-reader; {today()}."
+    )
+    report(Measured(about=about, command=None, tables={"runs": Table(heads=heads, rows=rows)}), json)
+
+
+if __name__ == "__main__":
+    typer.run(main)
