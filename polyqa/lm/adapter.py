@@ -6,6 +6,7 @@ output fields at the end of the question. `LeanAdapter` says all of that in one 
 
 import re
 import textwrap
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,7 @@ from pydantic.fields import FieldInfo
 from polyqa.replies import without_thoughts
 
 from .fields import description, form_of, hint, is_text, read_value, type_notes, write_value
+from .grammar import reply_grammar
 from .headers import escape, key_of, needs_no_header, section, sections
 
 GIVEN = "You get:"
@@ -63,6 +65,28 @@ class LeanAdapter(dspy.ChatAdapter):
             use_json_adapter_fallback=False,
             parallel_tool_calls=parallel_tool_calls,
         )
+
+    def __call__(
+        self,
+        lm: dspy.BaseLM,
+        lm_kwargs: dict[str, Any],
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """Ask a language model; one that takes a grammar can write nothing but a reply that can be read."""
+        return super().__call__(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
+
+    async def acall(
+        self,
+        lm: dspy.BaseLM,
+        lm_kwargs: dict[str, Any],
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """See `__call__`."""
+        return await super().acall(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """Return the instructions, the inputs, the outputs."""
@@ -171,6 +195,21 @@ def configured_adapter() -> dspy.Adapter:
 def adapter_name() -> str:
     """Return the name of `configured_adapter`, as results and artifacts record it."""
     return type(configured_adapter()).__name__
+
+
+def _with_grammar(
+    lm: dspy.BaseLM, settings: dict[str, Any], signature: type[dspy.Signature], inputs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a call with the grammar of its replies, for a language model that takes one.
+
+    Where the probabilities of a label are asked for, the label is read from them, whatever else a reply says.
+    """
+    if not getattr(lm, "takes_grammar", False) or settings.get("logprobs") or "grammar" in settings.get("metadata", {}):
+        return settings
+    grammar = reply_grammar(signature, inputs)
+    return (
+        settings if grammar is None else {**settings, "metadata": {**settings.get("metadata", {}), "grammar": grammar}}
+    )
 
 
 def _line(name: str, words: str, field: FieldInfo) -> str:
