@@ -3,7 +3,7 @@
 import dspy
 
 from polyqa.base.values import Interpretation
-from polyqa.replies import Numbers, YesNo
+from polyqa.replies import FewWords, Numbers, PassageNumber, YesNo
 
 
 class LocateAnswer(dspy.Signature):
@@ -17,8 +17,8 @@ class LocateAnswer(dspy.Signature):
 
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
-    short_answer: str = dspy.OutputField(desc="a few words, or null")
-    source: str = dspy.OutputField(desc="number of the passage, or null")
+    short_answer: FewWords = dspy.OutputField(desc="a few words, or null")
+    source: PassageNumber = dspy.OutputField(desc="number of the passage, or null")
     settled: YesNo = dspy.OutputField(desc="whether the passages give this answer only")
 
 

@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import Grades
+from polyqa.replies import FewWords, Grades
 
 
 # The retrieval evaluator (section 4.2): DIVA ran CRAG with GPT-4 in place of the trained T5.
@@ -29,4 +29,4 @@ class RewriteQuery(dspy.Signature):
     """
 
     question: str = dspy.InputField(desc="a question that a first search did not answer")
-    search_query: str = dspy.OutputField(desc="keywords")
+    search_query: FewWords = dspy.OutputField(desc="keywords")

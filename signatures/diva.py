@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import AmbiguityTypes, Numbers, Questions, YesNo
+from polyqa.replies import AmbiguityTypes, Numbers, Questions, Sentences, YesNo
 
 
 # Ambiguity detection, I_a (section 3.2, Table 7).
@@ -23,7 +23,7 @@ class TypeAmbiguity(dspy.Signature):
     """
 
     question: str = dspy.InputField(desc="a question as a person typed it")
-    reason: str = dspy.OutputField(desc="the unclear words and what they could mean")
+    reason: Sentences = dspy.OutputField(desc="the unclear words and what they could mean")
     ambiguity_types: AmbiguityTypes = dspy.OutputField(desc="every kind that applies")
 
 

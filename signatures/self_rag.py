@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import Readings, Supports, Usefulness, YesNo
+from polyqa.replies import Readings, Sentences, Supports, Usefulness, YesNo
 
 
 # The Retrieve token.
@@ -34,7 +34,7 @@ class DraftSegment(dspy.Signature):
     passage: str = dspy.InputField(desc="title | text")
     relevant: YesNo = dspy.OutputField(desc="whether the passage helps to answer the question")
     readings: Readings = dspy.OutputField(desc="the readings that this passage answers")
-    segment: str = dspy.OutputField(desc="one or two sentences, or None")
+    segment: Sentences = dspy.OutputField(desc="one or two sentences, or None")
 
 
 # The IsSup and IsUse tokens, as one prompt.

@@ -4,7 +4,7 @@ from functools import cache
 
 import dspy
 
-from polyqa.replies import Answers, Numbers
+from polyqa.replies import Answers, Numbers, OneLine
 
 
 # First step, answer detection (section 3.1.2): what in a passage may be asked for.
@@ -38,7 +38,7 @@ class GenerateQuestion(dspy.Signature):
 
     passage: str = dspy.InputField(desc="title | text")
     answer: str = dspy.InputField(desc="a span of the passage")
-    question: str = dspy.OutputField(desc="one question, or None")
+    question: OneLine = dspy.OutputField(desc="one question, or None")
 
 
 # Revision (section 3.3.1): facts of the passage move into the question until it stands alone.
@@ -53,7 +53,7 @@ class ReviseQuestion(dspy.Signature):
     passage: str = dspy.InputField(desc="title | text")
     question: str = dspy.InputField(desc="a question that the passage answers")
     answer: str = dspy.InputField(desc="its answer")
-    revised_question: str = dspy.OutputField(desc="the question that stands on its own")
+    revised_question: OneLine = dspy.OutputField(desc="the question that stands on its own")
 
 
 # Which retrieved questions are readings of the asked one: the choice that the paper's trained reader makes by

@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import Numbers, YesNo
+from polyqa.replies import FewWords, Numbers, OneLine, YesNo
 
 
 # Query relaxation, I_R (section 4.1, equation 6).
@@ -14,7 +14,7 @@ class RelaxQuery(dspy.Signature):
     """
 
     question: str = dspy.InputField(desc="a question that may be ambiguous")
-    relaxed_query: str = dspy.OutputField(desc="one search query")
+    relaxed_query: OneLine = dspy.OutputField(desc="one search query")
 
 
 # Verified diversification, I_E (section 4.1, equation 8, Figure 6): one passage, at most one reading.
@@ -30,8 +30,8 @@ class InterpretPassage(dspy.Signature):
 
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     passage: str = dspy.InputField(desc="title | text")
-    interpretation: str = dspy.OutputField(desc="the reading as a question, or null")
-    short_answer: str = dspy.OutputField(desc="its answer, a few words, or null")
+    interpretation: OneLine = dspy.OutputField(desc="the reading as a question, or null")
+    short_answer: FewWords = dspy.OutputField(desc="its answer, a few words, or null")
 
 
 # Judge of matching readings, I_M (appendix A, equation 17, Figure 7). The paper asks for one Yes or No per reading;

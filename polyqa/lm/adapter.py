@@ -203,14 +203,13 @@ def _with_grammar(
 
     Where the probabilities of a label are asked for, the label is read from them, whatever else a reply says.
     """
-    if not getattr(lm, "takes_grammar", False) or settings.get("logprobs") or "grammar" in settings.get("metadata", {}):
+    given = {**getattr(lm, "kwargs", {}), **settings}
+    extra = given.get("metadata") or {}
+    if not getattr(lm, "takes_grammar", False) or given.get("logprobs") or "grammar" in extra:
         return settings
-    from .grammar import reply_grammar  # few language models take one
 
     grammar = reply_grammar(signature, inputs)
-    return (
-        settings if grammar is None else {**settings, "metadata": {**settings.get("metadata", {}), "grammar": grammar}}
-    )
+    return settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}
 
 
 def _line(name: str, words: str, field: FieldInfo) -> str:

@@ -5,6 +5,7 @@ may be cited. Hosted models get none: their prompts ask for text, and `dspy.JSON
 structured output.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -16,26 +17,44 @@ from polyqa.base.values import AmbiguityType, Grade, Support
 
 from .fields import NOTHING, is_text
 
-_READINGS = 6  # in a reply
-_LISTED = 10  # answers in a reply
-_SHARED = {
-    "wording": r"[^|\n ] [^|\n]{7,199}",
-    "answer": r"[^|\n\[ ] [^|\n\[]{0,99}",
-    "paragraph": r"[^#\n] [^\n]{0,799}",
+_READINGS = _QUESTIONS = 6  # at most, in a reply
+_ANSWERS = 10
+_TEXTS = 20
+_WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15}  # at most, in one
+_LETTERS = 40  # at most, in a word
+_BREAK = r'"\n" '
+_BLANK = r"\n\n"
+# All white space and line ends of Python, of which only spaces and line feeds stand between words; "<" opens thoughts.
+_SPACE = r"\x00-\x20\x7F-\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000<"
+_MARKS = r"#>*_`"  # a line that begins so may be a header or the edge of a block of code
+_BRACKETS = r"|\[\]{}"
+_NO_LETTER = r"\x00-/:-@\[-`{-\xBF\xD7\xF7\u2000-\u2BFF\u3000-\u303F\uFF00-\uFFFF"
+
+
+def _line(name: str, barred: str) -> dict[str, str]:
+    """Return rules for the words of a line; a colon stands in a word or before another one, never at the end."""
+    return {
+        f"{name}first": f"[^{barred}{_MARKS}:] {name}letter{{0,{_LETTERS - 1}}}",
+        f"{name}word": f'":"? " " {name}letter{{1,{_LETTERS}}}',
+        f"{name}letter": f'[^{barred}:] | ":" [^{barred}:]',
+    }
+
+
+# llama.cpp multiplies a repetition within a repetition, and refuses thousands; a rule with a name counts once.
+_NAMED: Mapping[str, str] = {
+    "text": rf'textfirst (" " textword | "\n" "\n"? textfirst){{0,{_WORDS["text"] - 1}}}',
+    "textfirst": rf"[^{_SPACE}{_MARKS}\[{{] [^{_SPACE}]{{0,{_LETTERS - 1}}}",
+    "textword": f"[^{_SPACE}]{{1,{_LETTERS}}}",
+    **_line("short", _SPACE + _BRACKETS),
+    "reading": f"shortfirst shortword{{0,{_WORDS['reading'] - 1}}}",
+    "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}}',  # a reply of one word is no question
+    "asked": rf"""["'(“‘]? [^{_NO_LETTER}] shortletter{{0,{_LETTERS - 2}}}""",
+    **_line("answer", _SPACE + _BRACKETS + "?"),
+    "answer": f"answerfirst answerword{{0,{_WORDS['answer'] - 1}}}",
+    "quoted": r'"\"" ([^"\\\x00-\x1F\x7F-\xA0\u2028\u2029<] | "\\" ["\\/nt]){0,200} "\""',
 }
-_PARAGRAPHS = 4
-_BREAK = r"\n"
-_LINES: Mapping[str, int] = {  # characters of texts that are short by nature
-    "short_answer": 100,
-    "source": 10,
-    "search_query": 120,
-    "relaxed_query": 200,
-    "interpretation": 200,
-    "reason": 400,
-}
-# Inputs whose items have numbers; the first of them that a call has is what its reply names.
-_CITED = ("findings", "passages")
-_NUMBERED = ("candidates", "wanted", "readings", "interpretations", "passages")
+_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|([a-z]\w*)')
+_NUMBERED = re.compile(r"^(?:\[\d+\]|\d+\.) ", re.M)
 
 
 def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str | None:
@@ -48,98 +67,95 @@ def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) ->
 
     Notes
     -----
-    Every reply of the grammar is read by `polyqa.lm.adapter.LeanAdapter`, and is as that writes it in a demo. Of
-    findings each gets its line, of other passages there are at most six readings, or none.
+    Every reply of the grammar is read by `polyqa.lm.adapter.LeanAdapter`, unless it is a refusal or repeats the prompt,
+    and is as that writes it in a demo. Of findings each gets its line, of passages there are at most six readings, or
+    none. A text has at most 250 words, or as many as its type says, such as `polyqa.replies.FewWords`.
     """
-    values = [(name, _value(name, field, inputs)) for name, field in signature.output_fields.items()]
-    rules = []
-    for _, value in values:
-        if value is None:
-            return None
-        rules.append(value)
-    # llama.cpp counts what is repeated in repetitions, and refuses thousands; a rule with a name counts once.
-    shared = [f"{name} ::= {rule}" for name, rule in _SHARED.items() if any(name in value for value in rules)]
-    if len(rules) == 1:
-        return "\n".join([f"root ::= {rules[0]}", *shared, ""])
-    blank = r"\n\n"
-    parts = [rf'"{blank if at else ""}## {name}\n" part{at}' for at, (name, _) in enumerate(values)]
-    return "\n".join(
-        [f"root ::= {' '.join(parts)}", *(f"part{at} ::= {rule}" for at, rule in enumerate(rules)), *shared, ""]
-    )
+    shown = {name: inputs.get(name) for name in signature.input_fields}
+    values = [_value(field, shown) for field in signature.output_fields.values()]
+    rules = {f"field{at}": value for at, value in enumerate(values) if value is not None}
+    if len(rules) < len(values) or not values:
+        return None
+    headers = [f'"{_BLANK if at else ""}## {name}\\n" field{at}' for at, name in enumerate(signature.output_fields)]
+    rules = {"root": " ".join(headers), **rules} if len(values) > 1 else {"root": rules["field0"]}
+    open_rules = list(rules)
+    while open_rules:
+        names = {name for name in _NAME.findall(rules[open_rules.pop()]) if name and name not in rules}
+        rules |= {name: _NAMED[name] for name in sorted(names)}
+        open_rules += names
+    return "".join(f"{name} ::= {rule}\n" for name, rule in rules.items())
 
 
-def _value(name: str, field: FieldInfo, inputs: Mapping[str, Any]) -> str | None:
+def _value(field: FieldInfo, inputs: Mapping[str, Any]) -> str | None:
     """Return the right side of the rule of a field's value."""
     annotation: Any = field.annotation
-    if isinstance(annotation, type) and annotation in _RULES:
+    if annotation in _RULES:
         return _RULES[annotation](inputs)
     if is_text(annotation):
-        if name in _LINES:
-            return rf"[^\n ] [^\n]{{0,{_LINES[name] - 1}}}"
-        return rf'paragraph ("\n" "\n"? paragraph){{0,{_PARAGRAPHS - 1}}}'
-    if annotation is int:
-        return "[0-9]{1,4}"
-    if annotation is bool:
-        return _one_of(["True", "False"])
+        if lenient.PASSAGE_NUMBER in field.metadata:
+            return _one_of([*_numbers_to(_count(inputs)), "null"])
+        limit = next((mark.words for mark in field.metadata if isinstance(mark, lenient.AtMost)), None)
+        return "text" if limit is None else f"shortfirst shortword{{0,{limit - 1}}}"
     if get_origin(annotation) is Literal and all(isinstance(label, str) for label in get_args(annotation)):
         return _one_of(get_args(annotation))
     return None
 
 
 def _one_of(labels: Sequence[str]) -> str:
-    return " | ".join(f'"{_escaped(label)}"' for label in labels)
+    escaped = (label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for label in labels)
+    return " | ".join(f'"{label}"' for label in escaped)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _numbers_to(count: int) -> list[str]:
+    return [str(number) for number in range(1, count + 1)]
 
 
-def _count(inputs: Mapping[str, Any], names: Sequence[str]) -> int:
-    """Return how many items the first of some inputs has that a call has."""
-    shown = next((inputs[name] for name in names if inputs.get(name) is not None), ())
-    return len([line for line in shown.splitlines() if line.strip()] if isinstance(shown, str) else shown)
+def _count(inputs: Mapping[str, Any]) -> int:
+    """Return how many items the last input has that is numbered: what a call asks about stands after the passages."""
+    for value in reversed([*inputs.values()]):
+        if isinstance(value, (list, tuple)):
+            return len(value)
+        if isinstance(value, str) and (numbers := _NUMBERED.findall(value)):
+            return len(numbers)
+    return 0
 
 
-def _some(items: Sequence[str], between: str) -> str:
-    """Return a rule for the first items, at least one: each only after the one before it."""
+def _lines(lines: Sequence[str]) -> str:
+    """Return a rule for the first lines, at least one: each only after the one before it."""
     rule = ""
-    for item in reversed(items[1:]):
-        rule = f' ("{between}" {item}{rule})?'
-    return f"{items[0]}{rule}"
+    for line in reversed(lines[1:]):
+        rule = f" ({_BREAK}{line}{rule})?"
+    return f"{lines[0]}{rule}"
 
 
 def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
-    count = _count(inputs, _CITED) if cited else 0
-    if "findings" in inputs:
-        lines = [f'"{number}. " wording " | " answer " [{number}]"' for number in range(1, count + 1)]
-        return r' "\n" '.join(lines) or f'"{NOTHING}"'
-    numbers = f' " [" ({_one_of([str(number) for number in range(1, count + 1)])}) "]"' if count else ""
-    lines = [f'"{number}. " wording " | " answer{numbers}' for number in range(1, _READINGS + 1)]
-    return f'"{NOTHING}" | {_some(lines, _BREAK)}'
+    numbers = _numbers_to(_count(inputs)) if cited else []
+    if "findings" in inputs and numbers:
+        return f" {_BREAK}".join(f'"{number}. " reading " | " answer " [{number}]"' for number in numbers)
+    citation = f' " [" ({_one_of(numbers)}) "]"' if numbers else ""
+    lines = [f'"{number}. " reading " | " answer{citation}' for number in range(1, _READINGS + 1)]
+    return f'"{NOTHING}" | {_lines(lines)}'
 
 
 def _numbers(inputs: Mapping[str, Any]) -> str:
-    count = _count(inputs, _NUMBERED)
-    if not count:
+    if not (numbers := _numbers_to(_count(inputs))):
         return f'"{NOTHING}"'
-    number = f"({_one_of([str(one) for one in range(1, count + 1)])})"
-    return f'"{NOTHING}" | {number} (", " {number}){{0,{count - 1}}}'
+    return f'"{NOTHING}" | ({_one_of(numbers)}) (", " ({_one_of(numbers)})){{0,{len(numbers) - 1}}}'
 
 
-_KIND = f"({_one_of([str(kind) for kind in AmbiguityType if kind is not AmbiguityType.NONE])})"
+_KINDS = _one_of([kind for kind in AmbiguityType if kind is not AmbiguityType.NONE])
 _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.Interpretations: _readings,
     lenient.Readings: lambda inputs: _readings(inputs, cited=False),
-    lenient.Questions: lambda inputs: _some(
-        [rf'"{number}. " [^\n? ] [^\n?]{{7,199}} "?"' for number in range(1, _READINGS + 1)], _BREAK
-    ),
-    lenient.Answers: lambda inputs: (
-        rf'"{NOTHING}" | [^\n ] [^\n]{{0,99}} ("\n" [^\n ] [^\n]{{0,99}}){{0,{_LISTED - 1}}}'
-    ),
+    lenient.Questions: lambda inputs: _lines([f'"{number}. " question' for number in range(1, _QUESTIONS + 1)]),
+    lenient.Answers: lambda inputs: f'"{NOTHING}" | answer ("\\n" answer){{0,{_ANSWERS - 1}}}',
     lenient.YesNo: lambda inputs: _one_of(["Yes", "No"]),
-    lenient.AmbiguityTypes: lambda inputs: f'"{AmbiguityType.NONE}" | {_KIND} (", " {_KIND}){{0,2}}',
+    lenient.AmbiguityTypes: lambda inputs: f'"{AmbiguityType.NONE}" | ({_KINDS}) (", " ({_KINDS})){{0,4}}',
     lenient.Numbers: _numbers,
-    lenient.Grades: lambda inputs: _one_of([str(grade) for grade in Grade]),
-    lenient.Supports: lambda inputs: _one_of([str(level) for level in Support]),
+    lenient.Grades: lambda inputs: _one_of(list(Grade)),
+    lenient.Supports: lambda inputs: _one_of(list(Support)),
     lenient.Usefulness: lambda inputs: "[1-5]",
+    bool: lambda inputs: _one_of(["True", "False"]),
+    int: lambda inputs: '"0" | "-"? [1-9] [0-9]{0,14}',
+    list[str]: lambda inputs: f'"[]" | "[" quoted (", " quoted){{0,{_TEXTS - 1}}} "]"',
 }

@@ -20,13 +20,19 @@ from .questions import parse_questions
 from .tagged import parse_interpretation_lines
 from .text import parse_lines, without_thoughts
 from .types import (
+    PASSAGE_NUMBER,
     AmbiguityTypes,
     Answers,
+    AtMost,
+    FewWords,
     Grades,
     Interpretations,
     Numbers,
+    OneLine,
+    PassageNumber,
     Questions,
     Readings,
+    Sentences,
     Supports,
     Usefulness,
     YesNo,
@@ -34,13 +40,19 @@ from .types import (
 from .verdicts import parse_yes_no
 
 __all__ = [
+    "PASSAGE_NUMBER",
     "AmbiguityTypes",
     "Answers",
+    "AtMost",
+    "FewWords",
     "Grades",
     "Interpretations",
     "Numbers",
+    "OneLine",
+    "PassageNumber",
     "Questions",
     "Readings",
+    "Sentences",
     "Supports",
     "Usefulness",
     "YesNo",

@@ -1,7 +1,8 @@
 """The types that signatures use: each validates what its parser makes of a value."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import dspy
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -117,3 +118,21 @@ else:
         {"type": "string", "enum": [str(level) for level in Support]},
     )
     Usefulness = _lenient("Literal[1, 2, 3, 4, 5]", Literal[1, 2, 3, 4, 5], parse_usefulness)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """How many words a text on one line has at most: a grammar of replies says it, no prompt does.
+
+    The marks of a text stand in the metadata of its field. Its annotation, and so all else, is that of ``str``.
+    """
+
+    words: int
+
+
+PASSAGE_NUMBER = "number of a passage"
+FewWords = Annotated[str, AtMost(15)]
+OneLine = Annotated[str, AtMost(30)]
+Sentences = Annotated[str, AtMost(60)]
+PassageNumber = Annotated[str, PASSAGE_NUMBER]
+"""Or null."""

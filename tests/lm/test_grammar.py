@@ -13,16 +13,11 @@ from polyqa.base.values import Interpretation
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.calls import CALLS
 from polyqa.lm.grammar import reply_grammar
-from polyqa.signatures import (
-    ClarifyQuestion,
-    FindDistinct,
-    MatchInterpretations,
-    SelectPassages,
-    TellFindings,
-    VerifyFinding,
-    VerifyReadings,
-)
+from polyqa.signatures import ClarifyQuestion, SelectPassages, TellFindings, VerifyFinding
 
+LETTERS = st.sampled_from(
+    "".join(map(chr, range(32, 127))) + "\n\r\t\v\x00\x85\xa0\u2028\u3000éßЖ日×“”‘’–—…¿½"
+)  # all of ASCII, and what Python takes for spaces and ends of lines
 INPUTS: Mapping[str, Any] = {"passages": ["A | B.", "C | D.", "E | F."], "question": "Who?", "count": 2}
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|(\[(?:[^\]\\]|\\.)*\]|\{\d+,\d+\}|[()|?])|(\w+)|(\s+)')
 
@@ -55,19 +50,18 @@ def grammar_of(signature: type[dspy.Signature], **inputs: Any) -> str:
 
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("signature", CALLS, ids=lambda signature: signature.__name__)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], data: st.DataObject) -> None:
-    inputs = {"findings": ["A | B. | B", "C | D. | D"]} if signature is TellFindings else {}
-    # As a language model writes: words, not any character that there is.
-    words = as_regex(grammar_of(signature, **inputs)).replace(r"[^\n? ]", "Who [a-z]")
-    words = re.sub(r"\[\^[^\]]*\]\{0,(\d+)\}", lambda m: f"[a-z ]{{0,{min(int(m[1]), 20) - 1}}}[a-z]", words)
-    words = re.sub(r"\[\^[^\]]*\]\{7,\d+\}", "[a-z ]{7,20}[a-z]", words)
-    words = re.sub(r"\[\^[^\]]*\]", "[A-Z]", words)
-    reply = data.draw(st.from_regex(words, fullmatch=True))
-    assert re.fullmatch(as_regex(grammar_of(signature, **inputs)), reply)
+    counts = st.lists(st.just("A | B."), max_size=12)
+    inputs = {name: data.draw(counts) for name in signature.input_fields if name not in ("question", "passage")}
+    grammar = reply_grammar(signature, {"question": "1. Who?", "passage": "A | B.", **inputs})
+    assert grammar is not None
+    short = re.sub(r"\{(\d),(\d\d+)\}", r"{\1,6}", as_regex(grammar))
+    reply = data.draw(st.from_regex(short, fullmatch=True, alphabet=LETTERS))
     values = LeanAdapter().parse(signature, reply)
     assert values.keys() == signature.output_fields.keys()
+    assert "<" not in reply
 
 
 @pytest.mark.parametrize(
@@ -86,18 +80,10 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
         (SelectPassages, {}, "4", False),
         (SelectPassages, {"passages": []}, "none", True),
         (SelectPassages, {"passages": []}, "1", False),
-        (VerifyReadings, {"interpretations": ["a"] * 5}, "5", True),
-        (VerifyReadings, {"interpretations": ["a"] * 2}, "3", False),
     ],
 )
 def test_what_fits(signature: type[dspy.Signature], inputs: dict[str, Any], reply: str, fits: bool) -> None:
     assert bool(re.fullmatch(as_regex(grammar_of(signature, **inputs)), reply)) is fits
-
-
-@pytest.mark.parametrize("signature", [MatchInterpretations, FindDistinct])
-def test_a_judge_names_what_it_is_shown(signature: type[dspy.Signature]) -> None:
-    inputs = {name: ["a", "b"] for name in signature.input_fields}
-    assert re.fullmatch(as_regex(grammar_of(signature, **inputs)), "2")
 
 
 def test_a_demo_shows_what_may_be_written() -> None:
