@@ -208,6 +208,8 @@ def _with_grammar(
     if not getattr(lm, "takes_grammar", False) or given.get("logprobs") or "grammar" in extra:
         return settings
 
+    from .grammar import reply_grammar  # few language models take one
+
     grammar = reply_grammar(signature, inputs)
     return settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}
 
