@@ -20,7 +20,6 @@ from pydantic.fields import FieldInfo
 from polyqa.replies import without_thoughts
 
 from .fields import description, form_of, hint, is_text, read_value, type_notes, write_value
-from .grammar import reply_grammar
 from .headers import escape, key_of, needs_no_header, section, sections
 
 GIVEN = "You get:"
@@ -208,6 +207,9 @@ def _with_grammar(
     extra = given.get("metadata") or {}
     if not getattr(lm, "takes_grammar", False) or given.get("logprobs") or "grammar" in extra:
         return settings
+
+    from .grammar import reply_grammar  # few language models take one
+
     grammar = reply_grammar(signature, inputs)
     return settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}
 

@@ -13,7 +13,8 @@ from .tagged import is_tagged, parse_interpretation_lines
 from .text import decode, embedded, shown, told, without_fence
 
 _BROKEN_JSON = re.compile(r"\{|\[\s*(?:[\"{,`]|\n|\Z)")  # in a text without its JSON values
-_CALLED = re.compile(r"""\b(?:Interpretation|Reading|Disambiguation)\s*\(\s*(?:\w+\s*=|["'])""")  # no town of Reading (Berkshire)
+# Not the town of Reading (Berkshire).
+_CALLED = re.compile(r"""\b(?:Interpretation|Reading|Disambiguation)\s*\(\s*(?:\w+\s*=|["'])""")
 
 
 def parse_interpretations(value: Any) -> list[Interpretation]:
