@@ -21,37 +21,38 @@ _READINGS = _QUESTIONS = 6  # at most, in a reply
 _ANSWERS = 10
 _TEXTS = 20
 _WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15}  # at most, in one
-_LETTERS = 40  # at most, in a word
+_LETTERS = 30  # at most, in a word
 _BREAK = r'"\n" '
 _BLANK = r"\n\n"
-# All white space and line ends of Python, of which only spaces and line feeds stand between words; "<" opens thoughts.
-_SPACE = r"\x00-\x20\x7F-\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000<"
-_MARKS = r"#>*_`"  # a line that begins so may be a header or the edge of a block of code
-_BRACKETS = r"|\[\]{}"
+# What no word has: control characters, spaces, ends of lines, and "<", which opens thoughts. llama.cpp compares
+# each character of each token with each range, so there are few.
+_NO_WORD = r"\x00-\x20<\x7F-\xA0\u2028-\u2029"
+_BRACKETS = r"\[-\]{-}"  # with the bar
+_MARKS = r"#*>_`"  # a line that begins so may be a header or the edge of a block of code
 _NO_LETTER = r"\x00-/:-@\[-`{-\xBF\xD7\xF7\u2000-\u2BFF\u3000-\u303F\uFF00-\uFFFF"
 
 
 def _line(name: str, barred: str) -> dict[str, str]:
-    """Return rules for the words of a line; a colon stands in a word or before another one, never at the end."""
+    """Return rules for the first word of a line and for those after it."""
     return {
-        f"{name}first": f"[^{barred}{_MARKS}:] {name}letter{{0,{_LETTERS - 1}}}",
-        f"{name}word": f'":"? " " {name}letter{{1,{_LETTERS}}}',
-        f"{name}letter": f'[^{barred}:] | ":" [^{barred}:]',
+        f"{name}first": f"[^{barred}{_MARKS}] [^{barred}]{{0,{_LETTERS - 1}}}",
+        f"{name}word": f'" " [^{barred}]{{1,{_LETTERS}}}',
     }
 
 
 # llama.cpp multiplies a repetition within a repetition, and refuses thousands; a rule with a name counts once.
 _NAMED: Mapping[str, str] = {
-    "text": rf'textfirst (" " textword | "\n" "\n"? textfirst){{0,{_WORDS["text"] - 1}}}',
-    "textfirst": rf"[^{_SPACE}{_MARKS}\[{{] [^{_SPACE}]{{0,{_LETTERS - 1}}}",
-    "textword": f"[^{_SPACE}]{{1,{_LETTERS}}}",
-    **_line("short", _SPACE + _BRACKETS),
+    "text": rf'textfirst (textword | "\n" "\n"? textfirst){{0,{_WORDS["text"] - 1}}}',
+    "textfirst": rf"[^{_NO_WORD}{_MARKS}\[{{] [^{_NO_WORD}]{{0,{_LETTERS - 1}}}",
+    "textword": f'" " [^{_NO_WORD}]{{1,{_LETTERS}}}',
+    **_line("short", _NO_WORD + _BRACKETS),
     "reading": f"shortfirst shortword{{0,{_WORDS['reading'] - 1}}}",
-    "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}}',  # a reply of one word is no question
-    "asked": rf"""["'(“‘]? [^{_NO_LETTER}] shortletter{{0,{_LETTERS - 2}}}""",
-    **_line("answer", _SPACE + _BRACKETS + "?"),
-    "answer": f"answerfirst answerword{{0,{_WORDS['answer'] - 1}}}",
-    "quoted": r'"\"" ([^"\\\x00-\x1F\x7F-\xA0\u2028\u2029<] | "\\" ["\\/nt]){0,200} "\""',
+    "answer": f"shortfirst shortword{{0,{_WORDS['answer'] - 1}}}",
+    "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}} "?"',  # a reply of one word is no question
+    "asked": rf"""["'(“‘]? [^{_NO_LETTER}] [^{_NO_WORD}{_BRACKETS}]{{0,{_LETTERS - 2}}}""",
+    **_line("last", _NO_WORD + _BRACKETS + "?:"),  # a row that ends so is read as a question, or as a heading
+    "lastanswer": f"lastfirst lastword{{0,{_WORDS['answer'] - 1}}}",
+    "quoted": r'"\"" ([^"\\\x00-\x1F\x7F-\xA0\u2028-\u2029<] | "\\" ["\\/nt]){0,200} "\""',
 }
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|([a-z]\w*)')
 _NUMBERED = re.compile(r"^(?:\[\d+\]|\d+\.) ", re.M)
@@ -132,8 +133,8 @@ def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
     numbers = _numbers_to(_count(inputs)) if cited else []
     if "findings" in inputs and numbers:
         return f" {_BREAK}".join(f'"{number}. " reading " | " answer " [{number}]"' for number in numbers)
-    citation = f' " [" ({_one_of(numbers)}) "]"' if numbers else ""
-    lines = [f'"{number}. " reading " | " answer{citation}' for number in range(1, _READINGS + 1)]
+    end = f'answer " [" ({_one_of(numbers)}) "]"' if numbers else "lastanswer"
+    lines = [f'"{number}. " reading " | " {end}' for number in range(1, _READINGS + 1)]
     return f'"{NOTHING}" | {_lines(lines)}'
 
 
@@ -148,7 +149,7 @@ _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.Interpretations: _readings,
     lenient.Readings: lambda inputs: _readings(inputs, cited=False),
     lenient.Questions: lambda inputs: _lines([f'"{number}. " question' for number in range(1, _QUESTIONS + 1)]),
-    lenient.Answers: lambda inputs: f'"{NOTHING}" | answer ("\\n" answer){{0,{_ANSWERS - 1}}}',
+    lenient.Answers: lambda inputs: f'"{NOTHING}" | lastanswer ("\\n" lastanswer){{0,{_ANSWERS - 1}}}',
     lenient.YesNo: lambda inputs: _one_of(["Yes", "No"]),
     lenient.AmbiguityTypes: lambda inputs: f'"{AmbiguityType.NONE}" | ({_KINDS}) (", " ({_KINDS})){{0,4}}',
     lenient.Numbers: _numbers,

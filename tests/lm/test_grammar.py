@@ -1,19 +1,40 @@
 """Whatever a grammar lets a model write can be read, and whatever a demo shows may be written."""
 
+import asyncio
+import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 import pytest
+from dspy.lm15 import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted_engine import ScriptedEngine, scripted_lm
 
+import polyqa
+from polyqa import signatures
 from polyqa.base.values import Interpretation
 from polyqa.lm.adapter import LeanAdapter
-from polyqa.lm.calls import CALLS
 from polyqa.lm.grammar import reply_grammar
-from polyqa.signatures import ClarifyQuestion, SelectPassages, TellFindings, VerifyFinding
+from polyqa.signatures import (
+    ClarifyQuestion,
+    DetectAnswers,
+    ExtractInterpretations,
+    FindDistinct,
+    InferPseudoInterpretations,
+    LocateAnswer,
+    MatchInterpretations,
+    SelectPassages,
+    TellFindings,
+    VerifyFinding,
+    VerifyReadings,
+)
+from polyqa.signatures.lookup import find_by_fields
+
+SIGNATURES = [getattr(signatures, name) for name in signatures.__all__]
 
 LETTERS = st.sampled_from(
     "".join(map(chr, range(32, 127))) + "\n\r\t\v\x00\x85\xa0\u2028\u3000éßЖ日×“”‘’–—…¿½"
@@ -49,7 +70,7 @@ def grammar_of(signature: type[dspy.Signature], **inputs: Any) -> str:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("signature", CALLS, ids=lambda signature: signature.__name__)
+@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.__name__)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], data: st.DataObject) -> None:
@@ -80,6 +101,24 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
         (SelectPassages, {}, "4", False),
         (SelectPassages, {"passages": []}, "none", True),
         (SelectPassages, {"passages": []}, "1", False),
+        # What is counted is what the call asks about, and a judge numbers its readings itself.
+        (VerifyReadings, {"interpretations": ["a", "b", "c", "d"]}, "4", True),
+        (VerifyReadings, {"interpretations": ["a"]}, "2", False),
+        (MatchInterpretations, {"found": "1. Who?\n2. When?", "wanted": "1. Who?"}, "1", True),
+        (MatchInterpretations, {"found": "1. Who?\n2. When?", "wanted": "1. Who?"}, "2", False),
+        (FindDistinct, {"readings": "1. Who?\n2. When?"}, "2, 1", True),
+        (LocateAnswer, {}, "## short_answer\nAnn\n\n## source\n3\n\n## settled\nNo", True),
+        (LocateAnswer, {}, "## short_answer\nnull\n\n## source\nnull\n\n## settled\nNo", True),
+        (LocateAnswer, {}, "## short_answer\nAnn\n\n## source\n4\n\n## settled\nNo", False),
+        (LocateAnswer, {}, f"## short_answer\n{'a ' * 15}a\n\n## source\n3\n\n## settled\nNo", False),
+        (ExtractInterpretations, {}, f"1. {'a ' * 24}a | {'a ' * 14}a [1]", True),
+        (ExtractInterpretations, {}, f"1. {'a ' * 25}a | a [1]", False),
+        (ExtractInterpretations, {}, "1. Who? | a\n2. Who? | b", False),  # no passage
+        (ExtractInterpretations, {}, "1. Who? | a [1]\n3. Who? | b [1]", False),
+        (InferPseudoInterpretations, {}, "1. Who won?\n2. Who lost the Star Wars: A New Hope (1977) bet?", True),
+        (InferPseudoInterpretations, {}, "1. Who?", False),
+        (DetectAnswers, {}, "\n".join("abcdefghij"), True),
+        (DetectAnswers, {}, "\n".join("abcdefghijk"), False),
     ],
 )
 def test_what_fits(signature: type[dspy.Signature], inputs: dict[str, Any], reply: str, fits: bool) -> None:
@@ -93,6 +132,17 @@ def test_a_demo_shows_what_may_be_written() -> None:
     assert re.fullmatch(as_regex(grammar_of(ClarifyQuestion)), shown)
 
 
+@pytest.mark.parametrize("artifact", ["rac-homonyms", "diva-homonyms"])
+def test_what_compiled_demos_show_may_be_written(artifact: str) -> None:
+    state = json.loads((Path(polyqa.__file__).parent / "compiled" / artifact / "program.json").read_text())
+    for demo in (demo for predictor in state.values() for demo in predictor.get("demos", ())):
+        signature = find_by_fields({one: one for one in SIGNATURES}, [*demo, "passages"], demo)
+        assert signature is not None
+        grammar = reply_grammar(signature, {"passages": ["A | B."] * 10, **demo})
+        assert grammar is not None
+        assert re.fullmatch(as_regex(grammar), LeanAdapter().format_assistant_message_content(signature, demo))
+
+
 class Kinds(dspy.Signature):
     """Say it."""
 
@@ -100,6 +150,7 @@ class Kinds(dspy.Signature):
     number: int = dspy.OutputField()
     sure: bool = dspy.OutputField()
     mood: Literal['so "so"', "good"] = dspy.OutputField()
+    names: list[str] = dspy.OutputField()
 
 
 class Unknown(dspy.Signature):
@@ -110,31 +161,33 @@ class Unknown(dspy.Signature):
 
 
 def test_types_of_a_user_s_own() -> None:
-    assert re.fullmatch(as_regex(grammar_of(Kinds)), '## number\n12\n\n## sure\nTrue\n\n## mood\nso "so"')
+    values = {"number": -12, "sure": True, "mood": 'so "so"', "names": ['Ann "B." C', "Ö"]}
+    shown = LeanAdapter().format_assistant_message_content(Kinds, values)
+    assert re.fullmatch(as_regex(grammar_of(Kinds)), shown)
+    assert LeanAdapter().parse(Kinds, shown) == values
     assert reply_grammar(Unknown, INPUTS) is None
 
 
-class Asked(dspy.LM):
-    """Keeps the settings of its calls."""
-
-    def __init__(self, takes_grammar: bool) -> None:
-        super().__init__("tests/asked", cache=False)
-        self.takes_grammar = takes_grammar
-        self.seen: list[dict[str, Any]] = []
-
-    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        self.seen.append(kwargs)
-        return ["Yes"]
+def extensions(request: Request) -> Any:
+    return request.config.extensions
 
 
 @pytest.mark.parametrize(
     ("takes", "config", "sent"),
-    [(True, {}, True), (False, {}, False), (True, {"logprobs": True}, False)],
+    [
+        (True, {}, {"metadata": {"user": "me", "grammar": grammar_of(VerifyFinding)}}),
+        (True, {"metadata": {"grammar": "mine"}}, {"metadata": {"grammar": "mine"}}),
+        (True, {"logprobs": True}, {"metadata": {"user": "me"}}),
+        (False, {}, {"metadata": {"user": "me"}}),
+    ],
 )
-def test_only_who_takes_a_grammar_gets_one(takes: bool, config: dict[str, Any], sent: bool) -> None:
-    lm = Asked(takes)
+def test_only_who_takes_a_grammar_gets_one(takes: bool, config: dict[str, Any], sent: object) -> None:
+    engine = ScriptedEngine(lambda _: "Yes", given=extensions)
+    lm = scripted_lm(engine)
+    lm.takes_grammar = takes
+    lm.kwargs["metadata"] = {"user": "me"}
     with dspy.context(lm=lm, adapter=LeanAdapter()):
-        dspy.Predict(VerifyFinding)(question="Who?", finding="A | B. | B", config=config)
-    assert ("metadata" in lm.seen[0]) is sent
-    if sent:
-        assert lm.seen[0]["metadata"] == {"grammar": grammar_of(VerifyFinding)}
+        predict, asked = dspy.Predict(VerifyFinding), {"question": "Who?", "finding": "A | B. | B"}
+        assert predict(**asked, config=config).holds == "Yes"
+        assert asyncio.run(predict.acall(**asked, config=config)).holds == "Yes"
+    assert engine.seen == [sent, sent]

@@ -118,6 +118,11 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             for more in ('"notes": []', '"passages": ["1", "2"]', '"reasoning": "Two games."')
         ],
     ),
+    (
+        "interpretations",
+        [Interpretation(question="When was Reading (Berkshire) founded?", answer="1121", pid="1")],
+        ["1. When was Reading (Berkshire) founded? | 1121 [1]"],
+    ),
     ("interpretations", [], ["", "N/A", "none", "None", "None.", "[]", '{"interpretations": []}']),
     ("types", [SUBJECT], ["AmbSub", "[AmbSub]", "[ambsub]", "Subject"]),
     ("types", [TIME], ["AMBTIME.", "N/A, AmbTime"]),
