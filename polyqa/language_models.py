@@ -15,7 +15,7 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import TIMEOUT, BoundedLM
-from polyqa.lm.local import LocalEngine, LocalLM, LocalSettings, physical_cores
+from polyqa.lm.local import LocalLM, LocalSettings, shared_engine
 from polyqa.lm.recorded import ENDING, recorded
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
@@ -293,18 +293,13 @@ def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
     own = {setting.name: settings.pop(setting.name) for setting in fields(LocalSettings) if setting.name in settings}
-    engine = _local_engine(path, LocalSettings(**{"threads": physical_cores(), **own}))
+    engine = shared_engine(path, path.stem, LocalSettings(**own))
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **{**sampling, **settings})
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
     return keep(lm, {*settings})
-
-
-@lru_cache(maxsize=4)
-def _local_engine(path: Path, settings: LocalSettings) -> LocalEngine:
-    return LocalEngine(path, path.stem, settings)
 
 
 def split_address(name: str) -> tuple[str, str | None]:

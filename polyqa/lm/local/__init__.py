@@ -1,6 +1,6 @@
 """A language model on this machine, offline: llama.cpp in a process of its own, asked like any other `dspy.LM`."""
 
-from .engine import LocalEngine, LocalLM
+from .engine import LocalEngine, LocalLM, shared_engine
 from .process import LocalServer, LocalSettings, physical_cores
 
-__all__ = ["LocalEngine", "LocalLM", "LocalServer", "LocalSettings", "physical_cores"]
+__all__ = ["LocalEngine", "LocalLM", "LocalServer", "LocalSettings", "physical_cores", "shared_engine"]

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO
 
@@ -20,46 +20,24 @@ from polyqa.base.extras import needs
 
 _STARTS_IN = 300.0
 """Seconds that a model may take to load: from a slow disk it is minutes."""
+_ANSWERS_IN = 5.0
+"""Seconds after which a server that does not even say how it is counts as hung."""
+_DIES_IN = 0.5
+"""Seconds from the end of a connection to that of the process."""
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
 _MAGIC = b"GGUF"
+_KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
     (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
     (r"(?:failed to allocate|unable to allocate|std::bad_alloc|cannot allocate memory)", "there is not enough memory"),
-    (r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)", "the file is damaged"),
+    (
+        r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)",
+        "the file is damaged",
+    ),
     (r"(?:error loading model|failed to load model)[^:]*: ([^\n]{1,200})", "{0}"),
 )
-
-
-@dataclass(frozen=True)
-class LocalSettings:
-    """How a local model runs.
-
-    Attributes
-    ----------
-    threads
-        Cores that compute. More than there are slows everything down: each layer waits for the slowest.
-    slots
-        Calls that are computed at once. Each slot keeps the prompt of its last call, so that a call which begins
-        with the same text does not pay for it again.
-    context
-        Tokens of prompt and reply of one call together.
-    prompt_cache
-        MiB of memory for prompts that have left their slot.
-    """
-
-    threads: int
-    slots: int = 2
-    context: int = 8192
-    prompt_cache: int = 512
-
-    def __post_init__(self) -> None:
-        limits = {"threads": 1, "slots": 1, "context": 256, "prompt_cache": 0}
-        for name, least in limits.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
 
 
 def physical_cores() -> int:
@@ -73,6 +51,36 @@ def physical_cores() -> int:
         place = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         siblings.add(place.read_text() if place.is_file() else str(cpu))
     return max(1, len(siblings))
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How a local model runs.
+
+    Attributes
+    ----------
+    threads
+        Cores that compute; by default all physical ones. More slow everything down: each layer waits for the slowest.
+    slots
+        Calls that are computed at once; by default two, and one on fewer than four cores. Each slot keeps the prompt
+        of its last call, so that a call which begins with the same text does not pay for it again.
+    context
+        Tokens of prompt and reply of one call together.
+    prompt_cache
+        MiB of memory for prompts that have left their slot.
+    """
+
+    threads: int = field(default_factory=physical_cores)
+    slots: int = field(default_factory=lambda: 1 if physical_cores() < 4 else 2)
+    context: int = 8192
+    prompt_cache: int = 512
+
+    def __post_init__(self) -> None:
+        limits = {"threads": 1, "slots": 1, "context": 256, "prompt_cache": 0}
+        for name, least in limits.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
 
 
 class LocalServer:
@@ -118,12 +126,29 @@ class LocalServer:
             self._stop()
 
     def ended(self) -> str:
-        """Return why the process has ended by itself; empty if it runs."""
+        """Return why the process has ended by itself; empty if it runs, or ran again already."""
         with self._lock:
-            process = self._process
-            if process is None or process.poll() is None:
+            if self._process is None:
                 return ""
-            return self._cause() or f"it ended with status {process.returncode}"
+            try:
+                self._process.wait(_DIES_IN)
+            except subprocess.TimeoutExpired:
+                return ""
+            return self._cause()
+
+    def end_if_hung(self) -> bool:
+        """End the process if it does not even answer how it is, and return whether it was so."""
+        address, process = self._address, self._process
+        if address is None or process is None:
+            return False
+        with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
+            try:
+                connection.request("GET", "/health")
+                connection.getresponse()
+            except (OSError, HTTPException):
+                process.kill()
+                return True
+        return False
 
     @property
     def pid(self) -> int | None:
@@ -137,15 +162,16 @@ class LocalServer:
         self._check_memory()
         self._log = tempfile.TemporaryFile(prefix="polyqa-llama-")  # noqa: SIM115 - read when the process ends
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "polyqa.lm.local.server"],
+            # As a file, and -P: so it imports nothing of polyqa, and nothing from this folder.
+            [sys.executable, "-P", str(Path(__file__).with_name("server.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_environment(),
         )
         atexit.register(self.stop)
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
@@ -158,8 +184,8 @@ class LocalServer:
         finally:
             late.cancel()
         if not line:
-            status = self._process.wait()
-            cause = self._cause() or f"llama.cpp ended with status {status} while it loaded the model"
+            self._process.wait()
+            cause = self._cause()
             self._stop()
             raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
         address: str = json.loads(line)["address"]
@@ -188,7 +214,7 @@ class LocalServer:
             raise PolyqaError(f"{self.path} is no language model of llama.cpp (GGUF): it does not begin like one.")
 
     def _check_memory(self) -> None:
-        need, free = self.path.stat().st_size + _BESIDE_THE_MODEL, free_memory()
+        need, free = needed_memory(self.path.stat().st_size), free_memory()
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
@@ -196,16 +222,22 @@ class LocalServer:
             )
 
     def _cause(self) -> str:
-        """Return what llama.cpp's log says of why it ended, in words."""
-        if self._log is None:
+        """Return in words why the process ended: by llama.cpp's log, else by its status."""
+        if self._log is None or self._process is None:
             return ""
         self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, self._log.tell() - 100_000))
         text = self._log.read().decode(errors="replace")
         for pattern, words in _CAUSES:
-            if found := re.search(pattern, text, re.I):
-                return words.format(*found.groups())
-        return ""
+            if match := re.search(pattern, text, re.I):
+                return words.format(*match.groups())
+        status = self._process.returncode
+        return f"it ended with status {status}" + _KILLED * (status == -9)
+
+
+def needed_memory(size: int) -> int:
+    """Return about how many bytes of memory a model takes whose file has so many bytes, with the default settings."""
+    return size + _BESIDE_THE_MODEL
 
 
 def free_memory() -> int | None:
@@ -222,13 +254,3 @@ def free_memory() -> int | None:
     except (ImportError, OSError, IndexError):
         pass
     return min(free, default=None)
-
-
-def _environment() -> Mapping[str, str]:
-    """Return the environment of the process: it finds this polyqa wherever it was imported from."""
-    import polyqa
-
-    place = str(Path(polyqa.__file__).parents[1])
-    path = os.pathsep.join(part for part in (place, os.environ.get("PYTHONPATH")) if part)
-    return {**os.environ, "PYTHONPATH": path}
-

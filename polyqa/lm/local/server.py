@@ -1,4 +1,4 @@
-"""The process in which llama.cpp runs: ``python -m polyqa.lm.local.server`` with settings on standard input.
+"""The process in which llama.cpp runs: it is run as a file, with settings on standard input.
 
 It answers OpenAI's HTTP API on a free port of this machine, to those who know the key, until its standard input
 closes: so it ends with the process that started it, however that ends.
