@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from polyqa.base.text import counted
+
 from . import completion, options
 from .terminal import printable, say
 
@@ -61,6 +63,7 @@ def list_command(as_json: options.Json = False) -> None:
 
     from rich.markup import escape
 
+    from polyqa.lm.local.process import LocalSettings, free_memory, needed_memory
     from polyqa.models.gguf import MODELS, model_path
 
     from .display import console, show_json, table
@@ -93,6 +96,13 @@ def list_command(as_json: options.Json = False) -> None:
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
     out.print(
         f"[dim]in {escape(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
+    )
+    run, need, free = LocalSettings(), needed_memory(MODELS[0].bytes), free_memory()
+    memory = f"{need / 2**30:.1f} GiB of memory" + (f" of {free / 2**30:.1f} free" if free is not None else "")
+    out.print(
+        f"[dim]{MODELS[0].name} here: {counted(run.threads, 'thread')}, {counted(run.slots, 'call')} at once, "
+        f"{run.context:,} tokens of context, {memory}[/]",
+        soft_wrap=True,
     )
 
 

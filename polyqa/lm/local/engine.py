@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -141,6 +142,9 @@ class AsyncLocalEngine:
 
     def __deepcopy__(self, memo: dict[int, object]) -> "AsyncLocalEngine":
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return attrgetter("awaited"), (self.engine,)
 
     def _client(self, address: str) -> AsyncOpenAIChatLM:
         """Return this loop's client of the server; a server that was started again has another address."""

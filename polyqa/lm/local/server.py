@@ -24,6 +24,7 @@ def main() -> None:
     params.api_keys = [settings["key"]]
     params.port = 0
     params.n_parallel = settings["slots"]
+    params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch
     params.n_ctx = settings["slots"] * settings["context"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_ram_mib = settings["prompt_cache"]
