@@ -25,7 +25,6 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
-from polyqa.lm.local import LocalLM
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
@@ -185,7 +184,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     """Load what the first question would load, and nothing else; what is loaded costs a few milliseconds.
 
     That is the index and what reranks, the questions made from it, the vectors of demos that are picked by
-    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model on a server is called.
+    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model
+    on a server is called.
     """
     asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
     if isinstance(asked, QuestionRetriever):
@@ -198,8 +198,9 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
                     reranker.score([_ANYTHING], [index.first_passage()])
     for model in (lm, *own_lms(program).values()):
-        if isinstance(local := getattr(model.engine, "lm", model), LocalLM):
-            local.server.address()
+        server = getattr(getattr(model.engine, "lm", model), "server", None)  # a recording has the model behind it
+        if server is not None:
+            server.address()
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)

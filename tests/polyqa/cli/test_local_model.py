@@ -87,7 +87,7 @@ def test_all_settings_are_heeded(printed: Printed) -> None:
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(small: dict[str, Path], tmp_path: Path) -> None:
     local_model_file()
     words = ["evaluate", "--program", "closed-book", "--judge", "none", "--questions", str(small["dev"])]
-    words += ["--lm", NAME, "--lm-set", "threads=1", "--lm-set", "context=1024", "--max-tokens", "150"]
+    words += ["--lm", NAME, "--lm-set", "threads=1", "--lm-set", "slots=1", "--max-tokens", "150"]
     words += ["--temperature", "0.9", "--runs", str(tmp_path), "--name", "run"]
     command = [sys.executable, "-m", "polyqa", *words]
     begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(small: dict[str,
     while not (lines.is_file() and lines.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(begun.pid, signal.SIGINT)  # as a terminal does: llama.cpp gets it, too
-    _, err = begun.communicate(timeout=10)
+    _, err = begun.communicate(timeout=20)
     assert (begun.returncode, err.splitlines()[-1]) == (130, "interrupted"), err
     assert "Traceback" not in err
     done = lines.read_text().splitlines()
