@@ -297,12 +297,12 @@ def language_model(
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
-    from polyqa.lm.local import LocalLM, LocalSettings, shared_engine  # only a local model needs them
+    from polyqa.lm.local import LocalLM, local_settings, shared_engine  # only a local model needs them
     from polyqa.models.gguf import model_file
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
     own = _of_the_process(settings)
-    engine = shared_engine(path, path.stem, LocalSettings(**own))
+    engine = shared_engine(path, path.stem, local_settings(**own))
     settings = {name: value for name, value in settings.items() if name not in own}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from polyqa.base.text import counted
-
 from . import completion, options
 from .terminal import printable, say
 
@@ -63,7 +61,7 @@ def list_command(as_json: options.Json = False) -> None:
 
     from rich.markup import escape
 
-    from polyqa.lm.local.process import LocalSettings, free_memory, needed_memory
+    from polyqa.lm.local import free_memory, local_settings, needed_memory
     from polyqa.models.gguf import MODELS, model_path
 
     from .display import console, show_json, table
@@ -97,11 +95,14 @@ def list_command(as_json: options.Json = False) -> None:
     out.print(
         f"[dim]in {escape(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
     )
-    run, need, free = LocalSettings(), needed_memory(MODELS[0].bytes), free_memory()
-    memory = f"{need / 2**30:.1f} GiB of memory" + (f" of {free / 2**30:.1f} free" if free is not None else "")
+    here, free = local_settings(), free_memory()
+    memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"
+    needs = [
+        f"{name} needs about {needed_memory(path) / 2**30:.1f} GiB" for name, path in paths.items() if path.is_file()
+    ]
     out.print(
-        f"[dim]{MODELS[0].name} here: {counted(run.threads, 'thread')}, {counted(run.slots, 'call')} at once, "
-        f"{run.context:,} tokens of context, {memory}[/]",
+        f"[dim]here one runs with threads={here.threads} slots={here.slots} context={here.context}, unless --lm-set "
+        f"says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
         soft_wrap=True,
     )
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO
@@ -27,6 +27,7 @@ _DIES_IN = 0.5
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
 _MAGIC = b"GGUF"
+_MANY_CORES = 4
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
@@ -40,6 +41,50 @@ _CAUSES = (
 )
 
 
+@dataclass(frozen=True)
+class LocalSettings:
+    """How a local model runs.
+
+    Attributes
+    ----------
+    threads
+        Cores that compute. More than there are slows everything down: each layer waits for the slowest.
+    slots
+        Calls that are computed at once. Each slot keeps the prompt of its last call, so that a call which begins
+        with the same text does not pay for it again.
+    context
+        Tokens of prompt and reply of one call together.
+    prompt_cache
+        MiB of memory for prompts that have left their slot.
+    """
+
+    threads: int
+    slots: int = 1
+    context: int = 8192
+    prompt_cache: int = 512
+
+    def __post_init__(self) -> None:
+        limits = {"threads": 1, "slots": 1, "context": 256, "prompt_cache": 0}
+        for name, least in limits.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
+
+
+def local_settings(**chosen: int) -> LocalSettings:
+    """Return how a local model runs on this machine, but for what is chosen otherwise.
+
+    A second slot reads the unchanging beginning of prompts a second time, which two cores feel.
+    """
+    cores = physical_cores()
+    return LocalSettings(**{"threads": cores, "slots": 1 if cores < _MANY_CORES else 2, **chosen})
+
+
+def needed_memory(path: Path) -> int:
+    """Return about how many bytes of memory a model takes."""
+    return path.stat().st_size + _BESIDE_THE_MODEL
+
+
 def physical_cores() -> int:
     """Return how many physical cores this process may use, at least 1.
 
@@ -51,36 +96,6 @@ def physical_cores() -> int:
         place = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         siblings.add(place.read_text() if place.is_file() else str(cpu))
     return max(1, len(siblings))
-
-
-@dataclass(frozen=True)
-class LocalSettings:
-    """How a local model runs.
-
-    Attributes
-    ----------
-    threads
-        Cores that compute; by default all physical ones. More slow everything down: each layer waits for the slowest.
-    slots
-        Calls that are computed at once; by default two, and one on fewer than four cores. Each slot keeps the prompt
-        of its last call, so that a call which begins with the same text does not pay for it again.
-    context
-        Tokens of prompt and reply of one call together.
-    prompt_cache
-        MiB of memory for prompts that have left their slot.
-    """
-
-    threads: int = field(default_factory=physical_cores)
-    slots: int = field(default_factory=lambda: 1 if physical_cores() < 4 else 2)
-    context: int = 8192
-    prompt_cache: int = 512
-
-    def __post_init__(self) -> None:
-        limits = {"threads": 1, "slots": 1, "context": 256, "prompt_cache": 0}
-        for name, least in limits.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise PolyqaError(f"{name} of a local model is a whole number of at least {least}, not {value!r}.")
 
 
 class LocalServer:
@@ -182,10 +197,11 @@ class LocalServer:
         except BrokenPipeError:
             line = ""
         finally:
+            in_time = late.is_alive()
             late.cancel()
         if not line:
             self._process.wait()
-            cause = self._cause()
+            cause = self._cause() if in_time else f"it took longer than {_STARTS_IN:,.0f} seconds"
             self._stop()
             raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
         address: str = json.loads(line)["address"]
@@ -214,7 +230,7 @@ class LocalServer:
             raise PolyqaError(f"{self.path} is no language model of llama.cpp (GGUF): it does not begin like one.")
 
     def _check_memory(self) -> None:
-        need, free = needed_memory(self.path.stat().st_size), free_memory()
+        need, free = needed_memory(self.path), free_memory()
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
@@ -233,11 +249,6 @@ class LocalServer:
                 return words.format(*match.groups())
         status = self._process.returncode
         return f"it ended with status {status}" + _KILLED * (status == -9)
-
-
-def needed_memory(size: int) -> int:
-    """Return about how many bytes of memory a model takes whose file has so many bytes, with the default settings."""
-    return size + _BESIDE_THE_MODEL
 
 
 def free_memory() -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from local_model import NAME, local_model_file
 
-from polyqa.lm.local import LocalSettings
+from polyqa.lm.local import local_settings
 from polyqa.lm.local import process as process_module
 
 Printed = Callable[..., str]
@@ -45,17 +45,12 @@ def test_what_cannot_be_is_one_line(refused: Printed, file: Path, words: list[st
     assert told in refused(*ASK, f"local/{file}", *words)
 
 
-@pytest.mark.parametrize(("cores", "runs"), [(2, "2 threads, 1 call at once"), (8, "8 threads, 2 calls at once")])
-def test_the_list_says_how_the_default_would_run(
+@pytest.mark.parametrize(("cores", "runs"), [(2, "threads=2 slots=1"), (8, "threads=8 slots=2")])
+def test_the_list_says_how_one_would_run(
     printed: Printed, monkeypatch: pytest.MonkeyPatch, cores: int, runs: str
 ) -> None:
-    monkeypatch.setattr(
-        process_module.os, "sched_getaffinity", lambda _: set(range(1_000, 1_000 + cores)), raising=False
-    )
-    monkeypatch.setattr(process_module, "free_memory", lambda: 3 * 2**30)
-    last = printed("model", "list").splitlines()[-1]
-    assert last.startswith("qwen2.5-coder-1.5b here: ")
-    assert f"{runs}, 8,192 tokens of context, 1.5 GiB of memory of 3.0 free" in last
+    monkeypatch.setattr(process_module, "physical_cores", lambda: cores)
+    assert f"here one runs with {runs} context=8192" in printed("model", "list").splitlines()[-1]
 
 
 def test_judge_and_helper_run_in_the_same_process() -> None:
@@ -65,7 +60,7 @@ def test_judge_and_helper_run_in_the_same_process() -> None:
     settings = LMSettings(more={"threads": 1, "context": 512, "top_p": 0.9})
     models = Models(lm=NAME, helper_lm=NAME, prompt_lm=NAME, settings=settings)
     answering, helping = models.answering(), models.helping()
-    assert answering.engine.server.settings == LocalSettings(threads=1, context=512)
+    assert answering.engine.server.settings == local_settings(threads=1, context=512)
     assert helping is not None
     for other in (helping, models.writing(answering), judge_model(NAME, settings)):
         assert other.engine is answering.engine
