@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import LMConfigurationError
@@ -19,9 +19,6 @@ from polyqa.lm.recorded import ENDING, recorded
 from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
-
-if TYPE_CHECKING:
-    from polyqa.lm.local import LocalEngine, LocalSettings
 
 LOCAL = "local"
 REASONING_TOKENS = 16_000
@@ -120,7 +117,7 @@ class Models:
     settings
         How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
         (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
-        temperatures of their own. The limits are for all.
+        temperatures of their own. The limits are for all, and so is how a model on this machine runs.
     api_base
         Address of the server of ``lm`` and ``prompt_lm``, where they are names. The helper and the judge have
         addresses in their own names.
@@ -150,6 +147,10 @@ class Models:
         if not isinstance(chosen, str):
             return chosen
         if chosen != MODEL_NAME:
+            if self.settings.requests_per_minute is not None and chosen.partition("/")[0] == LOCAL:
+                raise PolyqaError(
+                    f"{chosen} runs on this machine: no provider limits it. Leave out --requests-per-minute."
+                )
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
         if self.helper_lm in (None, MODEL_NAME):
             _refuse_settings(self.settings)
@@ -162,7 +163,8 @@ class Models:
         if self.helper_lm == MODEL_NAME:
             return language_model(record=self.settings.record)
         sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more={}).sampling()
-        return language_model(self.helper_lm, **self.settings.limits(), **sampling)
+        process = _of_the_process(self.settings.more, self.helper_lm)
+        return language_model(self.helper_lm, **self.settings.limits(), **sampling, **process)
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
         """Return the language model that writes instructions, by default the one that runs programs.
@@ -178,7 +180,10 @@ class Models:
         if self.prompt_lm == MODEL_NAME:
             return language_model(self.prompt_lm, api_base=self.api_base, record=self.settings.record)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-        return language_model(self.prompt_lm, api_base=self.api_base, temperature=1.0, **self.settings.limits())
+        process = _of_the_process(self.settings.more, self.prompt_lm)
+        return language_model(
+            self.prompt_lm, api_base=self.api_base, temperature=1.0, **self.settings.limits(), **process
+        )
 
 
 @lru_cache(maxsize=4)
@@ -292,12 +297,13 @@ def language_model(
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
-    from polyqa.lm.local import LocalLM, LocalSettings, local_settings  # only a local model needs them
+    from polyqa.lm.local import LocalLM, local_settings, shared_engine  # only a local model needs them
     from polyqa.models.gguf import model_file
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
-    own = {setting.name: settings.pop(setting.name) for setting in fields(LocalSettings) if setting.name in settings}
-    engine = _local_engine(path, local_settings(**own))
+    own = _of_the_process(settings)
+    engine = shared_engine(path, path.stem, local_settings(**own))
+    settings = {name: value for name, value in settings.items() if name not in own}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **{**sampling, **settings})
@@ -306,11 +312,14 @@ def _local_model(name: str, **settings: Any) -> dspy.LM:
     return keep(lm, {*settings})
 
 
-@lru_cache(maxsize=4)
-def _local_engine(path: Path, settings: "LocalSettings") -> "LocalEngine":
-    from polyqa.lm.local import LocalEngine
+def _of_the_process(settings: Mapping[str, Any], name: str = LOCAL) -> dict[str, Any]:
+    """Return how a model of a name runs, if it is one on this machine: those that run alike share one process."""
+    if name.partition("/")[0] != LOCAL:
+        return {}
+    from polyqa.lm.local import LocalSettings
 
-    return LocalEngine(path, path.stem, settings)
+    names = {setting.name for setting in fields(LocalSettings)}
+    return {name: value for name, value in settings.items() if name in names}
 
 
 def split_address(name: str) -> tuple[str, str | None]:
@@ -346,12 +355,12 @@ def absolute_recorded(name: str) -> str:
 def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
     """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
 
-    Of the settings only the limits and ``record`` count.
+    Of the settings only the limits and ``record`` count, and how a model on this machine runs.
     """
     if split_address(name)[0] == MODEL_NAME:
         return language_model(name, record=settings.record)
     sampling = {} if reasons(split_address(name)[0]) else {"temperature": 0.0}
-    return language_model(name, **settings.limits() | sampling)
+    return language_model(name, **settings.limits() | sampling | _of_the_process(settings.more, name))
 
 
 def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
 REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
 _VERY_LONG = 10.0**6  # seconds
+_LOOK = 0.1  # seconds
 TIMEOUT = 300.0
 """Seconds that one call may take, if nothing else is set."""
 
@@ -121,7 +122,8 @@ class BoundedLM(RecentLM):
             while not done.done():
                 if call.left <= 0:
                     raise self._too_long()
-                wait([done, *not_needed()], call.left, return_when=FIRST_COMPLETED)
+                # Not longer: what does not count for the deadline moves it while this waits.
+                wait([done, *not_needed()], min(call.left, _LOOK), return_when=FIRST_COMPLETED)
                 if not done.done():
                     check_needed()
         finally:

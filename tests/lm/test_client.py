@@ -22,7 +22,14 @@ from scripted_engine import ScriptedEngine, last_message
 import polyqa
 from polyqa.base.needed import NotNeededError, ahead
 from polyqa.cluster import for_workers
-from polyqa.lm.client import REMEMBERED, BoundedLM, BusyServerError, CallTimeoutError, RecentLM
+from polyqa.lm.client import (
+    REMEMBERED,
+    BoundedLM,
+    BusyServerError,
+    CallTimeoutError,
+    RecentLM,
+    out_of_the_deadline,
+)
 from polyqa.lm.recorder import recording
 from polyqa.optimizers.calls import kept_calls
 
@@ -263,3 +270,21 @@ def test_modules_remember_as_many() -> None:
         for number in range(REMEMBERED + 5):
             program(question=str(number))
     assert len(program.history) == REMEMBERED
+
+
+class WaitsThenHangs(ScriptedEngine):
+    """Waits for its turn for longer than a call may take, and then hangs."""
+
+    def complete(self, request: Any) -> Any:
+        with out_of_the_deadline():
+            time.sleep(2 * TIMEOUT)
+        time.sleep(10 * TIMEOUT)
+        return super().complete(request)
+
+
+def test_a_deadline_begins_when_the_wait_for_a_turn_ends() -> None:
+    lm = BoundedLM("scripted/one", timeout=TIMEOUT, engine=WaitsThenHangs(str), cache=False, num_retries=0)
+    started = time.monotonic()
+    with pytest.raises(CallTimeoutError):
+        lm("hi")
+    assert 2 * TIMEOUT < time.monotonic() - started < 6 * TIMEOUT

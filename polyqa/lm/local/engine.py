@@ -3,43 +3,42 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, replace
+from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from dspy.lm15 import (
-    AsyncLMRouter,
+    AsyncOpenAIChatLM,
     ContextLengthError,
     InvalidRequestError,
-    LMRouter,
     Request,
     Response,
-    RouterConfig,
     ServerError,
-    Timeouts,
     TransportError,
     amaterialize_response,
     materialize_response,
 )
 
 from polyqa.base.needed import NotNeededError
-from polyqa.lm.client import BoundedLM, given_up, out_of_the_deadline
+from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
 from polyqa.lm.recorded import wanted_rollout
 
 from .process import LocalServer, LocalSettings
 
-_PROVIDER = "openai-chat"
 _FOREVER = 24 * 3600.0  # seconds
 _LOOK = 0.02  # seconds
 
 
 class LocalEngine:
-    """Answers requests with a model that llama.cpp runs on this machine.
+    """Answers requests with a model that llama.cpp runs on this machine, for threads; `awaited` is for event loops.
 
-    At most as many calls are sent at once as the server has slots; the wait for a slot does not count for a call's
-    deadline. A call that was given up ends at its next token.
+    At most as many calls are sent at once as the server has slots; the wait for a slot, or for the model to be loaded,
+    does not count for a call's deadline. A call that was given up ends at once, and llama.cpp stops writing its reply.
 
     Parameters
     ----------
@@ -49,8 +48,11 @@ class LocalEngine:
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
         self.server = LocalServer(path, name, settings)
+        self.awaited = AsyncLocalEngine(self)
         self.free = threading.BoundedSemaphore(settings.slots)
-        self._clients: dict[str, LMRouter] = {}
+        # A thread that reads from a socket cannot be stopped, a task can: all calls are made in event loops.
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="polyqa-local", daemon=True).start()
 
     def complete(self, request: Request) -> Response:
         """Return the reply to a request."""
@@ -58,18 +60,20 @@ class LocalEngine:
 
     def stream(self, request: Request) -> Iterator[Any]:
         """Yield the events of a reply as it is written."""
-        with out_of_the_deadline():
-            self.free.acquire()
+        events: SimpleQueue[Any] = SimpleQueue()
+
+        async def pass_on() -> None:
+            async for event in self.awaited.stream(request):
+                events.put(event)
+
+        reply = asyncio.run_coroutine_threadsafe(pass_on(), self._loop)
+        reply.add_done_callback(events.put)  # comes last
         try:
-            if given_up():
-                raise NotNeededError("the call was given up")
-            with self.explained():
-                for event in self._client().stream(self.sent(request)):
-                    if given_up():
-                        raise NotNeededError("the call was given up")
-                    yield event
+            while (event := _next(events)) is not reply:
+                yield event
+            reply.result()
         finally:
-            self.free.release()
+            reply.cancel()
 
     def close(self) -> None:
         """Leave the server running: other language models may share it."""
@@ -80,49 +84,23 @@ class LocalEngine:
 
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> "LocalEngine":
-        """Make the engine that `dump_state` described."""
+        """Return the engine that `dump_state` described."""
         state = dict(state)
-        return cls(Path(state.pop("path")), state.pop("name"), LocalSettings(**state))
+        return shared_engine(Path(state.pop("path")), state.pop("name"), LocalSettings(**state))
 
     def __deepcopy__(self, memo: dict[int, object]) -> "LocalEngine":
         return self
 
-    def sent(self, request: Request) -> Request:
-        """Return a request as the server takes it.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shared_engine, (self.server.path, self.server.name, self.server.settings)
 
-        DSPy carries no keyword that it does not know, but ``metadata``: in there stand llama.cpp's own, such as
-        ``grammar``.
-        """
-        extensions = dict(request.config.extensions or {})
-        extensions |= extensions.pop("metadata", {})
-        return replace(request, model=self.server.name, config=replace(request.config, extensions=extensions or None))
 
-    def _client(self) -> Any:
-        """Return DSPy's client of the server; a server that was started again has another address."""
-        address = self.server.address()
-        if address not in self._clients:
-            self._clients.clear()
-            self._clients[address] = LMRouter(_router_config(address, self.server.key))
-        return self._clients[address].lm(f"{_PROVIDER}:{self.server.name}")
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Say what an error of the server means."""
-        try:
-            yield
-        except (TransportError, ServerError) as error:
-            if cause := self.server.ended():
-                raise ServerError(
-                    f"{self.server.name} stopped: {cause}. It is started again at the next call."
-                ) from error
-            raise
-        except (ContextLengthError, InvalidRequestError) as error:
-            if "exceed" not in str(error) or "context" not in str(error):
-                raise
-            raise ContextLengthError(
-                f"the prompt does not fit into the {self.server.settings.context:,} tokens of context of "
-                f"{self.server.name}: give it more (--lm-set context=16384), or show fewer or shorter passages."
-            ) from error
+def _next(events: "SimpleQueue[Any]") -> Any:
+    """Wait for the next event of a call, unless nobody waits for the call any more."""
+    while not given_up():
+        with suppress(Empty):
+            return events.get(timeout=_LOOK)
+    raise NotNeededError("the call was given up")
 
 
 class AsyncLocalEngine:
@@ -130,7 +108,7 @@ class AsyncLocalEngine:
 
     def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
-        self._clients: WeakKeyDictionary[Any, dict[str, AsyncLMRouter]] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[Any, dict[str, AsyncOpenAIChatLM]] = WeakKeyDictionary()
 
     async def complete(self, request: Request) -> Response:
         """See `LocalEngine.complete`."""
@@ -138,19 +116,17 @@ class AsyncLocalEngine:
 
     async def stream(self, request: Request) -> AsyncIterator[Any]:
         """See `LocalEngine.stream`."""
-        engine = self.engine
         with out_of_the_deadline():
-            while not engine.free.acquire(blocking=False):  # threads wait for the same slots
+            while not self.engine.free.acquire(blocking=False):  # threads and loops wait for the same slots
                 await asyncio.sleep(_LOOK)
         try:
-            with engine.explained():
-                client = await self._client()
-                events = client.stream(engine.sent(request))
-                async with aclosing(events):
-                    async for event in events:
-                        yield event
+            with out_of_the_deadline():
+                address = await asyncio.to_thread(self.engine.server.address)
+            async with self._explained(), aclosing(self._client(address).stream(self._sent(request))) as events:
+                async for event in events:
+                    yield event
         finally:
-            engine.free.release()
+            self.engine.free.release()
 
     async def aclose(self) -> None:
         """Leave the server running."""
@@ -162,19 +138,56 @@ class AsyncLocalEngine:
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> "AsyncLocalEngine":
         """See `LocalEngine.load_state`."""
-        return cls(LocalEngine.load_state(state))
+        return LocalEngine.load_state(state).awaited
 
     def __deepcopy__(self, memo: dict[int, object]) -> "AsyncLocalEngine":
         return self
 
-    async def _client(self) -> Any:
-        server = self.engine.server
-        address = await asyncio.to_thread(server.address)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return attrgetter("awaited"), (self.engine,)
+
+    def _client(self, address: str) -> AsyncOpenAIChatLM:
+        """Return this loop's client of the server; a server that was started again has another address."""
         clients = self._clients.setdefault(asyncio.get_running_loop(), {})
         if address not in clients:
             clients.clear()
-            clients[address] = AsyncLMRouter(_router_config(address, server.key))
-        return await asyncio.to_thread(clients[address].lm, f"{_PROVIDER}:{server.name}")
+            clients[address] = _client(address, self.engine.server.key)
+        return clients[address]
+
+    def _sent(self, request: Request) -> Request:
+        """Return a request as the server takes it.
+
+        DSPy carries no keyword that it does not know, but ``metadata``: in there stand llama.cpp's own, such as
+        ``grammar``.
+        """
+        extensions = dict(request.config.extensions or {})
+        extensions |= extensions.pop("metadata", {})
+        config = replace(request.config, extensions=extensions or None)
+        return replace(request, model=self.engine.server.name, config=config)
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        """Say what an error of the server means."""
+        server = self.engine.server
+        try:
+            yield
+        except (TransportError, ServerError) as error:
+            if cause := await asyncio.to_thread(server.ended):
+                raise ServerError(f"{server.name} stopped: {cause}. It is started again at the next call.") from error
+            raise
+        except (ContextLengthError, InvalidRequestError) as error:
+            if "exceed" not in str(error) or "context" not in str(error):
+                raise
+            raise ContextLengthError(
+                f"the prompt does not fit into the {server.settings.context:,} tokens of context of {server.name}: "
+                "give it more (--lm-set context=16384), or show fewer or shorter passages."
+            ) from error
+
+
+@lru_cache(maxsize=4)
+def shared_engine(path: Path, name: str, settings: LocalSettings) -> LocalEngine:
+    """Return the engine of a file and settings, one for all who use it: a model is loaded once."""
+    return LocalEngine(path, name, settings)
 
 
 class LocalLM(BoundedLM):
@@ -200,7 +213,7 @@ class LocalLM(BoundedLM):
         return self.server.settings.slots
 
     def __init__(self, model: str, engine: LocalEngine, *, seed: int = 0, **settings: Any) -> None:
-        super().__init__(model, engine=engine, async_engine=AsyncLocalEngine(engine), **settings)
+        super().__init__(model, engine=engine, async_engine=engine.awaited, **settings)
         self.seed = seed
 
     @property
@@ -212,12 +225,25 @@ class LocalLM(BoundedLM):
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
         prompt, kwargs = self._seeded(prompt, kwargs)
-        return super().__call__(prompt, messages=messages, **kwargs)
+        try:
+            return super().__call__(prompt, messages=messages, **kwargs)
+        except CallTimeoutError as error:
+            if self.server.end_if_hung():
+                raise self._hung() from error
+            raise
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
         prompt, kwargs = self._seeded(prompt, kwargs)
-        return await super().acall(prompt, messages=messages, **kwargs)
+        try:
+            return await super().acall(prompt, messages=messages, **kwargs)
+        except CallTimeoutError as error:
+            if await asyncio.to_thread(self.server.end_if_hung):
+                raise self._hung() from error
+            raise
+
+    def _hung(self) -> CallTimeoutError:
+        return CallTimeoutError(f"{self.model} hung and was ended. It is started again at the next call.")
 
     def _seeded(self, prompt: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Return a call with its seed, where something is drawn."""
@@ -232,7 +258,12 @@ class LocalLM(BoundedLM):
         return prompt, {"seed": self.seed + rollout, **settings}
 
 
-def _router_config(address: str, key: str) -> RouterConfig:
-    # A call's own deadline ends it; a prompt may be read for minutes before the first byte comes.
-    waits = Timeouts(read=_FOREVER, write=_FOREVER, pool=_FOREVER)
-    return RouterConfig(base_urls={_PROVIDER: f"{address}/v1"}, api_keys={_PROVIDER: key}, env={}, timeouts=waits)
+def _client(address: str, key: str) -> AsyncOpenAIChatLM:
+    """Return DSPy's client of a server on this machine.
+
+    A call's own deadline ends it: a prompt may be read for minutes before the first byte comes. Nothing goes through
+    a proxy that the environment names.
+    """
+    transport = type(AsyncOpenAIChatLM(key).transport)  # DSPy gives it no public name
+    waits = {"read_timeout": _FOREVER, "write_timeout": _FOREVER, "pool_timeout": _FOREVER}
+    return AsyncOpenAIChatLM(key, transport(trust_env=False, **waits), f"{address}/v1")

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO
 
@@ -20,10 +20,15 @@ from polyqa.base.extras import needs
 
 _STARTS_IN = 300.0
 """Seconds that a model may take to load: from a slow disk it is minutes."""
-_BESIDE_THE_MODEL = 500 * 2**20
+_ANSWERS_IN = 5.0
+"""Seconds after which a server that does not even say how it is counts as hung."""
+_DIES_IN = 0.5
+"""Seconds from the end of a connection to that of the process."""
+_BESIDE_THE_MODEL = 1000 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
-_MANY_CORES = 4
 _MAGIC = b"GGUF"
+_MANY_CORES = 4
+_KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
     (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
@@ -136,12 +141,29 @@ class LocalServer:
             self._stop()
 
     def ended(self) -> str:
-        """Return why the process has ended by itself; empty if it runs."""
+        """Return why the process has ended by itself; empty if it runs, or ran again already."""
         with self._lock:
-            process = self._process
-            if process is None or process.poll() is None:
+            if self._process is None:
                 return ""
-            return self._cause() or f"it ended with status {process.returncode}"
+            try:
+                self._process.wait(_DIES_IN)
+            except subprocess.TimeoutExpired:
+                return ""
+            return self._cause()
+
+    def end_if_hung(self) -> bool:
+        """End the process if it does not even answer how it is, and return whether it was so."""
+        address, process = self._address, self._process
+        if address is None or process is None:
+            return False
+        with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
+            try:
+                connection.request("GET", "/health")
+                connection.getresponse()
+            except (OSError, HTTPException):
+                process.kill()
+                return True
+        return False
 
     @property
     def pid(self) -> int | None:
@@ -155,12 +177,12 @@ class LocalServer:
         self._check_memory()
         self._log = tempfile.TemporaryFile(prefix="polyqa-llama-")  # noqa: SIM115 - read when the process ends
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "polyqa.lm.local.server"],
+            # As a file, and -P: so it imports nothing of polyqa, and nothing from this folder.
+            [sys.executable, "-P", str(Path(__file__).with_name("server.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_environment(),
         )
         atexit.register(self.stop)
         assert self._process.stdin is not None
@@ -175,10 +197,11 @@ class LocalServer:
         except BrokenPipeError:
             line = ""
         finally:
+            in_time = late.is_alive()
             late.cancel()
         if not line:
-            status = self._process.wait()
-            cause = self._cause() or f"llama.cpp ended with status {status} while it loaded the model"
+            self._process.wait()
+            cause = self._cause() if in_time else f"it took longer than {_STARTS_IN:,.0f} seconds"
             self._stop()
             raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
         address: str = json.loads(line)["address"]
@@ -215,16 +238,17 @@ class LocalServer:
             )
 
     def _cause(self) -> str:
-        """Return what llama.cpp's log says of why it ended, in words."""
-        if self._log is None:
+        """Return in words why the process ended: by llama.cpp's log, else by its status."""
+        if self._log is None or self._process is None:
             return ""
         self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, self._log.tell() - 100_000))
         text = self._log.read().decode(errors="replace")
         for pattern, words in _CAUSES:
-            if found := re.search(pattern, text, re.I):
-                return words.format(*found.groups())
-        return ""
+            if match := re.search(pattern, text, re.I):
+                return words.format(*match.groups())
+        status = self._process.returncode
+        return f"it ended with status {status}" + _KILLED * (status == -9)
 
 
 def free_memory() -> int | None:
@@ -241,10 +265,3 @@ def free_memory() -> int | None:
     except (ImportError, OSError, IndexError):
         pass
     return min(free, default=None)
-
-
-def _environment() -> Mapping[str, str]:
-    """Return the environment of the process: it finds this polyqa wherever it was imported from."""
-    place = str(Path(__file__).parents[3])
-    path = os.pathsep.join(part for part in (place, os.environ.get("PYTHONPATH")) if part)
-    return {**os.environ, "PYTHONPATH": path}

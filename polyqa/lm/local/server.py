@@ -1,4 +1,4 @@
-"""The process in which llama.cpp runs: ``python -m polyqa.lm.local.server`` with settings on standard input.
+"""The process in which llama.cpp runs: it is run as a file, with settings on standard input.
 
 It answers OpenAI's HTTP API on a free port of this machine, to those who know the key, until its standard input
 closes: so it ends with the process that started it, however that ends.
@@ -24,6 +24,7 @@ def main() -> None:
     params.api_keys = [settings["key"]]
     params.port = 0
     params.n_parallel = settings["slots"]
+    params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch
     params.n_ctx = settings["slots"] * settings["context"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_ram_mib = settings["prompt_cache"]

@@ -19,6 +19,7 @@ from polyqa.base.extras import missing, needs
         ("mlflow", "mlflow", ["ask", "Who?", "--mlflow", "http://127.0.0.1:1"]),
         ("fastapi", "serve", ["serve"]),
         ("mcp", "mcp", ["mcp"]),
+        ("xllamacpp", "local", ["ask", "Who?", "--program", "closed-book", "--lm", "local/m.gguf"]),
         ("optuna", "mipro", ["compile", "--program", "rac", "--recipe", "miprov2", "--out", "made"]),
     ],
 )
@@ -32,6 +33,7 @@ def test_the_line_names_the_extra(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("questions.jsonl").write_text('{"id": "1", "question": "Who?"}\n')
+    Path("m.gguf").write_bytes(b"GGUF")
     monkeypatch.setitem(sys.modules, package, None)
     line = refused(*words)
     assert f"needs {package}, which is not installed: pip install 'polyqa[{extra}]'" in line
