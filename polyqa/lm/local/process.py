@@ -24,7 +24,7 @@ _ANSWERS_IN = 5.0
 """Seconds after which a server that does not even say how it is counts as hung."""
 _DIES_IN = 0.5
 """Seconds from the end of a connection to that of the process."""
-_BESIDE_THE_MODEL = 1000 * 2**20
+_BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
 _MAGIC = b"GGUF"
 _MANY_CORES = 4

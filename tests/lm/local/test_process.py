@@ -70,7 +70,7 @@ def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF")
     monkeypatch.setattr(process_module, "free_memory", lambda: 2**20)
-    with pytest.raises(PolyqaError, match=r"needs about 1\.0 GiB of memory, and 0\.0 GiB are free"):
+    with pytest.raises(PolyqaError, match=r"needs about 0\.5 GiB of memory, and 0\.0 GiB are free"):
         LocalServer(path, "m", SETTINGS).address()
 
 
