@@ -15,7 +15,6 @@ import numpy as np
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.harmless import harmless, quote_back
-from polyqa.lm.probabilities import ASKED, gives_probabilities
 from polyqa.lm.sampling import NO_SAMPLING, Sampling, sampling_for
 from polyqa.metrics.text import normalize_answer
 from polyqa.models import Encoder
@@ -126,8 +125,11 @@ class KNNPredict(dspy.Predict):
         demos = kwargs["demos"] if "demos" in kwargs else self._shown(str(kwargs.get(self.field, "")))
         lm = kwargs.get("lm") or self.lm or dspy.settings.lm
         sampling = sampling_for(lm, self.sampling)
-        if self.probabilities and gives_probabilities(lm):
-            sampling |= ASKED
+        if self.probabilities:
+            from polyqa.lm.probabilities import ASKED, gives_probabilities  # few predictors ask for them
+
+            if gives_probabilities(lm):
+                sampling |= ASKED
         config = {"config": {**sampling, **kwargs.get("config", {})}} if sampling else {}
         arguments: dict[str, Any] = harmless({**kwargs, **config, "demos": demos})
         return arguments
