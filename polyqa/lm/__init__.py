@@ -1,0 +1,1 @@
+"""All that concerns one call of a language model."""
