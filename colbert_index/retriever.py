@@ -1,5 +1,6 @@
 """What programs know of retrieval: two narrow protocols, and what combines their implementations."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from typing import Protocol, runtime_checkable
@@ -75,9 +76,9 @@ class Ranks(Retriever):
     Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
     """
 
+    @abstractmethod
     def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
         """Return what `search_many` finds for each query."""
-        raise NotImplementedError
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its score."""

@@ -134,6 +134,20 @@ def sentence_at(text: str, position: int) -> Sentence:
     return next((part for part in parts if part.start <= position < part.end), parts[-1])
 
 
+def with_title(question: str, title: str) -> str:
+    """Return a question with what the title of a passage adds to it.
+
+    >>> with_title("Who directed Hairspray?", "Hairspray (1988 film)")
+    'Who directed Hairspray (1988 film)?'
+    >>> with_title("Who directed it?", "Hairspray"), with_title("Who directed Hairspray?", "Hairspray")
+    ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
+    """
+    asked = set(content_words(question))
+    name, qualifier = split_title(title, commas=True)
+    more = qualifier if set(content_words(name)) <= asked else title
+    return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
+
+
 def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
     """Split a title into its name and the qualifier that follows in brackets; the qualifier may be empty.
 

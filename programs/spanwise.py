@@ -12,7 +12,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import content_words, holds, normalize_answer, sentence_at, split_title
+from polyqa.metrics.text import holds, normalize_answer, sentence_at, with_title
 from polyqa.models import SpanReader
 from polyqa.signatures import TellFindings, VerifyFinding
 
@@ -210,24 +210,10 @@ def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interp
     for number, finding in enumerate(findings, 1):
         wording = wordings.get(str(number)) or question
         if normalize_answer(wording) in asked:
-            wording = _with_title(question, finding.passage.title)
+            wording = with_title(question, finding.passage.title)
         asked.add(normalize_answer(wording))
         readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
     return readings
-
-
-def _with_title(question: str, title: str) -> str:
-    """Return a question with what a passage's title adds to it.
-
-    >>> _with_title("Who directed Hairspray?", "Hairspray (1988 film)")
-    'Who directed Hairspray (1988 film)?'
-    >>> _with_title("Who directed it?", "Hairspray"), _with_title("Who directed Hairspray?", "Hairspray")
-    ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
-    """
-    asked = set(content_words(question))
-    name, qualifier = split_title(title, commas=True)
-    more = qualifier if set(content_words(name)) <= asked else title
-    return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
 
 
 def _complete(answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:

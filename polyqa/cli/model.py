@@ -1,4 +1,4 @@
-"""`polyqa model …`: get, list and remove the language models that run in this process."""
+"""`polyqa model …`: get, list and remove the language models that run on this machine."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """The calls of `polyqa.programs.Spanwise`: which findings hold, and the answer that tells them."""
 
-from polyqa.metrics.text import content_words, split_title
+from polyqa.metrics.text import with_title
 
 from .evidence import Models, best_support
 from .prompt import Prompt, PromptPassage, evidence_in
@@ -20,9 +20,7 @@ def tell_findings(prompt: Prompt, models: Models) -> dict[str, object]:
     readings, told = [], []
     for finding in evidence_in(prompt.inputs.get("findings", "")):
         title, sentence, answer = _parts(f"{finding.title} | {finding.text}")
-        name, qualifier = split_title(title, commas=True)
-        more = qualifier if set(content_words(name)) <= set(content_words(prompt.question)) else title
-        question = f"{prompt.question.rstrip('?')} ({more})?" if more else prompt.question
+        question = with_title(prompt.question, title)
         readings.append({"question": question, "answer": answer, "pid": str(finding.number)})
         told.append(sentence)
     return {"interpretations": readings, "answer": " ".join(dict.fromkeys(told))}

@@ -1,4 +1,4 @@
-"""The language models that run in this process: a manifest of GGUF files, and where they are kept.
+"""The language models that run on this machine: a manifest of GGUF files, and where they are kept.
 
 `polyqa.model_files` gets them. A file has its name here only after its hash was checked.
 """
