@@ -213,13 +213,11 @@ class _Turns:
         return type(self), (self._per_minute,)
 
     def take(self) -> float:
-        """Take the next turn and return in how many seconds it is; they do not count for the call."""
+        """Take the next turn and return in how many seconds it is."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + (60.0 / self._per_minute if self._per_minute else 0.0)
-        if (call := _CALL.get()) is not None:
-            call.extend(turn - now)
         return turn - now
 
 
@@ -227,18 +225,21 @@ def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
     """Return a method of an engine that waits for its turn. What DSPy has in its cache asks no engine."""
 
     async def stream(*request: Any) -> AsyncIterator[Any]:
-        await asyncio.sleep(turns.take())
+        with out_of_the_deadline():
+            await asyncio.sleep(turns.take())
         with _impatience():
             async for event in method(*request):
                 yield event
 
     async def ask(*request: Any) -> Any:
-        await asyncio.sleep(turns.take())
+        with out_of_the_deadline():
+            await asyncio.sleep(turns.take())
         with _impatience():
             return await method(*request)
 
     def ask_in_thread(*request: Any) -> Any:
-        wait([Future(), *not_needed()], turns.take(), return_when=FIRST_COMPLETED)
+        with out_of_the_deadline():
+            wait([Future(), *not_needed()], turns.take(), return_when=FIRST_COMPLETED)
         check_needed()
         with _impatience():
             return method(*request)
