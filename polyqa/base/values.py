@@ -1,10 +1,13 @@
 """The small frozen values that travel between retrievers, programs and prompts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+MetadataValue = str | int | float | bool
+"""What a field of a passage's metadata may hold."""
 
 
 class Passage(BaseModel):
@@ -18,6 +21,9 @@ class Passage(BaseModel):
         What is indexed and shown to the language model.
     score
         The relevance its retriever or reranker gave it; only comparable within one result list.
+    metadata
+        What else the corpus says of it, such as ``source``, ``page`` or ``date``. It is kept, filtered by and cited,
+        but neither indexed nor shown to the language model.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,6 +32,10 @@ class Passage(BaseModel):
     title: str = ""
     text: str
     score: float = 0.0
+    metadata: Mapping[str, MetadataValue] = Field(default_factory=dict, exclude_if=lambda metadata: not metadata)
+
+    def __hash__(self) -> int:
+        return hash((self.pid, self.title, self.text, self.score))
 
     @property
     def indexed_text(self) -> str:

@@ -121,7 +121,8 @@ def test_it_ends_with_the_process_that_started_it_and_ctrl_c_is_not_its(small: P
         "import sys, time; from pathlib import Path; from polyqa.lm.local import LocalServer, LocalSettings\n"
         f"server = LocalServer(Path({str(small)!r}), 'm', LocalSettings(1, 1, 1024, 0))\n"
         "server.address()\n"
-        "try:\n    print(server.pid, flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    print(bool(server.pid), flush=True)\n"
+        "try:\n    print(server.pid, flush=True); time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    print(bool(server.pid), flush=True)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert parent.stdout is not None
