@@ -140,7 +140,7 @@ class Spanwise(RetrievingProgram):
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         passages = yield from work(self.retrieve, question)
-        marked = yield from work(self._mark, question, passages)
+        marked = yield from work(self.mark, question, passages)
         verdicts = yield from ask_all(
             [(self.verify, {"question": question, "finding": finding.render()}) for finding in marked]
         )
@@ -163,8 +163,21 @@ class Spanwise(RetrievingProgram):
             probabilities=[round(probability, 4) for probability, _ in kept],
         )
 
-    def _mark(self, question: str, passages: Sequence[Passage]) -> list[Finding]:
-        """Return the best pieces of the passages that are near enough, in their order."""
+    def mark(self, question: str, passages: Sequence[Passage]) -> list[Finding]:
+        """Return the findings about which the language model is asked.
+
+        Parameters
+        ----------
+        question
+            The question.
+        passages
+            Those retrieved, the best first. Those far from the best one in score are left out.
+
+        Returns
+        -------
+        list
+            At most two for each passage, in the passages' order.
+        """
         best = passages[0].score if passages else 0.0
         near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
         near = [(passage, share) for passage, share in near if share >= _RELEVANT]

@@ -14,9 +14,10 @@ import dspy
 from polyqa.base.values import AmbiguityType, Grade, render_passages
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
-from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
+from polyqa.programs.spanwise import Finding
 from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures import (
     AnswerClosedBook,
@@ -31,7 +32,9 @@ from polyqa.signatures import (
     RefineQuestion,
     SelectPassages,
     SelectQuestions,
+    TellFindings,
     TypeAmbiguity,
+    VerifyFinding,
     VerifyInterpretation,
     VerifyInterpretations,
     VerifyReadings,
@@ -353,3 +356,48 @@ def _selected_questions(question: Question, shown: Shown) -> list[Demo]:
     )
     kept = sorted({number for number in firsts if number is not None})
     return [{"question": question.question, "candidates": render_candidates(candidates), "kept": kept}]
+
+
+@_demos_of(VerifyFinding)
+def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
+    """Give the finding of a gold reading, and of those that answer none the one that seems likeliest."""
+    right = [one for one in shown.findings if any(_answers(one, reading) for reading in question.readings)]
+    wrong = [
+        one
+        for one in shown.findings
+        if not any(agree(one.answer, reading.short_answers) for reading in question.readings)
+    ]
+    likeliest = sorted(wrong, key=lambda finding: -finding.probability(0.5))
+    return [
+        {"question": question.question, "finding": finding.render(), "holds": holds}
+        for finding, holds in [*((one, "Yes") for one in right[:1]), *((one, "No") for one in likeliest[:1])]
+    ]
+
+
+@_demos_of(TellFindings)
+def _told_findings(question: Question, shown: Shown) -> list[Demo]:
+    """Give the gold readings and the reference answer, if there is a finding for each reading.
+
+    Otherwise a language model would learn to tell what no finding says.
+    """
+    findings, readings = [], []
+    for reading in question.readings:
+        finding = next((one for one in shown.findings if _answers(one, reading)), None)
+        if finding is None or finding in findings:
+            return []
+        findings.append(finding)
+        readings.append({"question": reading.question, "answer": finding.answer, "pid": str(len(findings))})
+    return [
+        {
+            "findings": [finding.render() for finding in findings],
+            "question": question.question,
+            "interpretations": readings,
+            "answer": answer,
+        }
+        for answer in question.long_answers[:1]
+    ]
+
+
+def _answers(finding: Finding, reading: Reading) -> bool:
+    """Say whether a finding answers a reading: part of a name alone (``agree``) might be of a namesake."""
+    return agree(finding.answer, reading.short_answers) and exact_presence(reading.short_answers, finding.render())

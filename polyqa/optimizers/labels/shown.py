@@ -11,6 +11,7 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
 from polyqa.programs.sixpaq import candidate_readings
+from polyqa.programs.spanwise import Finding
 
 Demo = dict[str, Any]
 Held = tuple[Reading, int, str]
@@ -22,11 +23,12 @@ _SHOWN = 5  # passages of a demo, for programs that have no K of their own
 class Shown:
     """What a program finds for a question before any call, as it would show it; looked up at most once, when needed.
 
-    A program says what it finds by three methods that take a question; what it does not offer is empty here.
+    A program says what it finds by these methods; what it does not offer is empty here.
 
     - ``retrieve`` returns its passages, of which a prompt shows the first ``passages`` (an attribute; else 5);
     - ``shortlisted`` returns the passages that a predictor chooses from;
-    - ``similar_questions`` returns the generated questions (`question_db.FoundQuestion`) that one chooses from.
+    - ``similar_questions`` returns the generated questions (`question_db.FoundQuestion`) that one chooses from;
+    - ``mark``, given the passages too, returns the findings (`programs.spanwise.Finding`) that one judges.
     """
 
     def __init__(self, program: dspy.Module, question: str) -> None:
@@ -54,9 +56,14 @@ class Shown:
         """The generated questions with their answers, as candidates for readings."""
         return candidate_readings(self._find("similar_questions"))
 
-    def _find(self, method: str) -> Any:
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The short pieces of the passages that may answer."""
+        return self._find("mark", self.retrieved)
+
+    def _find(self, method: str, *given: Any) -> Any:
         find = getattr(self._program, method, None)
-        return [] if find is None else find(self._question)
+        return [] if find is None else find(self._question, *given)
 
 
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:
