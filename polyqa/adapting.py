@@ -10,7 +10,7 @@ from typing import Any
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_atomically
+from polyqa.base.files import require_no_links, write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
@@ -157,6 +157,7 @@ def adapt(
         reached.
     """
     out = Path(out)
+    require_no_links(out)
     with job("adapt", out.name, trace=False) as report:
         passages = read_corpus(corpus)
         if questions is None and len(passages) < _PARTS:

@@ -16,6 +16,7 @@ from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import require_no_links
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
@@ -122,6 +123,7 @@ def compile(
         If something given is missing or does not fit, or the limit of calls is reached.
     """
     out = Path(out)
+    require_no_links(out)
     with job("compile", out.name, trace=False) as results:
         loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()

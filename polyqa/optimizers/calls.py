@@ -16,7 +16,7 @@ from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.card import Spent
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked, write_atomically
+from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.needed import NotNeededError
 from polyqa.base.work import HOW_TO_GO_ON, PATIENCE, Failure, Outage
 from polyqa.lm.recorder import Ended, Usage
@@ -191,6 +191,7 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
         When the limit is reached (calls in flight are waited for and kept), or if another process is at work in
         the folder.
     """
+    require_no_links(Path(work))
     work = Path(work).resolve()
     work.mkdir(parents=True, exist_ok=True)
     earlier: Any = dspy.cache

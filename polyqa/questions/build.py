@@ -10,6 +10,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.files import require_no_links
 from polyqa.base.ledger import remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.values import Passage
@@ -124,11 +125,12 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     Raises
     ------
     PolyqaError
-        If it holds something else, or a whole database that may not be overwritten. One that passages failed for,
+        If it holds something else or a link, or a whole database that may not be overwritten. One that passages failed for,
         whose journal is still there, may. Or if lancedb is not installed.
     """
     needs("lancedb", extra="questions", for_="A question database")
     target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
+    require_no_links(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")
     if target.exists() and not overwrite and not journal_path(target).exists():
