@@ -125,8 +125,8 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     Raises
     ------
     PolyqaError
-        If it holds something else or a link, or a whole database that may not be overwritten. One that passages failed for,
-        whose journal is still there, may. Or if lancedb is not installed.
+        If it holds something else or a link, or a whole database that may not be overwritten. One that passages failed
+        for, whose journal is still there, may. Or if lancedb is not installed.
     """
     needs("lancedb", extra="questions", for_="A question database")
     target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
