@@ -58,7 +58,7 @@ def build_questions(
 
     The folder takes its place when it is complete. A build that is killed leaves its journal beside it, and
     the next one goes on from there; the journal goes when every passage has been read, and stays for
-    those whose language model failed.
+    those whose language model failed, or while it holds other passages of the index.
 
     Parameters
     ----------
@@ -94,6 +94,13 @@ def build_questions(
     """
     target = free_place(index, out, overwrite=overwrite)
     passages = chosen_passages(index, limit, seed, pids=pids)
+    if target.exists() and not overwrite:
+        before = QuestionDatabase(target).manifest.counts.passages
+        if before > len(passages):
+            raise PolyqaError(
+                f"{target} holds the questions of {counted(before, 'passage')}, and now {len(passages):,} of "
+                f"{index.name} are asked for. Ask for as many, choose another folder, or overwrite it (--overwrite)."
+            )
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
@@ -104,7 +111,7 @@ def build_questions(
             )
         _require_same_passages(index)
         write_database(work, generation, index, encoder)
-    if not generation.counts.failed:
+    if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 
