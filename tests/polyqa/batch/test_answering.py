@@ -99,8 +99,8 @@ def test_answers_of_other_questions_are_refused_or_kept(answer: Answer, server: 
             ("2", QUESTIONS[1]),
         ]
         assert len(server.requests) == 4
+    few.write_text(f"{QUESTIONS[1]}\n")
     with pytest.raises(PolyqaError, match=r"holds 3 answers.* to questions that .*few\.txt does not have"):
-        few.write_text(f"{QUESTIONS[1]}\n")
         answer(few)
     assert len(answer(few, overwrite=True)) == 1
 
