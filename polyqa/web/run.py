@@ -10,7 +10,10 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import LOGGING_CONFIG
+from uvicorn.logging import DefaultFormatter
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from polyqa.base.text import printable
 
 HEADER_SECONDS = 10.0
 STOP_SECONDS = 30
@@ -41,14 +44,23 @@ class _Bounded(logging.Filter):
         return self._logged <= _PROBLEMS
 
 
+class _Printable(DefaultFormatter):
+    """Leaves out what would steer the terminal: a traceback may quote a reply or a file name."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return printable(super().format(record))
+
+
 _LOG_CONFIG = LOGGING_CONFIG | {
+    "formatters": {"default": {**LOGGING_CONFIG["formatters"]["default"], "()": _Printable, "use_colors": False}},
     "filters": {"bounded": {"()": _Bounded}},
     "handlers": {"default": {**LOGGING_CONFIG["handlers"]["default"], "filters": ["bounded"]}},
     "loggers": {
         "asyncio": {"handlers": ["default"], "level": "WARNING", "propagate": False},
         "uvicorn": {"handlers": ["default"], "level": "WARNING", "propagate": False},
         "polyqa.web": {"handlers": ["default"], "level": "INFO"},
-    }
+    },
 }
 """One line for each question on standard error. Uvicorn's lines of requests would hold what was searched for."""
 
