@@ -180,7 +180,7 @@ def command(
         "--questions": questions,
         "--limit": limit,
         "--seed": seed,
-        **({"--where": where} if where != "text" else {}),
+        "--where": where,
     }
     passages = len({one.pid for one in chosen})
     about = f"`{program}` with {lm.model}; {len(chosen)} questions of {questions}, {passages} passages; {today()}."

@@ -95,11 +95,12 @@ def build_questions(
     target = free_place(index, out, overwrite=overwrite)
     passages = chosen_passages(index, limit, seed, pids=pids)
     if target.exists() and not overwrite:
-        before = QuestionDatabase(target).manifest.counts.passages
-        if before > len(passages):
+        held = {pid for question in QuestionDatabase(target).questions() for pid in question.pids}
+        held &= {passage.pid for passage in index.passages}
+        if lost := sorted(held - {passage.pid for passage in passages}):
             raise PolyqaError(
-                f"{target} holds the questions of {counted(before, 'passage')}, and now {len(passages):,} of "
-                f"{index.name} are asked for. Ask for as many, choose another folder, or overwrite it (--overwrite)."
+                f"{target} holds questions of {counted(len(lost), 'passage')} of {index.name} that are not asked for "
+                f"now, such as {lost[0]!r}. Ask for all, choose another folder, or overwrite it (--overwrite)."
             )
     journal = journal_path(target)
     with replacing(target) as work:
