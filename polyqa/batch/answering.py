@@ -234,8 +234,8 @@ def answer_many(
     ------
     PolyqaError
         If something given is missing or does not fit; if the file is of something else, or holds answers of questions
-        that are not asked now, which would be lost; if the limit is reached, or
-        questions fail one after the other (what was answered is kept, and the same call goes on).
+        that are not asked now; if the limit is reached, or questions fail one after the other (what was answered is
+        kept, and the same call goes on).
     """
     path = Path(out).expanduser()
     asked = read_asked(questions)
@@ -252,8 +252,8 @@ def answer_many(
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), questions=named)
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
-        asked_ids = [one.id for one in asked]
-        ids = [*(id for id in outcomes if id not in set(asked_ids)), *asked_ids]
+        asked_ids = {one.id: None for one in asked}
+        ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
         export = opened.enter_context(exporting(ledger, path, ids))
         again = {id for id in asked_ids if batch.retry_failed and id in outcomes and outcomes[id].failure is not None}
         left = [one for one in asked if one.id not in outcomes or one.id in again]
@@ -317,15 +317,18 @@ def _opened(
         before = _check(path, written, identity)
         lines = {line["id"]: line for line in read_lines(path, _line)}
         with open_ledger(store, identity.model_copy(update={"questions": ""}).model_dump()) as ledger:
-            lines = _by_new_ids(lines | dict(ledger), asked)
+            latest = dict(ledger)
+            known = {line["question"] for line in latest.values()}  # after a kill the file may have them by older ids
+            lines = {id: line for id, line in lines.items() if line["question"] not in known} | latest
+            lines = _by_new_ids(lines, asked)
             questions = {one.id: one.question for one in asked}
-            others = [id for id, line in lines.items() if questions.get(id) != line["question"] and not _failed(line)]
+            others = {id: None for id in lines if questions.get(id) != lines[id]["question"] and not _failed(lines[id])}
             if others and not batch.merge:
+                example = lines[next(iter(others))]["question"]
                 raise PolyqaError(
                     f"{path} holds {counted(len(others), 'answer')} of {before or 'other questions'} to questions that "
-                    f"{identity.questions or 'the questions given now'} does not have, such as "
-                    f"{lines[others[0]]['question']!r:.100}. Choose another file, keep them in it (--merge), or start "
-                    "over (--overwrite)."
+                    f"{identity.questions or 'the questions given now'} does not have, such as {example!r:.100}. "
+                    "Choose another file, keep them in it (--merge), or start over (--overwrite)."
                 )
             outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in others}
             ledger.replace({id: lines[id] for id in outcomes})

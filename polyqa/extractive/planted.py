@@ -40,9 +40,8 @@ def name_in(title: str) -> str:
     ('Help! My Teacher Is Ill', 'Rome (city).')
     """
     name = without_orders(title.partition(BAR)[0])
-    first, *others = sentences(name) or [None]
-    told = any(_STATEMENT.search(one.text) for one in others)
-    return first.text if first and told else name
+    parts = sentences(name)
+    return parts[0].text if any(_STATEMENT.search(one.text) for one in parts[1:]) else name
 
 
 def without_orders(text: str) -> str:

@@ -74,7 +74,7 @@ class Impatient(H11Protocol):
         """Wait for the first request; of too many connections the latest is closed at once."""
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) > self.config.limit_concurrency + _REFUSED:
+        if len(self.connections) > (self.limit_concurrency or _MOST_CONNECTIONS) + _REFUSED:
             transport.abort()
 
     def data_received(self, data: bytes) -> None:

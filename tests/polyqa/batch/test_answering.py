@@ -17,9 +17,10 @@ from openai_server import Server, Wire, serve
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import DamageWarning
+from polyqa.base.ledger import DamageWarning, open_ledger
 from polyqa.batch import Answered, Batch, answer_many
 from polyqa.batch.answering import CallLimit
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
@@ -78,6 +79,19 @@ def test_questions_that_are_added_are_answered_and_moved_ones_keep_their_answers
     assert len(server.requests) == 3
     assert more["1"] == first["1"]
     assert more["2"] != first["2"] == more["3"]
+
+
+def test_a_kill_after_questions_moved_loses_nothing(answer: Answer, server: Server) -> None:
+    """The ledger has the new ids already, and the file the old ones."""
+    answered = answer(QUESTIONS[:2])
+    moved = [QUESTIONS[1], QUESTIONS[0]]
+    identity = json.loads(answered.path.with_name("a.jsonl.settings.json").read_text())
+    whole = RunIdentity.model_validate(identity).model_dump()
+    with open_ledger(answered.path.with_name(".a.jsonl.ledger.sqlite"), whole) as ledger:
+        for new, line in zip(("2", "1"), [*answered], strict=True):
+            ledger.keep(new, {**line, "id": new})
+    assert [line["question"] for line in answer(moved)] == moved
+    assert len(server.requests) == 2
 
 
 def test_answers_of_other_questions_are_refused_or_kept(answer: Answer, server: Server, tmp_path: Path) -> None:
