@@ -137,7 +137,7 @@ def _flood(base: str, connections: int) -> None:
                 opened.enter_context(socket.create_connection((host, int(port)), timeout=3))
             except OSError:  # the server takes no more
                 break
-        time.sleep(2)
+        time.sleep(1)
 
 
 def measure(questions: int, clients: int, files: int, *, flood: int = 0) -> Load:
