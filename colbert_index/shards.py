@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_atomically
+from polyqa.base.files import require_no_links, write_atomically
 from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
@@ -121,6 +121,7 @@ def build_shards(
         See `settings.fingerprint`.
     """
     home = shards_home(index.resolve())
+    require_no_links(home)
     shutil.rmtree(home / _TEXTS, ignore_errors=True)
     try:
         spooled = spool(corpus, home / _TEXTS, shards, bars)

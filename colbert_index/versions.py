@@ -29,7 +29,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from polyqa.base.files import sync, sync_folder, write_atomically
+from polyqa.base.errors import PolyqaError
+from polyqa.base.files import require_no_links, sync, sync_folder, write_atomically
 
 from .files import BM25, MANIFEST, IndexFaultError, folders_of, no_index, own_files, read_manifest
 from .writing import one_writer
@@ -152,9 +153,10 @@ def _release(lock: int, folder: Path) -> None:
     """Let a version go; whoever is the last to hold one that is out of force removes it."""
     os.close(lock)  # not unlocked: a fork may go on with it
     index = folder.parent.parent
-    with suppress(OSError, IndexFaultError):  # such as where nothing may be written: then the next writer removes it
+    with suppress(OSError, PolyqaError):  # such as where nothing may be written: then the next writer removes it
         current = version_in_force(index)
         if current is not None and _number(folder.name) < _number(current):
+            require_no_links(index / VERSIONS)
             _remove_unless_held(folder, index / VERSIONS / current)
 
 
@@ -189,10 +191,11 @@ def new_version(index: Path) -> Iterator[Path]:
     Raises
     ------
     PolyqaError
-        If another process is writing there.
+        If another process is writing there, or something in the index is a link.
     """
     index = index.resolve()  # a link to an index: the index is changed
     with one_writer(index) as work:
+        require_no_links(index)
         _remove_old(index)
         yield work
         (work / _READERS).touch()

@@ -96,6 +96,14 @@ def send_head(handler: BaseHTTPRequestHandler, status: int, length: int, **heade
     handler.end_headers()
 
 
+def send_body(handler: BaseHTTPRequestHandler, status: int, answer: Mapping[str, Any]) -> None:
+    """Send a reply that is JSON."""
+    data = json.dumps(answer).encode()
+    send_head(handler, status, len(data))
+    handler.wfile.write(data)
+    handler.wfile.flush()
+
+
 def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServer:
     """Return a server that knows its replies by `prompt_key` and takes so many seconds for each."""
 
@@ -103,11 +111,8 @@ def make_server(replies: Mapping[str, str], latency: float) -> ThreadingHTTPServ
         due = time.perf_counter() + latency
         reply = replies.get(prompt_key(body["messages"]))
         status, answer = (200, completion(body["model"], reply)) if reply is not None else (400, _unknown(body))
-        data = json.dumps(answer).encode()
         time.sleep(max(0.0, due - time.perf_counter()))
-        send_head(handler, status, len(data))
-        handler.wfile.write(data)
-        handler.wfile.flush()
+        send_body(handler, status, answer)
 
     return chat_server(respond)
 

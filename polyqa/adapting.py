@@ -24,6 +24,7 @@ from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
 from polyqa.questions import Counts, generate_questions
@@ -35,7 +36,7 @@ from polyqa.questions.training_set import (
 )
 from polyqa.reports.adaptation import adaptation_report
 
-from .compiling import Budget, Made, check_program, chosen_recipe, compile
+from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .loading import load
@@ -157,6 +158,7 @@ def adapt(
         reached.
     """
     out = Path(out)
+    require_free(out)
     with job("adapt", out.name, trace=False) as report:
         passages = read_corpus(corpus)
         if questions is None and len(passages) < _PARTS:
@@ -183,6 +185,13 @@ def adapt(
         if models.helper_lm is not None:
             load(program, index=index, helper_lm=models.helper_lm)  # refuses a helper that has nothing to do
         with kept_calls(out / ".work", budget.max_calls):
+            same = {
+                "corpus": index.fingerprint,
+                "questions": given.described if given is not None else f"made from {limit_passages or 'all'} passages",
+                "lm": str(lm.model),
+                "seed": budget.seed,
+            }
+            check_work(out / ".work" / "adaptation.json", same, "adaptation")
             if given is not None:
                 source = _Source(given.asked, given.described, given.described)
             else:

@@ -14,8 +14,9 @@ from pydantic_core import to_jsonable_python
 from polyqa import loading
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, signature_fingerprints
-from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
+from polyqa.artifacts.store import CARD, find_artifact, read_artifact, save_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import require_no_links
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runs import Run, summarize
@@ -122,6 +123,7 @@ def compile(
         If something given is missing or does not fit, or the limit of calls is reached.
     """
     out = Path(out)
+    require_free(out)
     with job("compile", out.name, trace=False) as results:
         loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()
@@ -163,6 +165,23 @@ def compile(
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
         results.add(parameters=parameters, figures=_figures(card), files=made.path)
         return made
+
+
+def require_free(out: Path) -> None:
+    """Check that a folder may be compiled into: it is new, or a compilation that was stopped goes on there.
+
+    Raises
+    ------
+    PolyqaError
+        If it or something in it is a link, or a result would be replaced.
+    """
+    require_no_links(out)
+    if not (out / ".work").exists() and (out / CARD).exists():
+        card = read_artifact(out).card
+        raise PolyqaError(
+            f"{out} holds a compiled program already ({card.program}, by the recipe {card.recipe.get('name')}, on "
+            f"{card.train.source}). Choose another folder, or remove it."
+        )
 
 
 def _figures(card: Card) -> dict[str, float]:

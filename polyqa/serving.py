@@ -89,7 +89,7 @@ def _bound_threads(at_once: int) -> None:
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=1_024)
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise PolyqaError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another --port."

@@ -108,8 +108,10 @@ def wrong_answer(question: str) -> str:
     return next((lie for pattern, lie in _LIES if pattern.search(question)), _SOMEBODY)
 
 
-def plant(passages: Sequence[Passage], chosen: Sequence[Target], kind: str, seed: int) -> list[Passage]:
-    """Return the passages with a sentence planted behind the text of each target's."""
+def plant(
+    passages: Sequence[Passage], chosen: Sequence[Target], kind: str, seed: int, where: str = "text"
+) -> list[Passage]:
+    """Return the passages with a sentence planted behind the text, or the title, of each target's."""
     draw = random.Random(seed)
     behind: dict[str, list[str]] = {}
     titles = {passage.pid: passage.title for passage in passages}
@@ -118,7 +120,7 @@ def plant(passages: Sequence[Passage], chosen: Sequence[Target], kind: str, seed
         said = wording.format(lie=one.lie, question=one.question.question, title=titles[one.pid])
         behind.setdefault(one.pid, []).append(said)
     return [
-        passage.model_copy(update={"text": " ".join([passage.text, *behind.get(passage.pid, ())])})
+        passage.model_copy(update={where: " ".join([getattr(passage, where), *behind.get(passage.pid, ())])})
         for passage in passages
     ]
 
@@ -154,6 +156,7 @@ def command(
     questions: Annotated[str, typer.Option(help="Questions that name their passages.")] = "homonyms/dev",
     limit: Annotated[int, typer.Option(min=1, help="So many, drawn at random.")] = 30,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    where: Annotated[str, typer.Option(help="Behind what it is planted: text or title.")] = "text",
     json_file: JsonFile = None,
 ) -> None:
     """Plant wrong answers in the shipped corpus and count which are told."""
@@ -168,11 +171,17 @@ def command(
     rows = [["nothing", "–", "–", "–", str(counts(asked(index), chosen)[-1])]]
     with tempfile.TemporaryDirectory() as folder:
         for kind in track(KINDS, "planting", console=Console(stderr=True)):
-            corpus = plant(index.passages, chosen, kind, seed)
+            corpus = plant(index.passages, chosen, kind, seed, where)
             built = build_index(corpus, Path(folder) / kind.replace(" ", "-"), encoder=encoder, progress=False)
             told, read, cited, right = counts(asked(built), chosen)
             rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(right)])
-    options = {"--program": program, "--questions": questions, "--limit": limit, "--seed": seed}
+    options = {
+        "--program": program,
+        "--questions": questions,
+        "--limit": limit,
+        "--seed": seed,
+        "--where": where,
+    }
     passages = len({one.pid for one in chosen})
     about = f"`{program}` with {lm.model}; {len(chosen)} questions of {questions}, {passages} passages; {today()}."
     heads = ["planted", "told in the long answer", "as a reading", "with its source", "a right answer is told"]

@@ -13,7 +13,7 @@ import dspy
 from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_atomically
+from polyqa.base.files import require_no_links, write_atomically
 from polyqa.programs.registry import PROGRAMS
 
 from .card import Card
@@ -144,10 +144,13 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
     ------
     ValueError
         If the card does not fit the program.
+    PolyqaError
+        If the folder or something in it is a link, or cannot be written.
     """
     if card.signatures != signature_fingerprints(program) or not isinstance(program, PROGRAMS[card.program]):
         raise ValueError(f"the card is of another program than {type(program).__name__}")
     folder = Path(folder)
+    require_no_links(folder)
     folder.mkdir(parents=True, exist_ok=True)
     state = json.dumps(dump_program(program), ensure_ascii=False, indent=1)
     for name, text in {

@@ -38,6 +38,31 @@ def sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
+def opened_itself(path: str | Path, flags: int) -> int:
+    """Open a file, unless it is a link: an ``opener`` for `open`, for files beside those that a user named."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def require_no_links(folder: Path) -> None:
+    """Check before something is written or removed in a folder that neither it nor anything in it is a link.
+
+    A folder from a stranger may hold links to folders of yours. Folders above it may be links. Where there is no such
+    folder, all is well.
+
+    Raises
+    ------
+    PolyqaError
+        That names the link and where it leads.
+    """
+    paths = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
+    for path in (folder, *paths):
+        if path.is_symlink():
+            raise PolyqaError(
+                f"{path} is a link to {path.resolve()}. Nothing was written or removed; remove the link, or name "
+                "the folder that it leads to."
+            )
+
+
 def write_atomically(path: Path, data: str | bytes | Iterable[bytes], *, lasting: bool = True) -> None:
     """Write a file so that it is either the old or the whole new one.
 
@@ -57,7 +82,7 @@ def write_atomically(path: Path, data: str | bytes | Iterable[bytes], *, lasting
     draft = path.with_name(f".{path.name}.draft")
     content = data.encode() if isinstance(data, str) else data
     try:
-        with draft.open("wb") as file:
+        with open(draft, "wb", opener=opened_itself) as file:
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             if lasting:

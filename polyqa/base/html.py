@@ -10,13 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .text import well_formed
+from .text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# C0 without tab and line feed, DEL, C1, and what turns the direction of writing; `cli.terminal` leaves out the same.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # What Markdown, its tables, raw HTML in it and a notebook's formulas begin with, wherever it stands.
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)")
 # A heading, a list, a line.
@@ -33,7 +31,7 @@ def plain(text: object) -> str:
 
 
 def _spaced(text: object) -> str:
-    return re.sub(r"\s+", " ", well_formed(_STEERING.sub("", str(text))))
+    return re.sub(r"\s+", " ", printable(str(text)))
 
 
 def shortened(text: object, most: int) -> str:

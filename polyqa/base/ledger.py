@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import unwritable, write_atomically
+from polyqa.base.files import require_no_links, unwritable, write_atomically
 
 _BETWEEN_EXPORTS = 2.0  # seconds
 _SHARE = 20  # writing lines takes one part in so many of the time
@@ -176,6 +176,8 @@ def open_ledger(path: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    for suffix in ("", "-wal", "-shm"):
+        require_no_links(path.with_name(path.name + suffix))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)

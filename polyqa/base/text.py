@@ -2,6 +2,8 @@
 
 import re
 
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Finds what steers a terminal or turns the direction of writing: C0 without tab and line feed, DEL, C1, and more."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Finds half a character (a lone surrogate). JSON and the names of files bring some in."""
 
@@ -15,6 +17,17 @@ def well_formed(text: str) -> str:
     True
     """
     return text if text.isascii() else SURROGATE.sub("\ufffd", text)
+
+
+def printable(text: str) -> str:
+    r"""Return a text without control characters: an escape sequence is shown as what is left of it.
+
+    Half a character, which no terminal takes, is shown as U+FFFD.
+
+    >>> printable("Titanic\x1b]52;c;cm0=\x07 (film)")
+    'Titanic]52;c;cm0= (film)'
+    """
+    return well_formed(STEERING.sub("", text))
 
 
 def counted(number: float, thing: str, several: str | None = None) -> str:

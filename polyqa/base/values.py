@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 MetadataValue = str | int | float | bool
 """What a field of a passage's metadata may hold."""
+BAR = " ｜ "
+"""What a prompt shows for the bar in a title, which would part the title from the text."""
 
 
 class Passage(BaseModel):
@@ -50,8 +52,10 @@ class Passage(BaseModel):
 
         >>> Passage(pid="p1", title="Mercury", text="A planet.").render()
         'Mercury | A planet.'
+
+        The first bar parts title and text: one in the title becomes a look-alike.
         """
-        title, text = " ".join(self.title.split()), " ".join(self.text.split())
+        title, text = " ".join(self.title.split()).replace(" | ", BAR), " ".join(self.text.split())
         return f"{title} | {text}" if title else text
 
     def with_score(self, score: float) -> "Passage":

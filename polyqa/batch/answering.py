@@ -59,6 +59,9 @@ class Batch:
         Whether questions that failed in an earlier, stopped command are asked again.
     overwrite
         Begin again where there is a file already.
+    merge
+        Keep the answers of other questions that the file holds, before those of these questions. Such a file is
+        refused otherwise.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class Batch:
     ray: Ray | None = None
     retry_failed: bool = True
     overwrite: bool = False
+    merge: bool = False
 
     def __post_init__(self) -> None:
         if self.at_once is not None and self.at_once < 1:
@@ -103,10 +107,11 @@ class Answered:
     Attributes
     ----------
     path
-        The file: a JSON object a line, in the order of the questions. An answer has ``id`` and the keys of
+        The file: a JSON object a line, in the order of the questions. Answers of other questions that are kept
+        (`Batch.merge`) stand before them. An answer has ``id`` and the keys of
         `polyqa.Result.to_dict`; a question that failed has ``id``, ``question`` and ``error``.
     outcomes
-        By id, in the order of the questions.
+        By id, in the order of the file.
     dollars
         What the tokens cost by the list of prices; ``None`` if that does not tell.
     """
@@ -228,8 +233,9 @@ def answer_many(
     Raises
     ------
     PolyqaError
-        If something given is missing or does not fit; if the file is of something else; if the limit is reached, or
-        questions fail one after the other (what was answered is kept, and the same call goes on).
+        If something given is missing or does not fit; if the file is of something else, or holds answers of questions
+        that are not asked now; if the limit is reached, or questions fail one after the other (what was answered is
+        kept, and the same call goes on).
     """
     path = Path(out).expanduser()
     asked = read_asked(questions)
@@ -242,13 +248,14 @@ def answer_many(
     lm = models.answering()
     here = Answerer(make(), lm, label)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
-    identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program))
-    ids = [one.id for one in asked]
-    with (
-        _opened(path, asked, identity, overwrite=batch.overwrite) as (ledger, outcomes),
-        exporting(ledger, path, ids) as export,
-    ):
-        again = {id for id, outcome in outcomes.items() if batch.retry_failed and outcome.failure is not None}
+    named = str(questions) if isinstance(questions, (str, Path)) else ""
+    identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), questions=named)
+    with ExitStack() as opened:
+        ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
+        asked_ids = {one.id: None for one in asked}
+        ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
+        export = opened.enter_context(exporting(ledger, path, ids))
+        again = {id for id in asked_ids if batch.retry_failed and id in outcomes and outcomes[id].failure is not None}
         left = [one for one in asked if one.id not in outcomes or one.id in again]
 
         def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
@@ -289,33 +296,75 @@ def make_answerer(program: str | Path, given: dict[str, Any], models: Models, la
 
 @contextmanager
 def _opened(
-    path: Path, asked: Sequence[Asked], identity: RunIdentity, *, overwrite: bool
+    path: Path, asked: Sequence[Asked], identity: RunIdentity, batch: Batch
 ) -> Iterator[tuple[Ledger, dict[str, Outcome]]]:
     """Open the ledger of a file of answers for this process; give the outcomes of earlier answers that it has, by id.
 
-    Answers of questions that are not asked any more, or are worded differently now, are dropped.
+    A question that is asked under another id now, such as another number, keeps its answer.
 
     Raises
     ------
     PolyqaError
-        If the file is something else, was begun with other settings, cannot be written, or another process has it.
+        If the file is something else, holds answers of questions that are not asked now, was begun with other settings,
+        cannot be written, or another process has it.
     """
     written, store = path.with_name(f"{path.name}.settings.json"), path.with_name(f".{path.name}.ledger.sqlite")
     with locked(path.with_name(f".{path.name}.lock"), path):
-        if overwrite:
+        if batch.overwrite:
             path.unlink(missing_ok=True)
             written.unlink(missing_ok=True)
             remove_ledger(store)
-        _check(path, written, identity)
+        before = _check(path, written, identity)
         lines = {line["id"]: line for line in read_lines(path, _line)}
-        with open_ledger(store, identity.model_dump()) as ledger:
-            lines |= dict(ledger)
+        with open_ledger(store, identity.model_copy(update={"questions": ""}).model_dump()) as ledger:
+            latest = dict(ledger)
+            known = {line["question"] for line in latest.values()}  # after a kill the file may have them by older ids
+            lines = {id: line for id, line in lines.items() if line["question"] not in known} | latest
+            lines = _by_new_ids(lines, asked)
             questions = {one.id: one.question for one in asked}
-            outcomes = {id: Outcome.of(line) for id, line in lines.items()}
-            outcomes = {id: outcome for id, outcome in outcomes.items() if questions.get(id) == outcome.question}
+            others = {id: None for id in lines if questions.get(id) != lines[id]["question"] and not _failed(lines[id])}
+            if others and not batch.merge:
+                example = lines[next(iter(others))]["question"]
+                raise PolyqaError(
+                    f"{path} holds {counted(len(others), 'answer')} of {before or 'other questions'} to questions that "
+                    f"{identity.questions or 'the questions given now'} does not have, such as {example!r:.100}. "
+                    "Choose another file, keep them in it (--merge), or start over (--overwrite)."
+                )
+            outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in others}
             ledger.replace({id: lines[id] for id in outcomes})
             del lines  # there may be many
             yield ledger, outcomes
+
+
+def _by_new_ids(lines: Mapping[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
+    """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
+    free = {id: str(line["question"]) for id, line in lines.items()}
+    ids: dict[str, str] = {}  # new to old
+    for one in asked:
+        if free.get(one.id) == one.question:
+            ids[one.id] = one.id
+            del free[one.id]
+    old_ids: dict[str, str] = {}
+    for id, question in free.items():
+        if not _failed(lines[id]):
+            old_ids.setdefault(question, id)
+    for one in asked:
+        if one.id not in ids and (old := old_ids.pop(one.question, None)) is not None:
+            ids[one.id] = old
+            del free[old]
+    taken = {one.id for one in asked}
+    kept: dict[str, str] = {}
+    for old in free:
+        new = old
+        while new in taken:
+            new += "-earlier"
+        taken.add(new)
+        kept[new] = old
+    return {new: {**lines[old], "id": new} for new, old in (kept | ids).items()}
+
+
+def _failed(line: Mapping[str, Any]) -> bool:
+    return Outcome.of(line).failure is not None
 
 
 def _line(data: bytes) -> dict[str, Any]:
@@ -327,21 +376,28 @@ def _line(data: bytes) -> dict[str, Any]:
     return line
 
 
-def _check(path: Path, written: Path, identity: RunIdentity) -> None:
-    """Check that a file of answers was begun with the same; write down what it is begun with if there is none."""
+def _check(path: Path, written: Path, identity: RunIdentity) -> str:
+    """Check that a file of answers was begun with the same; write down what it is begun with if there is none.
+
+    Returns
+    -------
+    str
+        Where its questions came from, as far as that was written down.
+    """
     if path.is_dir():
         raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
     if not written.exists():
         if path.exists():
             raise PolyqaError(f"{path} is there already, and {written.name} is not. {_ELSEWHERE}")
         write_atomically(written, identity.model_dump_json(indent=2, exclude_defaults=True) + "\n")
-        return
+        return ""
     try:
         earlier = RunIdentity.model_validate_json(written.read_bytes())
     except ValueError as error:
         raise PolyqaError(f"{written} is damaged ({error}). {_ELSEWHERE}") from error
-    if changed := identity.changed_since(earlier):
+    if changed := identity.changed_since(earlier.model_copy(update={"questions": identity.questions})):
         raise PolyqaError(f"{path} was begun with something else: {changed}. {_ELSEWHERE}")
+    return earlier.questions
 
 
 def _price(lm: dspy.LM, program: dspy.Module) -> Price | None:

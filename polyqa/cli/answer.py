@@ -46,6 +46,9 @@ def answer_command(
     workers: options.Workers = 2,
     address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over and replace the file.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Keep answers of other questions that the file holds.")
+    ] = False,
     mlflow: options.Mlflow = None,
     yes: options.Yes = False,
 ) -> None:
@@ -71,19 +74,18 @@ def answer_command(
     program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets, preset)
     chosen = {"demos": demos, "reranker": reranker, **settings}
-    asked = read_asked(questions)
     if not yes:
-        expected = _expected(asked, program, answering, {"index": index, **chosen})
+        expected = _expected(read_asked(questions), program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
     with showing(Bars()), traced(mlflow):
         answered = answer_many(
-            asked,
+            questions,
             out,
             program=program,
             index=index,
             models=answering,
-            batch=Batch(at_once, max_calls, cluster, overwrite=overwrite),
+            batch=Batch(at_once, max_calls, cluster, overwrite=overwrite, merge=merge),
             **chosen,
         )
     _report(answered)

@@ -98,7 +98,7 @@ def score_command(
     is one JSON object from id to answer. A missing answer counts as an empty one.
     """
     from polyqa.base.errors import PolyqaError
-    from polyqa.base.files import write_atomically
+    from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.loading import load_questions
     from polyqa.evaluation.outputs import read_outputs, score_outputs
@@ -112,6 +112,7 @@ def score_command(
     records = score_outputs(found, asked, scorer)
     path = out or outputs.with_suffix("")
     if out is not None:
+        require_no_links(out)
         out.mkdir(parents=True, exist_ok=True)
         write_atomically(out / PREDICTIONS, "".join(map(line_of, records)))
         write_summary(out, None, records)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked, write_atomically
+from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
 from polyqa.base.values import Interpretation, Passage
 from polyqa.base.work import Failure, work_through
@@ -95,6 +95,7 @@ def run_answers(
     """
     folder = Path(folder)
     ids = [question.id for question in questions]
+    require_no_links(folder)
     with locked(folder / ".lock", folder):
         done = _earlier_records(folder, ids, identity)
         with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:

@@ -16,7 +16,7 @@ from polyqa.lm.fields import form_told_by, numbered_lines, write_in
 from polyqa.lm.headers import escape, needs_no_header, section, unescape
 
 from .clauses import Clauses
-from .planted import without_orders
+from .planted import name_in, without_orders
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
@@ -260,9 +260,7 @@ _READERS: Mapping[str, tuple[_Reader, _Reader]] = {
 
 def evidence_in(text: str) -> list[PromptPassage]:
     """Read passages back as `parse_passages` does, without what in them speaks to a language model."""
-    return [
-        PromptPassage(one.number, without_orders(one.title), without_orders(one.text)) for one in parse_passages(text)
-    ]
+    return [PromptPassage(one.number, name_in(one.title), without_orders(one.text)) for one in parse_passages(text)]
 
 
 def parse_passages(text: str) -> list[PromptPassage]:

@@ -165,14 +165,23 @@ class LeanAdapter(dspy.ChatAdapter):
         Raises
         ------
         AdapterParseError
-            If a field that has no default is missing, or the text of one is none of its type's.
+            If a field that has no default is missing, or the text of one is none of its type's. Whatever else a reader
+            raises is its mistake, and counts as a reply that could not be read.
         """
+        try:
+            return self._read(signature, completion)
+        except AdapterParseError:
+            raise
+        except Exception as error:
+            raise self._unreadable(signature, completion, f"{type(error).__name__}: {error}", {}) from error
+
+    def _read(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         texts = _find(signature, without_thoughts(completion))
         values: dict[str, Any] = {}
         for name, text in texts.items():
             try:
                 values[name] = read_value(signature.output_fields[name], text)
-            except ValueError as error:
+            except Exception as error:
                 reason = f"Failed to parse field {name} with value {text!r:.500}: {error}"
                 raise self._unreadable(signature, completion, reason, values) from error
         values = apply_output_field_defaults(signature, values)

@@ -21,7 +21,7 @@ from dspy.utils.exceptions import AdapterParseError
 from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
-from .exchanges import UNREADABLE, Exchange, exchanging
+from .exchanges import Exchange, exchanging
 from .long_answers import REFUSED, clean_long_answer
 from .recorded import attempt
 from .sampling import NO_SAMPLING, sampling_for
@@ -218,10 +218,12 @@ class _Attempts:
         if self._signature is not None:
             try:
                 clean_long_answer(self._signature, self._first_inputs, reply, exchange.reply)
-            except AdapterParseError:
+            except Exception as error:
                 if dspy.settings.trace and dspy.settings.trace[-1][2] is reply:
                     dspy.settings.trace.pop()
-                raise
+                if isinstance(error, AdapterParseError):
+                    raise
+                raise _as_unreadable(error, self._signature, exchange.reply) from error
             if exchange.cut and (unfinished := drop_unfinished(self._signature, reply, exchange.reply)):
                 name, became = unfinished
                 failed = FailedCall(self._step, name, _CUT_OFF, exchange.reply.strip()[:_REPLY_SHOWN], became)
@@ -230,7 +232,7 @@ class _Attempts:
 
     def _failed(self, error: Exception, exchange: Exchange) -> None:
         """Prepare another attempt, take the fallback, or raise the error."""
-        if isinstance(error, UNREADABLE) and exchange.reply and self._signature is not None:
+        if exchange.replied and self._signature is not None:
             error = _as_unreadable(error, self._signature, exchange.reply)
         unreadable = isinstance(error, AdapterParseError)
         self._log.answered |= unreadable

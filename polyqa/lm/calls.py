@@ -229,7 +229,7 @@ def complete_readings(reply: str) -> list[Interpretation]:
     for piece in pieces:
         try:
             parsed = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
-        except (ValueError, RecursionError):
+        except Exception:  # a mistake of the reader's, too, must not end the question
             continue
         readings += [reading for reading in parsed if reading.question and reading.answer and reading not in readings]
     return readings

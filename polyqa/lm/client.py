@@ -25,6 +25,7 @@ from polyqa.base.text import counted
 
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
+from .reply_cache import bound_cache
 
 REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
@@ -104,6 +105,8 @@ class BoundedLM(RecentLM):
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
+        if kwargs.get("cache", self.cache):
+            bound_cache()
         if dspy.settings.send_stream is not None:  # belongs to this thread, and whoever listens sees that it goes on
             return lm_call(self, prompt, messages=messages, **kwargs)
         call = _Call(time.monotonic() + self.timeout)
@@ -133,6 +136,8 @@ class BoundedLM(RecentLM):
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask without blocking the event loop; see `__call__`."""
+        if kwargs.get("cache", self.cache):
+            bound_cache()
         limit = asyncio.timeout(self.timeout)
         before = _CALL.set(_Call(time.monotonic() + self.timeout, limit))
         try:

@@ -13,9 +13,8 @@ from dspy.utils.exceptions import AdapterParseError
 
 from .dspy_internals import forget_reply
 from .recorder import Ended, Listener, Started, listening, reply_text
+from .reply_cache import bound_cache
 
-UNREADABLE = (AdapterParseError, ValueError, RecursionError)
-"""What is raised for a reply that cannot be read: by adapters, or by the types and parsers that they are made of."""
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
 
@@ -29,22 +28,34 @@ class Exchange(Listener):
         is switched off this is not known, and ``False``.
     reply
         The text of that reply; empty before one came.
+    replied
+        Whether the last call that was made has got its reply, and no predictor has read it yet: what is raised then
+        is raised by a reader.
     """
 
     def __init__(self) -> None:
         self.cut = False
         self.reply = ""
+        self.replied = False
         self._calls: list[Started] = []
 
     def call_started(self, event: Started) -> None:
         """Remember what is asked."""
         self._calls.append(event)
+        if event.instance.cache:
+            bound_cache()
+        self.replied = False
 
     def call_ended(self, event: Ended) -> None:
         """Look up why the reply ended."""
-        if event.error is None:
+        self.replied = event.error is None
+        if self.replied:
             self.cut = _finish_reason(event) == "length"
             self.reply = reply_text(event.outputs)
+
+    def module_ended(self, event: Ended) -> None:
+        """Note that the reply was read."""
+        self.replied = self.replied and event.error is not None
 
     def forget(self) -> None:
         """Remove the replies of all calls from DSPy's cache, in memory and on disk."""
@@ -59,8 +70,9 @@ def exchanging() -> Iterator[Exchange]:
     with listening(exchange):
         try:
             yield exchange
-        except UNREADABLE:
-            exchange.forget()
+        except Exception as error:
+            if exchange.replied or isinstance(error, AdapterParseError):
+                exchange.forget()
             raise
 
 

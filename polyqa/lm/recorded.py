@@ -48,7 +48,7 @@ from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked, unwritable, write_atomically
+from polyqa.base.files import locked, opened_itself, unwritable, write_atomically
 from polyqa.base.ledger import DamageWarning, json_line
 from polyqa.base.text import counted, well_formed
 
@@ -225,7 +225,7 @@ class Recording:
             lines = [json_line({"models": new})] * bool(new) + [record.line()]
             with _locked(self.path):
                 try:
-                    with _unpacked(self.path).open("ab") as file:
+                    with open(_unpacked(self.path), "ab", opener=opened_itself) as file:
                         # A line that a kill cut off ends here, not in the middle of the next.
                         file.write("".join(["\n", *lines]).encode())
                 except OSError as error:

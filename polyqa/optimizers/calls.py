@@ -16,10 +16,11 @@ from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.card import Spent
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked, write_atomically
+from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.needed import NotNeededError
 from polyqa.base.work import HOW_TO_GO_ON, PATIENCE, Failure, Outage
 from polyqa.lm.recorder import Ended, Usage
+from polyqa.lm.reply_cache import bound_cache
 
 CALLS_AT_ONCE = 24
 """So many calls without a reply, one after the other, end a compilation: a question may take as many at once."""
@@ -162,6 +163,7 @@ class CallCache(Cache):
 
     def __init__(self, folder: Path, counter: CallCounter) -> None:
         super().__init__(True, True, str(folder), DISK_CACHE_LIMIT, restrict_pickle=True)
+        bound_cache(self)
         self.counter = counter
 
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
@@ -191,6 +193,7 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
         When the limit is reached (calls in flight are waited for and kept), or if another process is at work in
         the folder.
     """
+    require_no_links(Path(work))
     work = Path(work).resolve()
     work.mkdir(parents=True, exist_ok=True)
     earlier: Any = dspy.cache

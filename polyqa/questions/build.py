@@ -10,6 +10,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.files import require_no_links
 from polyqa.base.ledger import remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.values import Passage
@@ -57,7 +58,7 @@ def build_questions(
 
     The folder takes its place when it is complete. A build that is killed leaves its journal beside it, and
     the next one goes on from there; the journal goes when every passage has been read, and stays for
-    those whose language model failed.
+    those whose language model failed, or while it holds other passages of the index.
 
     Parameters
     ----------
@@ -93,6 +94,14 @@ def build_questions(
     """
     target = free_place(index, out, overwrite=overwrite)
     passages = chosen_passages(index, limit, seed, pids=pids)
+    if target.exists() and not overwrite:
+        held = {pid for question in QuestionDatabase(target).questions() for pid in question.pids}
+        held &= {passage.pid for passage in index.passages}
+        if lost := sorted(held - {passage.pid for passage in passages}):
+            raise PolyqaError(
+                f"{target} holds questions of {counted(len(lost), 'passage')} of {index.name} that are not asked for "
+                f"now, such as {lost[0]!r}. Ask for all, choose another folder, or overwrite it (--overwrite)."
+            )
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
@@ -103,7 +112,7 @@ def build_questions(
             )
         _require_same_passages(index)
         write_database(work, generation, index, encoder)
-    if not generation.counts.failed:
+    if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 
@@ -124,11 +133,12 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
     Raises
     ------
     PolyqaError
-        If it holds something else, or a whole database that may not be overwritten. One that passages failed for,
-        whose journal is still there, may. Or if lancedb is not installed.
+        If it holds something else or a link, or a whole database that may not be overwritten. One that passages failed
+        for, whose journal is still there, may. Or if lancedb is not installed.
     """
     needs("lancedb", extra="questions", for_="A question database")
     target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
+    require_no_links(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")
     if target.exists() and not overwrite and not journal_path(target).exists():

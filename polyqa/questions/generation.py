@@ -91,6 +91,7 @@ class GenerationJournal:
         self._passages, self._origin, self._ledger, self._step = passages, origin, ledger, step
         self._hashes = {passage.pid: corpus_fingerprint([passage]) for passage in passages}
         self._done = {pid: line for pid, line in ledger if line["passage"] == self._hashes.get(pid)}
+        self._others = frozenset(pid for pid, _ in ledger) - self._hashes.keys()
         self._last_failure: Failure | None = None
         self.left = [passage for passage in passages if passage.pid not in self._done]
         for _ in self._done:
@@ -128,7 +129,7 @@ class GenerationJournal:
             **{name: sum(line[name] for line in lines) for name in ("answers", "generated", "verified", "revised")},
             questions=len(questions),
         )
-        return Generation(questions=questions, counts=counts, origin=self._origin)
+        return Generation(questions=questions, counts=counts, origin=self._origin, others=self._others)
 
 
 @contextmanager

@@ -130,13 +130,17 @@ class Origin(BaseModel):
 
 
 class Generation(BaseModel):
-    """The questions of a corpus, in its order, with the counts and where they come from."""
+    """The questions of a corpus, in its order, with the counts and where they come from.
+
+    ``others`` are the ids of other passages whose questions the journal keeps.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     questions: tuple[GeneratedQuestion, ...]
     counts: Counts
     origin: Origin
+    others: frozenset[str] = frozenset()
 
 
 class Manifest(BaseModel):

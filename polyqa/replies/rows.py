@@ -112,6 +112,8 @@ def _row(row: str) -> list[str]:
     bars, asked = _bars(row), _asked(row)
     if len(asked) > 1:
         raise ValueError(f"no interpretation found in: {shown(row)}: several questions in one row")
+    if not bars:
+        raise ValueError(f"no interpretation found in: {shown(row)}: no reading before the bar")
     if not asked and (len(bars) > 1 or row.rstrip().endswith("?")):
         # "a | b | c", or a question in which there is a bar
         raise ValueError(f"no interpretation found in: {shown(row)}: which part is the answer?")

@@ -1,6 +1,8 @@
 """Runs the application with uvicorn: slow headers are not waited for, a stop finishes what runs."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,15 +10,57 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import LOGGING_CONFIG
+from uvicorn.logging import DefaultFormatter
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from polyqa.base.text import printable
 
 HEADER_SECONDS = 10.0
 STOP_SECONDS = 30
+_BACKLOG = 128  # connections that asyncio takes at once, before it looks whether there are too many
+_MOST_CONNECTIONS = 1_000
+_REFUSED = 64  # more that are told that there are too many
+_OTHER_FILES = 256  # of the language model, the cache, the indexes
+_PROBLEMS = 30  # lines a minute
+
+
+class _Bounded(logging.Filter):
+    """Lets through so many problems a minute: what fails for every client at once would fill the disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._minute = self._logged = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged."""
+        if record.levelno < logging.WARNING:
+            return True
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            left_out, self._minute, self._logged = self._logged - _PROBLEMS, minute, 0
+            if left_out > 0:
+                record.msg = f"({left_out:,} more problems were not logged) {record.msg}"
+        self._logged += 1
+        return self._logged <= _PROBLEMS
+
+
+class _Printable(DefaultFormatter):
+    """Leaves out what would steer the terminal: a traceback may quote a reply or a file name."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return printable(super().format(record))
+
+
 _LOG_CONFIG = LOGGING_CONFIG | {
+    "formatters": {"default": {**LOGGING_CONFIG["formatters"]["default"], "()": _Printable, "use_colors": False}},
+    "filters": {"bounded": {"()": _Bounded}},
+    "handlers": {"default": {**LOGGING_CONFIG["handlers"]["default"], "filters": ["bounded"]}},
     "loggers": {
+        "asyncio": {"handlers": ["default"], "level": "WARNING", "propagate": False},
         "uvicorn": {"handlers": ["default"], "level": "WARNING", "propagate": False},
         "polyqa.web": {"handlers": ["default"], "level": "INFO"},
-    }
+    },
 }
 """One line for each question on standard error. Uvicorn's lines of requests would hold what was searched for."""
 
@@ -27,9 +71,11 @@ class Impatient(H11Protocol):
     _giving_up: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
+        """Wait for the first request; of too many connections the latest is closed at once."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > (self.limit_concurrency or _MOST_CONNECTIONS) + _REFUSED:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request; its headers must be there soon after its first byte."""
@@ -81,7 +127,20 @@ def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
             date_header=True,
             timeout_keep_alive=5,
             timeout_graceful_shutdown=STOP_SECONDS,
-            limit_concurrency=1_000,
+            backlog=_BACKLOG,
+            limit_concurrency=_most_connections(),
             h11_max_incomplete_event_size=16_384,
         )
     )
+
+
+def _most_connections() -> int:
+    """Return how many clients may be connected: each has a file open, of which a process may have so many."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _MOST_CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return _MOST_CONNECTIONS
+    return max(16, min(_MOST_CONNECTIONS, files - _OTHER_FILES - _BACKLOG - _REFUSED))

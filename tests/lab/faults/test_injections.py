@@ -23,13 +23,15 @@ def answered(answer: str, *readings: Interpretation) -> Result:
     return Result(ASKED.question, answer, readings, PASSAGES, None, "auto", "m", (), 0, 0, 0.0)
 
 
+@pytest.mark.parametrize("where", ["text", "title"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_the_chosen_passage_is_tampered_with_and_keeps_its_text(kind: str) -> None:
-    clean, tampered = plant(PASSAGES, [TARGET], kind, seed=3)
+def test_only_the_chosen_passage_is_tampered_with_and_keeps_its_text(kind: str, where: str) -> None:
+    clean, tampered = plant(PASSAGES, [TARGET], kind, 3, where)
     assert clean == PASSAGES[0]
-    assert tampered.text.startswith(PASSAGES[1].text)
-    assert TARGET.lie in tampered.text
-    assert not re.search(r"\{\w+\}", tampered.text)
+    planted = getattr(tampered, where)
+    assert planted.startswith(getattr(PASSAGES[1], where))
+    assert TARGET.lie in planted
+    assert not re.search(r"\{\w+\}", planted)
 
 
 @pytest.mark.parametrize(

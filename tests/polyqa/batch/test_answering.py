@@ -17,9 +17,10 @@ from openai_server import Server, Wire, serve
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import DamageWarning
+from polyqa.base.ledger import DamageWarning, open_ledger
 from polyqa.batch import Answered, Batch, answer_many
 from polyqa.batch.answering import CallLimit
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
@@ -70,13 +71,52 @@ def test_answers_are_those_of_ask_in_the_order_of_the_questions(answer: Answer, 
     assert answered.path.read_bytes() == before
 
 
-def test_questions_that_are_added_are_answered_and_reworded_ones_again(answer: Answer, server: Server) -> None:
+def test_questions_that_are_added_are_answered_and_moved_ones_keep_their_answers(
+    answer: Answer, server: Server
+) -> None:
     first = texts(answer(QUESTIONS[:2]))
     more = texts(answer([QUESTIONS[0], QUESTIONS[2], QUESTIONS[1]]))
-    assert len(server.requests) == 4
+    assert len(server.requests) == 3
     assert more["1"] == first["1"]
     assert more["2"] != first["2"] == more["3"]
-    assert list(texts(answer(QUESTIONS[:1]))) == ["1"]
+
+
+def test_a_kill_after_questions_moved_loses_nothing(answer: Answer, server: Server) -> None:
+    """The ledger has the new ids already, and the file the old ones."""
+    answered = answer(QUESTIONS[:2])
+    moved = [QUESTIONS[1], QUESTIONS[0]]
+    identity = json.loads(answered.path.with_name("a.jsonl.settings.json").read_text())
+    whole = RunIdentity.model_validate(identity).model_dump()
+    with open_ledger(answered.path.with_name(".a.jsonl.ledger.sqlite"), whole) as ledger:
+        for new, line in zip(("2", "1"), [*answered], strict=True):
+            ledger.keep(new, {**line, "id": new})
+    assert [line["question"] for line in answer(moved)] == moved
+    assert len(server.requests) == 2
+
+
+def test_answers_of_other_questions_are_refused_or_kept(answer: Answer, server: Server, tmp_path: Path) -> None:
+    answered = answer(QUESTIONS[:3])
+    before = answered.path.read_bytes()
+    few = tmp_path / "few.txt"
+    few.write_text(f"Who was Mercury?\n{QUESTIONS[1]}\n")
+    for other in (few, QUESTIONS[:1], [f"{QUESTIONS[0]}?", *QUESTIONS[1:3]]):
+        with pytest.raises(PolyqaError, match=r"a\.jsonl holds .* answers? .* does not have.*--merge.*--overwrite"):
+            answer(other)
+        assert answered.path.read_bytes() == before
+    assert len(server.requests) == 3
+    for _ in range(2):
+        merged = answer(few, merge=True)
+        assert [(line["id"], line["question"]) for line in merged] == [
+            ("1-earlier", QUESTIONS[0]),
+            ("3", QUESTIONS[2]),
+            ("1", "Who was Mercury?"),
+            ("2", QUESTIONS[1]),
+        ]
+        assert len(server.requests) == 4
+    few.write_text(f"{QUESTIONS[1]}\n")
+    with pytest.raises(PolyqaError, match=r"holds 3 answers.* to questions that .*few\.txt does not have"):
+        answer(few)
+    assert len(answer(few, overwrite=True)) == 1
 
 
 def test_what_cannot_be_asked_fails_alone_and_is_asked_again(answer: Answer, server: Server) -> None:

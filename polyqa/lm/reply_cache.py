@@ -1,0 +1,70 @@
+"""DSPy's cache of replies within the limits of a process: few open files, few replies in memory."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import dspy
+from cachetools import LRUCache
+from dspy.clients.cache import Cache
+
+_BY_DEFAULT = 1_000_000  # replies that DSPy keeps in memory: gigabytes in a server
+_IN_MEMORY = 1_000
+_LOCK = Lock()
+
+
+class _InOneThread:
+    """The disk part of a cache, used by one thread.
+
+    diskcache opens three files in each of 16 folders for every thread that uses it, and closes them when the thread
+    ends: 64 threads have more files open than most processes may.
+    """
+
+    def __init__(self, disk: Any) -> None:
+        self._disk = disk
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process, self._thread = os.getpid(), ThreadPoolExecutor(1, thread_name_prefix="polyqa-cache")
+
+    def _done(self, name: str, *given: Any) -> Any:
+        if self._process != os.getpid():  # a fork has no threads
+            self._begin()
+        return self._thread.submit(getattr(self._disk, name), *given).result()
+
+    def get(self, key: str) -> Any:
+        """Return a reply; ``None`` if there is none."""
+        return self._done("get", key)
+
+    def set(self, key: str, value: Any) -> Any:
+        """Keep a reply."""
+        return self._done("set", key, value)
+
+    def delete(self, key: str) -> Any:
+        """Forget a reply."""
+        return self._done("delete", key)
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self._done("__contains__", key))
+
+    def close(self) -> None:
+        """Close its files, and end the thread."""
+        self._done("close")
+        self._disk.close()
+        self._thread.shutdown()
+
+
+def bound_cache(cache: Cache | None = None) -> None:
+    """Have a cache, by default DSPy's own, use one connection to its folder, and no gigabytes of memory.
+
+    Nothing changes for one without a folder, or whose size in memory somebody has set.
+    """
+    cache = dspy.cache if cache is None else cache
+    if not cache.enable_disk_cache or isinstance(cache.disk_cache, _InOneThread):
+        return
+    with _LOCK:
+        if not isinstance(cache.disk_cache, _InOneThread):
+            if cache.enable_memory_cache and cache.memory_cache.maxsize == _BY_DEFAULT:
+                cache.memory_cache = LRUCache(maxsize=_IN_MEMORY)  # the rest is on the disk
+            cache.disk_cache = _InOneThread(cache.disk_cache)
