@@ -27,12 +27,15 @@ class Exchange(Listener):
     cut
         Whether the last reply that came broke off because it had as many tokens as it may have. Where DSPy's history
         is switched off this is not known, and ``False``.
+    limit
+        How many tokens it may have had; ``None`` if that is not known.
     reply
         The text of that reply; empty before one came.
     """
 
     def __init__(self) -> None:
         self.cut = False
+        self.limit: int | None = None
         self.reply = ""
         self._calls: list[Started] = []
 
@@ -44,6 +47,8 @@ class Exchange(Listener):
         """Look up why the reply ended."""
         if event.error is None:
             self.cut = _finish_reason(event) == "length"
+            asked = {**event.start.instance.kwargs, **(event.start.inputs.get("kwargs") or {})}
+            self.limit = asked.get("max_tokens") or asked.get("max_completion_tokens")
             self.reply = reply_text(event.outputs)
 
     def forget(self) -> None:
