@@ -12,7 +12,7 @@ from dspy.utils.exceptions import LMConfigurationError
 Sampling = Mapping[str, float]
 
 DIVA_SAMPLING: Sampling = MappingProxyType({"temperature": 0.3, "max_tokens": 300})
-"""DIVA, appendix A.4: all calls, those of its baselines, too. Its top_p of 1 changes nothing, and some models refuse it."""
+"""DIVA, appendix A.4: all calls, those of its baselines, too. Its top_p of 1 is no limit."""
 
 TOC_EXPANSION_SAMPLING: Sampling = MappingProxyType({"temperature": 0.7, "max_tokens": 300})
 """Tree of Clarifications: the calls that expand a node."""

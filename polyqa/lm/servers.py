@@ -27,169 +27,41 @@ _HAS_ROOT = {*_OLLAMA, "anthropic"}
 """Providers whose address is one without ``/v1`` to LiteLLM, and one with it to DSPy's own client."""
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|api/chat|api/generate)$")
 _LM_SETTINGS = {*signature(dspy.LM).parameters, *CLIENT_KEYS, "rollout_id", "n", "prompt_cache"} - {"kwargs"}
-_OLLAMA_SETTINGS = frozenset(
-    [
-        "num_ctx",
-        "num_predict",
-        "num_keep",
-        "num_batch",
-        "num_gpu",
-        "main_gpu",
-        "num_thread",
-        "num_gqa",
-        "numa",
-        "low_vram",
-        "use_mmap",
-        "use_mlock",
-        "repeat_last_n",
-        "repeat_penalty",
-        "penalize_newline",
-        "mirostat",
-        "mirostat_eta",
-        "mirostat_tau",
-        "tfs_z",
-        "typical_p",
-        "min_p",
-        "top_k",
-        "keep_alive",
-        "think",
-        "format",
-        "template",
-    ]
+_OLLAMA_NAMES = (
+    "num_ctx num_predict num_keep num_batch num_gpu main_gpu num_thread num_gqa numa low_vram use_mmap use_mlock "
+    "repeat_last_n repeat_penalty penalize_newline mirostat mirostat_eta mirostat_tau tfs_z typical_p min_p top_k "
+    "keep_alive think format template"
 )
+_OLLAMA_SETTINGS = frozenset(_OLLAMA_NAMES.split())
 """Parameters of Ollama's own API (https://docs.ollama.com/modelfile, https://docs.ollama.com/api/chat)."""
-_SERVER_SETTINGS = frozenset(
-    [
-        "extra_body",
-        "top_k",
-        "min_p",
-        "top_a",
-        "repetition_penalty",
-        "repeat_penalty",
-        "repeat_last_n",
-        "length_penalty",
-        "min_tokens",
-        "ignore_eos",
-        "stop_token_ids",
-        "include_stop_str_in_output",
-        "skip_special_tokens",
-        "spaces_between_special_tokens",
-        "bad_words",
-        "use_beam_search",
-        "truncate_prompt_tokens",
-        "prompt_logprobs",
-        "add_generation_prompt",
-        "continue_final_message",
-        "add_special_tokens",
-        "documents",
-        "chat_template",
-        "chat_template_kwargs",
-        "mm_processor_kwargs",
-        "guided_json",
-        "guided_regex",
-        "guided_choice",
-        "guided_grammar",
-        "structured_outputs",
-        "priority",
-        "logits_processors",
-        "return_tokens_as_token_ids",
-        "cache_salt",
-        "thinking_token_budget",
-        "regex",
-        "ebnf",
-        "json_schema",
-        "no_stop_trim",
-        "lora_path",
-        "separate_reasoning",
-        "stream_reasoning",
-        "typical_p",
-        "mirostat",
-        "mirostat_tau",
-        "mirostat_eta",
-        "dynatemp_range",
-        "dynatemp_exponent",
-        "xtc_probability",
-        "xtc_threshold",
-        "dry_multiplier",
-        "dry_base",
-        "dry_allowed_length",
-        "dry_penalty_last_n",
-        "top_n_sigma",
-        "samplers",
-        "grammar",
-        "n_predict",
-        "n_keep",
-        "n_probs",
-        "min_keep",
-        "cache_prompt",
-        "id_slot",
-        "timings_per_token",
-        "reasoning_format",
-        "thinking_forced_open",
-        "ttl",
-        "draft_model",
-        "transforms",
-        "models",
-        "route",
-        "provider",
-        "plugins",
-        "reasoning",
-        "include_reasoning",
-        "usage",
-        "verbosity",
-    ]
+_SERVER_NAMES = (
+    "extra_body top_k min_p top_a repetition_penalty repeat_penalty repeat_last_n length_penalty min_tokens "
+    "ignore_eos stop_token_ids include_stop_str_in_output skip_special_tokens spaces_between_special_tokens "
+    "bad_words use_beam_search truncate_prompt_tokens prompt_logprobs add_generation_prompt "
+    "continue_final_message add_special_tokens documents chat_template chat_template_kwargs mm_processor_kwargs "
+    "guided_json guided_regex guided_choice guided_grammar structured_outputs priority logits_processors "
+    "return_tokens_as_token_ids cache_salt thinking_token_budget regex ebnf json_schema no_stop_trim lora_path "
+    "separate_reasoning stream_reasoning typical_p mirostat mirostat_tau mirostat_eta dynatemp_range "
+    "dynatemp_exponent xtc_probability xtc_threshold dry_multiplier dry_base dry_allowed_length "
+    "dry_penalty_last_n top_n_sigma samplers grammar n_predict n_keep n_probs min_keep cache_prompt id_slot "
+    "timings_per_token reasoning_format thinking_forced_open ttl draft_model transforms models route provider "
+    "plugins reasoning include_reasoning usage verbosity"
 )
+_SERVER_SETTINGS = frozenset(_SERVER_NAMES.split())
 """Extensions of OpenAI's API that servers document: vLLM, SGLang, llama.cpp, LM Studio, OpenRouter."""
-_LITELLM_SETTINGS = frozenset(
-    [
-        "drop_params",
-        "additional_drop_params",
-        "allowed_openai_params",
-        "base_model",
-        "api_type",
-        "thinking",
-        "tools",
-        "tool_choice",
-        "functions",
-        "function_call",
-        "parallel_tool_calls",
-        "max_retries",
-        "extra_body",
-        "modalities",
-        "prediction",
-        "audio",
-        "safety_identifier",
-        "store",
-        "web_search_options",
-        "service_tier",
-        "fallbacks",
-        "mock_response",
-        "region_name",
-        "deployment_id",
-        "input_cost_per_token",
-        "output_cost_per_token",
-        "ssl_verify",
-    ]
+_LITELLM_NAMES = (
+    "drop_params additional_drop_params allowed_openai_params base_model api_type thinking tools tool_choice "
+    "functions function_call parallel_tool_calls max_retries extra_body modalities prediction audio "
+    "safety_identifier store web_search_options service_tier fallbacks mock_response region_name deployment_id "
+    "input_cost_per_token output_cost_per_token ssl_verify"
 )
+_LITELLM_SETTINGS = frozenset(_LITELLM_NAMES.split())
 _OF_CLOUDS = ("aws_", "vertex_", "azure_", "watsonx_", "litellm_", "prompt_cache_")
-_OPENAI_SETTINGS = frozenset(
-    [
-        "top_p",
-        "stop",
-        "seed",
-        "frequency_penalty",
-        "presence_penalty",
-        "logprobs",
-        "top_logprobs",
-        "response_format",
-        "reasoning_effort",
-        "logit_bias",
-        "user",
-        "metadata",
-        "service_tier",
-        "top_k",
-    ]
+_OPENAI_NAMES = (
+    "top_p stop seed frequency_penalty presence_penalty logprobs top_logprobs response_format reasoning_effort "
+    "logit_bias user metadata service_tier top_k"
 )
+_OPENAI_SETTINGS = frozenset(_OPENAI_NAMES.split())
 _SAMPLING = {"temperature", "max_tokens"}
 _FIELDS = {"reasoning_effort": "reasoning", "max_completion_tokens": "max_tokens", "top_logprobs": "logprobs"}
 

@@ -14,6 +14,7 @@ from raw_server import serve_bytes
 import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.cli.errors import explain
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.client import CallTimeoutError
 from polyqa.lm.sampling import DIVA_SAMPLING, sampling_for
@@ -213,7 +214,7 @@ class _Rac(dspy.Signature):
 def test_thoughts_that_are_cut_name_the_option(behaviour: dict[str, Any], name: str) -> None:
     with imitate("vllm", finish="length", **behaviour) as server:
         lm = model(name, f"{server.root}/v1", max_tokens=50)
-        with dspy.context(lm=lm, adapter=polyqa.lm.adapter.LeanAdapter()), pytest.raises(Exception) as raised:
+        with dspy.context(lm=lm, adapter=LeanAdapter()), pytest.raises(dspy_errors.AdapterParseError) as raised:
             CallLog().call(dspy.Predict(_Rac), {"question": "Who built it?"})
     text, _ = explain(raised.value)
     assert "was cut off after 50 tokens" in text
@@ -248,14 +249,10 @@ def test_a_streamed_call_has_a_deadline(provider: str, dripping: bool, awaits: b
     with serve_bytes(say) as server:
         lm = polyqa.language_model(f"{provider}/{uuid.uuid4().hex}", api_base=server.base, timeout=0.5, api_key="none")
         started = time.monotonic()
-        with pytest.raises(BaseException) as raised:
+        with pytest.raises((CallTimeoutError, ExceptionGroup)) as raised:
             asyncio.run(ask(lm))
         assert time.monotonic() - started < 15
-    assert (
-        raised.group_contains(CallTimeoutError)
-        if isinstance(raised.value, BaseExceptionGroup)
-        else (isinstance(raised.value, CallTimeoutError))
-    )
+    assert isinstance(raised.value, CallTimeoutError) or raised.group_contains(CallTimeoutError)
 
 
 def _raised(lm: dspy.LM) -> Exception:
