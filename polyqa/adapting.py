@@ -296,10 +296,12 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
     if groups < _PARTS:
         where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
         n = len(source.questions)
-        why = f"The passages look {source.language}: {MODELS_READ}" if source.language else "Give a larger corpus"
+        why = "Give a larger corpus, or"
+        if source.language:
+            why = f"The passages look {source.language}: {MODELS_READ} Or give"
         raise PolyqaError(
             f"There are {n} questions about {groups} separate matters{where}; to train, to pick and to report needs "
-            f"{_PARTS - groups} more. {why.rstrip('.')}, or questions of your own (--questions)."
+            f"{_PARTS - groups} more. {why} questions of your own (--questions)."
         )
     rest, held_out = split_questions(source.questions, seed=seed)
     train, dev = split_questions(rest, _DEV, seed=seed)

@@ -78,7 +78,7 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
     said = without_keys(said).rstrip(". ")
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
     text = what + (f" ({where})" if where else "") + (f": {said}." if said else ".") + (f" {advice}" if advice else "")
-    error.message, error.explained = text, True  # type: ignore[attr-defined]
+    error.message, error.explained = text, True
     error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -17,8 +18,9 @@ from polyqa.cli.errors import explain
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.client import CallTimeoutError
+from polyqa.lm.local import LocalEngine, LocalLM, LocalSettings
 from polyqa.lm.sampling import DIVA_SAMPLING, sampling_for
-from polyqa.lm.servers import NEAR_TIMEOUT, TIMEOUT
+from polyqa.lm.servers import NEAR_TIMEOUT, TIMEOUT, needs_litellm
 
 LONG = "word " * CONTEXT
 
@@ -266,3 +268,12 @@ def _refusal(name: str) -> bytes:
     body = f'{{"error": {{"message": "{text}", "type": "invalid_request_error", "code": "policy"}}}}'.encode()
     head = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
     return head + body
+
+
+def test_a_typing_error_is_found_for_a_model_on_this_machine_too(tmp_path: Path) -> None:
+    lm = LocalLM("local/m", LocalEngine(tmp_path / "m.gguf", "m", LocalSettings(threads=1)))
+    with pytest.raises(PolyqaError, match=r"local/m has no setting 'thread'. Do you mean threads\?"):
+        needs_litellm(lm, {"thread": 2})
+    with pytest.raises(PolyqaError, match="cannot be asked so"):
+        needs_litellm(lm, {"stop": 5})
+    assert not needs_litellm(lm, {"top_p": 0.9, "seed": 3})
