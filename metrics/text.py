@@ -7,12 +7,29 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-_BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]]*\s+(?=[\"“‘'(\[]*[A-Z0-9])")
+# The marks of scripts without capitals do not occur in English: what SQuAD's rule makes of English stays as it is.
+_OTHER_MARKS = "。，、；：！？．「」『』《》〈〉（）【】・،؛؟۔«»।॥"
+_PUNCTUATION = str.maketrans("", "", string.punctuation + _OTHER_MARKS)
+# Vowel signs and the like are no letters to `re`, but parts of words.
+_SIGNS = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e"
+_LETTERS = rf"(?:[^\W_]|[{_SIGNS}])+"
+_WORD = re.compile(rf"{_LETTERS}(?:['’.-]{_LETTERS})*")
+_NO_WORD = re.compile(rf"[^\w\s{_SIGNS}]")
+_HARAKAT = re.compile("[\u0640\u064b-\u065f\u0670]")
+"""Signs of Arabic that may be written or not."""
+# Scripts that put no space between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
+_UNSPACED = re.compile("[\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_NO_CASE = "\u0590-\u109f\u1100-\u1cff\u3040-\u9fff\uac00-\ud7af\uf900-\ufdff"
+_BEGINS = rf"A-Z0-9À-ÖØ-Þ\u0391-\u03a9\u0401-\u042f¿¡{_NO_CASE}"
+CLOSING = r"[\"”’')\]»」』》）】]*"
+FULL_STOPS = "。！？｡．"
+"""Ends of sentences without a space behind."""
+_BOUNDARY = re.compile(
+    rf"(?<=[.!?؟۔।॥…]){CLOSING}\s+(?=[\"“‘'(\[«]*[{_BEGINS}])|(?<=[{FULL_STOPS}]){CLOSING}(?![{FULL_STOPS}\s])\s*(?=\S)"
+)
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|vs|No|Vol|Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
-    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-Z])\.$"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-ZА-Я\u0621-\u064a]|(?<!\S)(?:डॉ|श्री))\.$"
 )
 # Between two letters it is part of a name: "Steins;Gate".
 _SEVERAL = re.compile(r"(?<![^\W\d_]);|;(?![^\W\d_])")
@@ -33,7 +50,12 @@ def normalize_answer(text: str) -> str:
     >>> normalize_answer("The U.S.A.")
     'usa'
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(_ARTICLES.sub(" ", _spaced(text.lower()).translate(_PUNCTUATION)).split())
+
+
+def _spaced(text: str) -> str:
+    """Return a text with spaces around each character of a script that has none between words, as MLQA's F1 does."""
+    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", _HARAKAT.sub("", text))
 
 
 @lru_cache(maxsize=50_000)
@@ -45,7 +67,7 @@ def normalize_words(text: str) -> str:
     >>> normalize_words("The ancestor—a bacterium"), normalize_answer("The ancestor—a bacterium")
     ('ancestor—a bacterium', 'ancestor— bacterium')
     """
-    text = text.lower().translate(_PUNCTUATION)
+    text = _spaced(text.lower()).translate(_PUNCTUATION)
     return " ".join(word for word in text.split() if word not in ("a", "an", "the"))
 
 
@@ -56,7 +78,7 @@ def without_marks(text: str) -> str:
     >>> without_marks("The U.S.A.")
     'the u s a'
     """
-    return " ".join(re.sub(r"[^\w\s]", " ", text.lower()).split())
+    return " ".join(_NO_WORD.sub(" ", _spaced(text.lower())).split())
 
 
 def holds(text: str, answer: str, normal: Callable[[str], str] = normalize_words) -> bool:
@@ -81,8 +103,8 @@ def several(answer: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text as they are written."""
-    return _WORD.findall(text)
+    """Return the words of a text as they are written; of a script without spaces each character counts as one."""
+    return _WORD.findall(text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text))
 
 
 def content_words(text: str) -> list[str]:
@@ -100,7 +122,11 @@ class Sentence:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Split English prose into sentences; initials and usual abbreviations do not end one."""
+    """Split prose into sentences; initials and usual abbreviations do not end one.
+
+    >>> [one.text for one in sentences("It rained. 大桥于1957年建成。位于武汉！")]
+    ['It rained.', '大桥于1957年建成。', '位于武汉！']
+    """
     return _split(text, _ABBREVIATION)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
+from polyqa.base.languages import MODELS_READ, corpus_language
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
@@ -263,6 +264,8 @@ class _Source:
     short: str
     counts: Counts | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    language: str | None = None
+    """That of the passages, where that is not English."""
 
 
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
@@ -291,8 +294,9 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         write_atomically(out / file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     ambiguous = sum(len(question.readings) > 1 for question in usable.questions)
     described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
+    language = corpus_language([passage.text for passage in passages])
     full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
-    return _Source(list(usable.questions), full, name, made.counts, usable.reasons)
+    return _Source(list(usable.questions), full, name, made.counts, usable.reasons, language)
 
 
 def _split(source: _Source, seed: int, out: Path | None) -> Sets:
@@ -301,9 +305,12 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
     if groups < _PARTS:
         where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
         n = len(source.questions)
+        why = "Give a larger corpus, or"
+        if source.language:
+            why = f"The passages look {source.language}: {MODELS_READ} Or give"
         raise PolyqaError(
             f"There are {n} questions about {groups} separate matters{where}; to train, to pick and to report needs "
-            f"{_PARTS - groups} more. Give a larger corpus, or questions of your own (--questions)."
+            f"{_PARTS - groups} more. {why} questions of your own (--questions)."
         )
     rest, held_out = split_questions(source.questions, seed=seed)
     train, dev = split_questions(rest, _DEV, seed=seed)

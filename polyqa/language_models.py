@@ -14,9 +14,10 @@ from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
-from polyqa.lm.client import TIMEOUT, BoundedLM
+from polyqa.lm.client import BoundedLM
 from polyqa.lm.recorded import ENDING, recorded
-from polyqa.lm.sampling import DEFAULT_SAMPLING, keep, reasons
+from polyqa.lm.sampling import DEFAULT_SAMPLING, SAMPLED, dspy_knows_that_it_reasons, keep, reasons
+from polyqa.lm.servers import default_timeout, needs_litellm, server_address
 from polyqa.metrics.judges import Judge
 from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, SpanReader, reader_name
 
@@ -52,9 +53,12 @@ class LMSettings:
     max_tokens
         Of a reply, at least 1. If not given 1,000, and for a model that reasons 16,000, its thoughts included.
     more
-        Any other keyword of `dspy.LM` or LiteLLM, such as ``{"top_p": 0.9}``.
+        Any other keyword of `dspy.LM` or LiteLLM, such as ``{"top_p": 0.9}``. ``None`` leaves a setting out, also one
+        that has a default: ``{"temperature": None}``. ``{"reasons": True}`` says that a model reasons, where its name
+        does not.
     timeout
-        Seconds that one call may take in all, see `polyqa.lm.client.BoundedLM`.
+        Seconds that one call may take in all, see `polyqa.lm.client.BoundedLM`. If not given 300, and 1,800 for a
+        server on this machine or in its network (`polyqa.lm.servers.default_timeout`).
     retries
         How often a request is sent again that failed, but not by the user's fault.
     requests_per_minute
@@ -73,7 +77,7 @@ class LMSettings:
     temperature: float | None = None
     max_tokens: int | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float = TIMEOUT
+    timeout: float | None = None
     retries: int = 3
     requests_per_minute: float | None = None
     record: str | Path | None = None
@@ -86,12 +90,14 @@ class LMSettings:
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
         for name in self.more.keys() & _OWN_OPTIONS.keys():
+            if self.more[name] is None and name in SAMPLED:
+                continue
             raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
 
     def sampling(self) -> dict[str, Any]:
         """Return what changes replies, as keywords of `dspy.LM`."""
-        given = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.more}
-        return {name: value for name, value in given.items() if value is not None}
+        given = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**self.more, **{name: value for name, value in given.items() if value is not None}}
 
     def limits(self) -> dict[str, Any]:
         """Return what ends, spaces and records calls, as keywords of `language_model`."""
@@ -162,7 +168,8 @@ class Models:
             return self.helper_lm
         if self.helper_lm == MODEL_NAME:
             return language_model(record=self.settings.record)
-        sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more={}).sampling()
+        more = {name: None for name, value in self.settings.more.items() if value is None and name in SAMPLED}
+        sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more=more).sampling()
         process = _of_the_process(self.settings.more, self.helper_lm)
         return language_model(self.helper_lm, **self.settings.limits(), **sampling, **process)
 
@@ -229,7 +236,7 @@ def language_model(
     name: str = MODEL_NAME,
     *,
     api_base: str | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float | None = None,
     retries: int = 3,
     requests_per_minute: float | None = None,
     record: str | Path | None = None,
@@ -250,13 +257,15 @@ def language_model(
     record
         See `LMSettings`.
     settings
-        More for `dspy.LM`, such as ``temperature``, over `polyqa.lm.sampling.DEFAULT_SAMPLING`. A model that
-        reasons (OpenAI's o-series and gpt-5) samples as it likes and gets 16,000 tokens.
+        More for `dspy.LM`, such as ``temperature``, over `polyqa.lm.sampling.DEFAULT_SAMPLING`; ``None`` leaves one
+        out. A model that reasons (OpenAI's o-series and gpt-5, or ``reasons=True``) samples as it likes and gets
+        16,000 tokens.
 
     Raises
     ------
     PolyqaError
-        If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so.
+        If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so: a
+        setting that nobody knows, or that would be dropped, is refused here and not at the first call.
     """
     limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
     if record is not None:
@@ -275,7 +284,7 @@ def language_model(
     if name == LOCAL or name.startswith(f"{LOCAL}/"):
         if api_base:
             raise PolyqaError(f"{name} runs on this machine; it takes no address. Name the server's model.")
-        return _local_model(name, timeout=timeout, num_retries=retries, **settings)
+        return _local_model(name, timeout=timeout or default_timeout(name, None), num_retries=retries, **settings)
     for text, what in ((name, "The name of a language model"), (api_base or "", "The address of its server")):
         if not text.isprintable():
             raise PolyqaError(f"{what} is one line of text, not {text!r}.")
@@ -283,16 +292,27 @@ def language_model(
         raise PolyqaError(
             f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
         )
-    if reasons(name):
+    told = settings.pop("reasons", None)
+    thinks, known = reasons(name) if told is None else bool(told), dspy_knows_that_it_reasons(name)
+    if known:
         _check_reasoning(name, settings)
-    defaults = {"max_tokens": REASONING_TOKENS} if reasons(name) else DEFAULT_SAMPLING
-    connection = _connection(name, api_base, settings)
-    keywords = {"num_retries": retries, **defaults, **connection, **settings}
+    elif thinks and "max_tokens" in settings:  # of models that it knows DSPy asks for the other itself
+        settings["max_completion_tokens"] = settings.pop("max_tokens")
+    reasoning = {"max_tokens" if known else "max_completion_tokens": REASONING_TOKENS}
+    defaults = reasoning if thinks or known else DEFAULT_SAMPLING
+    connection = _connection(name, server_address(name, api_base), settings)
+    chosen = {name: value for name, value in {**defaults, **connection, **settings}.items() if value is not None}
+    chosen["num_retries"] = retries
+    chosen["timeout"] = timeout or default_timeout(name, api_base)
+    chosen["requests_per_minute"] = requests_per_minute
     try:
-        lm = BoundedLM(name, timeout=timeout, requests_per_minute=requests_per_minute, **keywords)
+        lm = BoundedLM(name, **chosen)
+        if needs_litellm(lm, settings):
+            address = {} if api_base is None else {"api_base": server_address(name, api_base, litellm=True)}
+            lm = BoundedLM(name, **{**chosen, **address, "engine": "litellm"})
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
-    return keep(lm, {*settings})
+    return keep(lm, {*settings, *(SAMPLED if thinks and not known else ())})
 
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
@@ -306,9 +326,11 @@ def _local_model(name: str, **settings: Any) -> dspy.LM:
     settings = {name: value for name, value in settings.items() if name not in own}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
-        lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **{**sampling, **settings})
+        chosen = {name: value for name, value in {**sampling, **settings}.items() if value is not None}
+        lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **chosen)
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
+    needs_litellm(lm, {name: value for name, value in settings.items() if name not in ("timeout", "num_retries")})
     return keep(lm, {*settings})
 
 

@@ -4,7 +4,10 @@ import os
 import socket
 from collections.abc import Callable
 
+import dspy
+
 from polyqa.base.errors import PolyqaError
+from polyqa.lm.servers import TIMEOUT
 from polyqa.web.app import make_app
 from polyqa.web.guard import LOCAL, Guard
 from polyqa.web.limits import WebLimits
@@ -44,9 +47,15 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
     return Guard(named, origins, token)
 
 
-def limits_of(lm: str, at_once: int | None = None, seconds: float = WebLimits.seconds) -> WebLimits:
-    """Return a server's limits; the embedded engine (by name) shares the CPU, another model answers many at once."""
-    return WebLimits(at_once or (_cores() if lm == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
+def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = None) -> WebLimits:
+    """Return a server's limits.
+
+    The embedded engine shares the CPU, another model answers many at once. A model whose calls may take longer than
+    usual, as one on this machine's, has as long for a question.
+    """
+    patience = getattr(lm, "timeout", None) or 0
+    seconds = seconds or (patience if patience > TIMEOUT else WebLimits.seconds)
+    return WebLimits(at_once or (_cores() if lm.model == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
 
 
 def serve(

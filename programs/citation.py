@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from polyqa.base.values import Interpretation, Passage
-from polyqa.metrics.text import content_words, holds, sentences, several, without_marks
+from polyqa.metrics.text import CLOSING, FULL_STOPS, content_words, holds, sentences, several, without_marks
 
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
-_ENDS = re.compile(r"[.!?]+[\"”’')\]]*$")
+_ENDS = re.compile(rf"\s*[.!?؟۔।॥…{FULL_STOPS}]+{CLOSING}$")
+_NO_SPACE = re.compile("[\u3040-\u30ff\u3400-\u9fff）」』》]$")
+"""Finds the end of a text in Chinese or Japanese, in which no space stands before a mark."""
 _FEW_WORDS = 4  # may stand in a sentence by chance
 _PASSAGES = 1_000  # whose words are kept: those of a batch come again
 
@@ -83,7 +85,8 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
         if numbered:
             without_end = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(without_end)
-            marked = f"{marked[:place]} {''.join(f'[{number}]' for number in numbered)}{marked[place:]}"
+            gap = "" if _NO_SPACE.search(marked[:place]) else " "
+            marked = f"{marked[:place]}{gap}{''.join(f'[{number}]' for number in numbered)}{marked[place:]}"
     return marked
 
 

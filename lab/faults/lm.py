@@ -201,7 +201,7 @@ def _outcome(question: str, program: dspy.Module, lm: dspy.LM) -> Outcome:
     try:
         return Outcome("", [fault.became for fault in ask(question, program=program, lm=lm).faults])
     except Exception as error:
-        return Outcome(explain(error)[0])
+        return Outcome(explain(error)[0].replace(lm.kwargs["api_base"], "http://SERVER/v1"))
 
 
 def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], shown: str) -> dict[str, Table]:

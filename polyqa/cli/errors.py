@@ -60,25 +60,20 @@ def _language_model_error(error: Exception) -> str | None:
     from dspy.utils import exceptions as dspy_errors
 
     from polyqa.lm.client import CallTimeoutError
+    from polyqa.lm.errors import explain as explain_error
     from polyqa.lm.recorded import MissingReplyError
 
-    text = " ".join(str(error).split())
-    lower = text.lower()
     step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if isinstance(error, dspy_errors.AdapterParseError):
+        if limit := getattr(error, "cut_after", None):
+            return f"the language model's reply was cut off after {limit:,} tokens{step}. Give it more (--max-tokens)."
         reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
         return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
-    if isinstance(error, CallTimeoutError):
-        return text
-    if isinstance(error, MissingReplyError):
-        return f"{text}{step}"
-    if any(word in lower for word in ("connect", "unreachable", "refused", "resolve", "timed out", "timeout")):
-        return f"the language model's server cannot be reached; check --api-base and that it runs ({text[:160]})"
-    if any(word in lower for word in ("api key", "api_key", "credential", "unauthorized", "401", "authentication")):
-        return f"the language model's server refused the key; check the provider's key variable ({text[:160]})"
-    return f"the language model failed{step}: {text[:300]}"
+    if isinstance(error, dspy_errors.LMError) and not isinstance(error, (CallTimeoutError, MissingReplyError)):
+        explain_error(error)
+    return " ".join(str(error).split()) + step
 
 
 def disk_error(error: BaseException) -> str | None:

@@ -50,6 +50,7 @@ def build_command(
     from contextlib import nullcontext
 
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.languages import MODELS_READ, corpus_language
     from polyqa.base.text import counted
     from polyqa.cluster import on_ray
     from polyqa.colbert_index import IndexSettings, build_index
@@ -77,6 +78,8 @@ def build_command(
             overwrite=overwrite,
         )
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
+    if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
+        say(f"The passages look {language}: {MODELS_READ}", err=True)
 
 
 def _add(name: str, corpus: Path) -> None:

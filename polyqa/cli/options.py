@@ -212,11 +212,18 @@ class LanguageModels:
     lm_set: Annotated[
         list[str] | None,
         _of_models(
-            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9 or "
-            "reasoning_effort=low."
+            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9, "
+            "reasoning_effort=low or num_ctx=8192 (Ollama). NAME=null leaves a setting out; reasons=true says that a "
+            "model reasons."
         ),
     ] = None
-    timeout: Annotated[float, _of_models(help="Seconds that one call of any model may take, retries included.")] = 300.0
+    timeout: Annotated[
+        float | None,
+        _of_models(
+            show_default="300; 1,800 for a server on this machine or in its network",
+            help="Seconds that one call of any model may take, retries included.",
+        ),
+    ] = None
     retries: Annotated[
         int, _of_models(min=0, help="How often a request is sent again when the server fails or is busy.")
     ] = 3

@@ -70,7 +70,14 @@ def serve_command(
             help="Questions answered at the same time: 64, with the embedded engine the number of cores.",
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=1, help="Time limit of a question.")] = 120.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            show_default="120, or that of a call if it is longer than 300",
+            help="Time limit of a question, in seconds.",
+        ),
+    ] = None,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Serve a page, an HTTP API, OpenAI's chat completions and ColBERTv2's search: http://127.0.0.1:8000.
@@ -92,7 +99,7 @@ def serve_command(
 
     with traced(mlflow):
         shelf = _shelf(models, indexes, programs)
-        serve(shelf, guard, limits_of(shelf.lm.model, at_once, seconds), host=host, port=port, say=announce)
+        serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=announce)
 
 
 @options.takes_language_models(*_WITHOUT)
@@ -126,5 +133,5 @@ def _with_lm_set(models: options.LanguageModels) -> options.LanguageModels:
     """Return models with the settings of ``--lm-set`` that other commands have options for."""
     pairs = models.lm_set or []
     named = {pair: options.named_value("--lm-set", pair, "temperature=0") for pair in pairs}
-    others = [pair for pair, (name, _) in named.items() if name not in _SET_BY_LM_SET]
-    return replace(models, lm_set=others, **{name: value for name, value in named.values() if name in _SET_BY_LM_SET})
+    fields = {pair: given for pair, given in named.items() if given[0] in _SET_BY_LM_SET and given[1] is not None}
+    return replace(models, lm_set=[pair for pair in pairs if pair not in fields], **dict(fields.values()))

@@ -239,6 +239,8 @@ class _Attempts:
         if not _may_be_mended(error):
             raise self._named(error)
         cut = exchange.cut and unreadable
+        if cut:
+            error.cut_after = exchange.limit  # type: ignore[attr-defined]
         fallback = self._fallback
         if self._signature is not None:
             fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=cut) or fallback

@@ -11,28 +11,30 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock, Thread
 from typing import Any
 
+import anyio.from_thread
 import dspy
 from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.lm15 import Timeouts
 from dspy.utils.callback import with_callbacks
-from dspy.utils.exceptions import LMProviderError, LMTimeoutError
+from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError
 
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
 from polyqa.base.text import counted
 
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
+from .errors import AsyncErrorReader, ErrorReader, explain
 from .reply_cache import bound_cache
+from .servers import TIMEOUT
 
 REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
 _VERY_LONG = 10.0**6  # seconds
 _LOOK = 0.1  # seconds
-TIMEOUT = 300.0
-"""Seconds that one call may take, if nothing else is set."""
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -107,8 +109,8 @@ class BoundedLM(RecentLM):
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
         if kwargs.get("cache", self.cache):
             bound_cache()
-        if dspy.settings.send_stream is not None:  # belongs to this thread, and whoever listens sees that it goes on
-            return lm_call(self, prompt, messages=messages, **kwargs)
+        if dspy.settings.send_stream is not None:  # belongs to this thread's event loop, where a call can be ended
+            return anyio.from_thread.run(partial(self._awaited, prompt, messages=messages, **kwargs))
         call = _Call(time.monotonic() + self.timeout)
         done: Future[Any] = Future()
 
@@ -131,18 +133,24 @@ class BoundedLM(RecentLM):
                     check_needed()
         finally:
             call.over = True
-        return done.result()
+        with self._explained(call):
+            return done.result()
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask without blocking the event loop; see `__call__`."""
+        return await self._awaited(prompt, messages=messages, **kwargs)
+
+    async def _awaited(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         if kwargs.get("cache", self.cache):
             bound_cache()
         limit = asyncio.timeout(self.timeout)
-        before = _CALL.set(_Call(time.monotonic() + self.timeout, limit))
+        call = _Call(time.monotonic() + self.timeout, limit)
+        before = _CALL.set(call)
         try:
-            async with limit:
-                return await lm_acall(self, prompt, messages=messages, **kwargs)
+            with self._explained(call):
+                async with limit:
+                    return await lm_acall(self, prompt, messages=messages, **kwargs)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -150,9 +158,20 @@ class BoundedLM(RecentLM):
         finally:
             _CALL.reset(before)
 
+    @contextmanager
+    def _explained(self, call: "_Call") -> Iterator[None]:
+        """Have an error of the server say what was asked, and what to do."""
+        try:
+            yield
+        except LMError as error:
+            if not isinstance(error, (CallTimeoutError, BusyServerError)):
+                explain(error, self.model, call.address or self.kwargs.get("api_base"))
+            raise
+
     def _too_long(self) -> CallTimeoutError:
+        at = f" from {self.kwargs['api_base']}" if self.kwargs.get("api_base") else ""
         return CallTimeoutError(
-            f"no answer within {counted(self.timeout, 'second')}. Check that the server is well, or give it "
+            f"no answer{at} within {counted(self.timeout, 'second')}. Check that the server is well, or give it "
             "more time (--timeout, in Python timeout=).",
             model=self.model,
         )
@@ -162,17 +181,19 @@ class BoundedLM(RecentLM):
         longest = self.timeout + 1  # so that the call's own limit ends it
         config = replace(engine.config, timeouts=Timeouts(read=longest, write=longest))
         engine.__init__(config, model_type=engine.model_type)
+        engine.router.lm = _hearing(engine.router.lm)
         for name in ("complete", "stream"):
             setattr(engine, name, _in_turn(getattr(engine, name), self._turns))
 
 
 @dataclass
 class _Call:
-    """A call: when it must have ended, what ends it if it is awaited, and whether nobody waits for it any more."""
+    """A call: when it must have ended, what ends it if it is awaited, whether nobody waits for it, what it asks."""
 
     end: float
     limit: asyncio.Timeout | None = None
     over: bool = False
+    address: str = ""
 
     @property
     def left(self) -> float:
@@ -224,6 +245,23 @@ class _Turns:
             turn = max(now, self._next)
             self._next = turn + (60.0 / self._per_minute if self._per_minute else 0.0)
         return turn - now
+
+
+def _hearing(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a function that makes providers as another does, but all errors of their servers can be read."""
+
+    def note(address: str) -> None:
+        if (call := _CALL.get()) is not None:
+            call.address = address
+
+    def making(model: str) -> Any:
+        provider = make(model)
+        if not isinstance(provider.transport, ErrorReader):
+            reader = AsyncErrorReader if hasattr(provider.transport, "aclose") else ErrorReader
+            provider.transport = reader(provider.transport, note)
+        return provider
+
+    return making
 
 
 def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:

@@ -26,6 +26,8 @@ class Exchange(Listener):
     cut
         Whether the last reply that came broke off because it had as many tokens as it may have. Where DSPy's history
         is switched off this is not known, and ``False``.
+    limit
+        How many tokens it may have had; ``None`` if that is not known.
     reply
         The text of that reply; empty before one came.
     replied
@@ -35,6 +37,7 @@ class Exchange(Listener):
 
     def __init__(self) -> None:
         self.cut = False
+        self.limit: int | None = None
         self.reply = ""
         self.replied = False
         self._calls: list[Started] = []
@@ -51,6 +54,8 @@ class Exchange(Listener):
         self.replied = event.error is None
         if self.replied:
             self.cut = _finish_reason(event) == "length"
+            asked = {**event.start.instance.kwargs, **(event.start.inputs.get("kwargs") or {})}
+            self.limit = asked.get("max_tokens") or asked.get("max_completion_tokens")
             self.reply = reply_text(event.outputs)
 
     def module_ended(self, event: Ended) -> None:

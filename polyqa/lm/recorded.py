@@ -145,7 +145,9 @@ class RecordedReply:
         ValueError, LookupError, TypeError
             If it is none, or its key is not that of its request.
         """
-        request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
+        request = RecordedRequest(
+            data["model"], _without_top_p(data["settings"]), [dict(one) for one in data["messages"]]
+        )
         if data["key"] != request.key:
             raise ValueError("its key is not that of its request, which was changed")
         usage, tokens = dict(data["usage"]), tuple(data.get("tokens", ()))
@@ -420,6 +422,7 @@ def _recorded_request(request: Request) -> RecordedRequest:
     if any(part.type != "text" for part in parts):
         raise InvalidRequestError("A recording holds texts only: this request has other parts, such as an image.")
     settings = {name: value for name, value in asdict(request.config).items() if value not in (None, (), {})}
+    settings = _without_top_p(settings)
     if request.tools:
         settings["tools"] = [asdict(tool) for tool in request.tools]
     call = _CALL.get() or _Call()
@@ -541,6 +544,11 @@ def _events(response: Response) -> Iterator[Any]:
             continue
         for word in re.findall(r"\s*\S+|\s+", event.delta.text):
             yield replace(event, delta=replace(event.delta, text=word))
+
+
+def _without_top_p(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without a top_p of 1, which changes no reply and stands in older recordings only."""
+    return {name: value for name, value in settings.items() if (name, value) != ("top_p", 1)}
 
 
 def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:

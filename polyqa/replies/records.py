@@ -105,7 +105,7 @@ def interpretation(value: Any) -> Interpretation | None:
 
 def _asks(value: Any) -> bool:
     # A passage's "[1, 2]" is no pair of question and answer.
-    return isinstance(value, str) and (len(value.split()) > 1 or value.endswith("?"))
+    return isinstance(value, str) and (len(value.split()) > 1 or value.endswith(("?", "？", "؟")))
 
 
 def _is_scalar(value: Any) -> bool:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from polyqa.base.html import markdown, render
+from polyqa.base.languages import MODELS_READ, foreign_language
 from polyqa.base.text import counted
 from polyqa.base.values import Passage
+from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
 from .marks import all_places, cited, excerpt, pieces
@@ -104,6 +106,8 @@ def numbers_of(passages: Sequence[Passage]) -> dict[str, int]:
 def cautions(result: "Result") -> list[str]:
     """Return what a reader should know before trusting a result, a line each."""
     lines = []
+    if result.lm == MODEL_NAME and (language := foreign_language(result.question)):
+        lines.append(f"The question looks {language}: {MODELS_READ}")
     if result.faults:
         times = Counter(map(str, result.faults))
         each = "; ".join(f"{fault} ({count} times)" if count > 1 else fault for fault, count in times.items())

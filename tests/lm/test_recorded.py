@@ -98,7 +98,7 @@ def test_what_was_recorded_is_replayed_and_never_asked_again(ask: Ask, server: S
     assert (second.requests, second.tokens_of) == (3, {MODEL: (21, 9)}) == (first.requests, first.tokens_of)
     assert len(server.requests) == 2
     assert replay.model == MODEL
-    assert sampling(replay) == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 1000, "seed": 5, "replays": path.name}
+    assert sampling(replay) == {"temperature": 0.7, "max_tokens": 1000, "seed": 5, "replays": path.name}
 
 
 def test_a_file_holds_no_key_and_no_address(server: Server, path: Path) -> None:

@@ -19,6 +19,7 @@ from polyqa.metrics.text import (
     without_marks,
     words,
 )
+from polyqa.metrics.token_f1 import token_f1
 
 PROSE = st.text(alphabet="ab AB.?!\"')(1 \n", max_size=60)
 
@@ -202,3 +203,44 @@ def test_split_title(title: str, expected: tuple[str, str]) -> None:
 )
 def test_a_qualifier_may_follow_a_comma(title: str, expected: tuple[str, str]) -> None:
     assert split_title(title, commas=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("大桥于1957年建成，位于武汉！电影于1962年上映。", ["大桥于1957年建成，位于武汉！", "电影于1962年上映。"]),
+        ("他说「去吧。」她走了。真的吗？！是的。", ["他说「去吧。」", "她走了。", "真的吗？！", "是的。"]),
+        ("橋は1957年に完成した。全長は1670メートルである。", ["橋は1957年に完成した。", "全長は1670メートルである。"]),
+        ("متى بني الجسر؟ بني عام 1957. وعرض الفيلم.", ["متى بني الجسر؟", "بني عام 1957.", "وعرض الفيلم."]),
+        ("पुल 1957 में बना। फ़िल्म 1962 में आई।", ["पुल 1957 में बना।", "फ़िल्म 1962 में आई।"]),
+        ("¿Cuándo? El puente es azul. Él lo vio.", ["¿Cuándo?", "El puente es azul.", "Él lo vio."]),
+        ("Мост построен в 1957 г. Москва. Он длинный.", ["Мост построен в 1957 г.", "Москва.", "Он длинный."]),
+        ("다리는 1957년에 완공되었다. 길이는 길다.", ["다리는 1957년에 완공되었다.", "길이는 길다."]),
+    ],
+)
+def test_sentences_of_other_languages(text: str, expected: list[str]) -> None:
+    assert [sentence.text for sentence in sentences(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "held"),
+    [
+        ("大桥于1957年建成。", "1957年", True),
+        ("大桥于1957年建成。", "957年", False),
+        ("电影由李明执导", "李明", True),
+        ("橋は武漢に完成した", "武漢", True),
+        ("بُني الجسر عام 1957.", "بني الجسر", True),
+        ("पुल 1957 में बना।", "1957 में", True),
+        ("पुल 1957 में बना।", "957", False),
+        ("สะพานสร้างในปี 1957", "สร้าง", True),
+    ],
+)
+def test_words_are_not_only_what_stands_between_spaces(text: str, answer: str, held: bool) -> None:
+    assert [holds(text, answer, normal) for normal in (normalize_words, normalize_answer, without_marks)] == [held] * 3
+
+
+def test_other_scripts_are_counted_by_character_and_english_as_squad_does() -> None:
+    assert words("长江大桥1957") == [*"长江大桥", "1957"]
+    assert words("पुल बना") == ["पुल", "बना"]
+    assert token_f1("长江大桥", ["长江二桥"]) == 0.75
+    assert normalize_answer("The “Café” – a naïve U.S. co-op (2019)!") == "“café” – naïve us coop 2019"

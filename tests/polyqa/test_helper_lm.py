@@ -90,7 +90,7 @@ def test_it_is_a_part_of_what_a_run_is(helper: tuple[dspy.LM, Watching], tmp_pat
     plain, helped = polyqa.Models(judge=None), polyqa.Models(helper_lm=helper[0], judge=None)
     run = polyqa.evaluate("diva", two, models=helped, folder=tmp_path / "run")
     settings = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert settings["own_lms"]["verify"] == {"lm": helper[0].model, "max_tokens": 1000, "temperature": 0.3, "top_p": 1}
+    assert settings["own_lms"]["verify"] == {"lm": helper[0].model, "max_tokens": 1000, "temperature": 0.3}
     assert "127.0.0.1" not in json.dumps(settings)
     program = polyqa.load("diva")
     again = polyqa.evaluate(program, two, models=helped, folder=tmp_path / "made")

@@ -115,3 +115,46 @@ def test_sentences_name_their_sources(readings: list[Interpretation], answer: st
 def test_marks_change_nothing_else(answer: str) -> None:
     marked = with_marks(answer, READINGS, PASSAGES)
     assert re.sub(r" (?:\[\d\])+", "", marked) == answer
+
+
+@pytest.mark.parametrize(
+    ("passages", "answers", "written", "marked"),
+    [
+        (
+            ["长江大桥于1957年建成，位于武汉，全长1670米。", "电影《长江大桥》由李明执导，1962年上映。"],
+            ["1957年", "1962年"],
+            "问题可以指桥或电影。大桥于1957年建成，位于武汉！电影于1962年上映。",
+            "问题可以指桥或电影。大桥于1957年建成，位于武汉[1]！电影于1962年上映[2]。",
+        ),
+        (
+            ["بُني الجسر عام 1957.", "عرض الفيلم عام 1962."],
+            ["1957", "1962"],
+            "قد يعني السؤال الجسر أو الفيلم. بُني الجسر عام 1957. وعرض الفيلم عام 1962.",
+            "قد يعني السؤال الجسر أو الفيلم. بُني الجسر عام 1957 [1]. وعرض الفيلم عام 1962 [2].",
+        ),
+        (
+            ["पुल 1957 में बना।", "फ़िल्म 1962 में आई।"],
+            ["1957", "1962"],
+            "पुल 1957 में बना। फ़िल्म 1962 में आई।",
+            "पुल 1957 में बना [1]। फ़िल्म 1962 में आई [2]।",
+        ),
+        (
+            ["橋は1957年に武漢に完成した。", "映画は1962年に公開された。"],
+            ["1957年", "1962年"],
+            "橋は1957年に完成した。映画は1962年に公開された。",
+            "橋は1957年に完成した[1]。映画は1962年に公開された[2]。",
+        ),
+        (
+            ["Мост построен в 1957 году.", "Фильм вышел в 1962 году."],
+            ["в 1957 году", "1962"],
+            "Мост построили в 1957 году. Фильм вышел в 1962 году.",
+            "Мост построили в 1957 году [1]. Фильм вышел в 1962 году [2].",
+        ),
+    ],
+)
+def test_marks_stand_where_they_belong_in_other_languages(
+    passages: list[str], answers: list[str], written: str, marked: str
+) -> None:
+    shown = [Passage(pid=str(number), title="", text=text) for number, text in enumerate(passages)]
+    readings = [Interpretation(question="?", answer=answer, pid=str(n)) for n, answer in enumerate(answers)]
+    assert with_marks(written, readings, shown) == marked

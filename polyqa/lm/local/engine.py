@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 from dspy.lm15 import (
     AsyncOpenAIChatLM,
     ContextLengthError,
-    InvalidRequestError,
     Request,
     Response,
     ServerError,
@@ -26,6 +25,7 @@ from dspy.lm15 import (
 
 from polyqa.base.needed import NotNeededError
 from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
+from polyqa.lm.errors import AsyncErrorReader
 from polyqa.lm.recorded import wanted_rollout
 
 from .process import LocalServer, LocalSettings
@@ -175,9 +175,7 @@ class AsyncLocalEngine:
             if cause := await asyncio.to_thread(server.ended):
                 raise ServerError(f"{server.name} stopped: {cause}. It is started again at the next call.") from error
             raise
-        except (ContextLengthError, InvalidRequestError) as error:
-            if "exceed" not in str(error) or "context" not in str(error):
-                raise
+        except ContextLengthError as error:
             raise ContextLengthError(
                 f"the prompt does not fit into the {server.settings.context:,} tokens of context of {server.name}: "
                 "give it more (--lm-set context=16384), or show fewer or shorter passages."
@@ -266,4 +264,4 @@ def _client(address: str, key: str) -> AsyncOpenAIChatLM:
     """
     transport = type(AsyncOpenAIChatLM(key).transport)  # DSPy gives it no public name
     waits = {"read_timeout": _FOREVER, "write_timeout": _FOREVER, "pool_timeout": _FOREVER}
-    return AsyncOpenAIChatLM(key, transport(trust_env=False, **waits), f"{address}/v1")
+    return AsyncOpenAIChatLM(key, AsyncErrorReader(transport(trust_env=False, **waits)), f"{address}/v1")

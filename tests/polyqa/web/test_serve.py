@@ -17,6 +17,7 @@ from polyqa.cli import options
 from polyqa.cli.serve import _with_lm_set
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import embedded_lm
+from polyqa.language_models import language_model
 from polyqa.programs import PROGRAMS
 from polyqa.serving import limits_of
 from polyqa.web.errors import WebError
@@ -94,9 +95,9 @@ def test_without_names_everything_is_offered(films: ColBERTIndex) -> None:
 
 
 def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
-    assert limits_of("openai/x").at_once == 64
-    assert 1 <= limits_of("polyqa/extractive").at_once < 64
-    assert limits_of("polyqa/extractive", 7).at_once == 7
+    assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
+    assert 1 <= limits_of(language_model()).at_once < 64
+    assert limits_of(language_model(), 7).at_once == 7
 
 
 def test_settings_without_an_option_are_set_by_lm_set() -> None:

@@ -1,0 +1,180 @@
+"""What a server's errors mean, by status and class, and what to do about each."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dspy.utils import exceptions as dspy_errors
+
+from polyqa.base.keys import without_keys
+
+_LONGEST = 300  # characters of what a server says
+_CONTEXT = "exceed_context_size_error"  # llama.cpp's
+_HINTS: tuple[tuple[type[Exception], str, str], ...] = (
+    (
+        dspy_errors.ContextWindowExceededError,
+        "the prompt does not fit into the model's context",
+        "Show fewer passages (-k) or demos, or give the server more context (Ollama: --lm-set num_ctx=16384; vLLM: "
+        "--max-model-len; llama.cpp: --ctx-size).",
+    ),
+    (dspy_errors.LMNotConfiguredError, "the language model has no key", "Set the provider's key variable."),
+    (dspy_errors.LMAuthError, "the server refused the key", "Check the provider's key variable."),
+    (dspy_errors.LMBillingError, "the provider wants payment", "Check your plan and its limits."),
+    (
+        dspy_errors.LMRateLimitError,
+        "the server wants fewer requests",
+        "Ask again later, or more slowly (--requests-per-minute).",
+    ),
+    (
+        dspy_errors.LMTimeoutError,
+        "the server gave up the request",
+        "Ask again later, or show fewer passages (-k).",
+    ),
+    (
+        dspy_errors.LMTransportError,
+        "the language model's server cannot be reached",
+        "Check --api-base and that the server runs.",
+    ),
+    (dspy_errors.LMServerError, "the server failed", "Ask again later; its log says more."),
+    (
+        dspy_errors.LMUnsupportedFeatureError,
+        "the request cannot be sent so",
+        "Leave out the setting that it names (--lm-set NAME=null). For a model that reasons say so: --lm-set "
+        "reasons=true.",
+    ),
+    (
+        dspy_errors.LMInvalidRequestError,
+        "the server refused the request",
+        "A setting that it does not take is left out with --lm-set NAME=null; for a model that reasons say so: "
+        "--lm-set reasons=true.",
+    ),
+)
+_NOT_FOUND = (
+    "the server has no such model or address",
+    "Is the model's name right, and does --api-base end as the server wants it (mostly in /v1)?",
+)
+_OTHER = ("the language model failed", "")
+
+
+def explain(error: dspy_errors.LMError, model: str = "", address: str | None = None) -> None:
+    """Rewrite a language model's error, in place: status, address, what the server said and what to do.
+
+    Parameters
+    ----------
+    error
+        An error of DSPy; its class, status and other fields stay.
+    model, address
+        That were asked, as far as it is known.
+    """
+    if getattr(error, "explained", False):
+        return
+    not_found = error.status == 404 and isinstance(error, dspy_errors.LMInvalidRequestError)
+    hints = ((what, advice) for kind, what, advice in _HINTS if isinstance(error, kind))
+    what, advice = _NOT_FOUND if not_found else next(hints, _OTHER)
+    where = " from ".join(part for part in (str(error.status or ""), address or "") if part)
+    said = " ".join(error.message.partition("\n\n")[0].split())  # the rest is lm15's advice to programmers
+    said = without_keys(said).rstrip(". ")
+    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    text = what + (f" ({where})" if where else "") + (f": {said}." if said else ".") + (f" {advice}" if advice else "")
+    error.message, error.explained = text, True
+    error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
+
+
+@dataclass
+class _Read:
+    """A server's response whose body has been read."""
+
+    status: int
+    reason: str
+    headers: list[tuple[str, str]]
+    http_version: str
+    body: bytes
+
+    def read(self) -> bytes:
+        return self.body
+
+    def iter_lines(self) -> Iterator[bytes]:
+        yield from self.body.splitlines(keepends=True)
+
+
+class _AsyncRead(_Read):
+    async def read(self) -> bytes:  # type: ignore[override]
+        return self.body
+
+    async def aiter_lines(self) -> AsyncIterator[bytes]:
+        for line in self.iter_lines():
+            yield line
+
+
+class ErrorReader:
+    """Stands before a transport of DSPy's client and puts errors into the one form that the client reads.
+
+    FastAPI says ``{"detail": …}``, vLLM has the fields of an error at the top, LM Studio and Ollama have a text for
+    ``error``, LM Studio with the status 200: DSPy's client would find no message in these, or an empty reply.
+
+    Parameters
+    ----------
+    transport
+        Sends requests.
+    asked
+        Is told the address of each request.
+    """
+
+    def __init__(self, transport: Any, asked: Callable[[str], None] = lambda address: None) -> None:
+        self.transport = transport
+        self._asked = asked
+
+    @contextmanager
+    def stream(self, request: Any) -> Iterator[Any]:
+        """Send a request."""
+        self._asked(request.url)
+        with self.transport.stream(request) as response:
+            yield _readable(_Read, response, response.read()) if _may_be_error(response) else response
+
+    def close(self) -> None:
+        """Close the transport."""
+        self.transport.close()
+
+
+class AsyncErrorReader(ErrorReader):
+    """The same for an event loop."""
+
+    @asynccontextmanager
+    async def stream(self, request: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+        """Send a request."""
+        self._asked(request.url)
+        async with self.transport.stream(request) as response:
+            read = _may_be_error(response)
+            yield _readable(_AsyncRead, response, await response.read()) if read else response
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self.transport.aclose()
+
+
+def _may_be_error(response: Any) -> bool:
+    return response.status >= 400 or "json" in (response.header("Content-Type") or "")
+
+
+def _readable(kind: type[_Read], response: Any, body: bytes) -> _Read:
+    status = response.status
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        data = None
+    error = data.get("error") if isinstance(data, dict) else None
+    if isinstance(error, dict):
+        # A number there is the status once more, and would hide the type.
+        if error.get("type") == _CONTEXT:
+            body = json.dumps({"error": {**error, "code": "context_length_exceeded"}}).encode()
+        elif isinstance(error.get("code"), int) and error.get("type"):
+            body = json.dumps({**data, "error": {**error, "code": None}}).encode()
+    elif isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
+        said = error or data.get("message") or data.get("detail") or data
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        status = status if status >= 400 else 404 if "choices" not in data else status
+        if status >= 400:
+            body = json.dumps({"type": "error", "error": {"message": text, "type": data.get("type")}}).encode()
+    return kind(status, response.reason, response.headers, response.http_version, body)

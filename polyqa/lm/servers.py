@@ -1,0 +1,216 @@
+"""What is known of the servers of language models: their addresses, their patience, and the settings that they take."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from inspect import signature
+from typing import Any
+from urllib.parse import urlsplit
+
+import dspy
+from dspy.clients.backend_selection import CLIENT_KEYS, select_backend
+from dspy.clients.engines import LM15Engine
+from dspy.lm15 import Adaptation, LM15Error, Request, RouterConfig, request_from_openai_chat
+from dspy.utils.exceptions import LMError
+
+from polyqa.base.errors import PolyqaError
+
+TIMEOUT = 300.0
+"""Seconds that one call may take, if nothing else is set."""
+NEAR_TIMEOUT = 1_800.0
+"""The same for a server on this machine or in its network: it may read a prompt for minutes before its first word."""
+_OLLAMA = {"ollama", "ollama_chat"}
+_NEAR = {*_OLLAMA, "local", "lm_studio", "hosted_vllm", "vllm", "llamafile", "xinference", "docker_model_runner"}
+"""Providers whose server stands on this machine unless an address says otherwise."""
+_HAS_ROOT = {*_OLLAMA, "anthropic"}
+"""Providers whose address is one without ``/v1`` to LiteLLM, and one with it to DSPy's own client."""
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|api/chat|api/generate)$")
+_LM_SETTINGS = {*signature(dspy.LM).parameters, *CLIENT_KEYS, "rollout_id", "n", "prompt_cache"} - {"kwargs"}
+_OLLAMA_NAMES = (
+    "num_ctx num_predict num_keep num_batch num_gpu main_gpu num_thread num_gqa numa low_vram use_mmap use_mlock "
+    "repeat_last_n repeat_penalty penalize_newline mirostat mirostat_eta mirostat_tau tfs_z typical_p min_p top_k "
+    "keep_alive think format template"
+)
+_OLLAMA_SETTINGS = frozenset(_OLLAMA_NAMES.split())
+"""Parameters of Ollama's own API (https://docs.ollama.com/modelfile, https://docs.ollama.com/api/chat)."""
+_SERVER_NAMES = (
+    "extra_body top_k min_p top_a repetition_penalty repeat_penalty repeat_last_n length_penalty min_tokens "
+    "ignore_eos stop_token_ids include_stop_str_in_output skip_special_tokens spaces_between_special_tokens "
+    "bad_words use_beam_search truncate_prompt_tokens prompt_logprobs add_generation_prompt "
+    "continue_final_message add_special_tokens documents chat_template chat_template_kwargs mm_processor_kwargs "
+    "guided_json guided_regex guided_choice guided_grammar structured_outputs priority logits_processors "
+    "return_tokens_as_token_ids cache_salt thinking_token_budget regex ebnf json_schema no_stop_trim lora_path "
+    "separate_reasoning stream_reasoning typical_p mirostat mirostat_tau mirostat_eta dynatemp_range "
+    "dynatemp_exponent xtc_probability xtc_threshold dry_multiplier dry_base dry_allowed_length "
+    "dry_penalty_last_n top_n_sigma samplers grammar n_predict n_keep n_probs min_keep cache_prompt id_slot "
+    "timings_per_token reasoning_format thinking_forced_open ttl draft_model transforms models route provider "
+    "plugins reasoning include_reasoning usage verbosity"
+)
+_SERVER_SETTINGS = frozenset(_SERVER_NAMES.split())
+"""Extensions of OpenAI's API that servers document: vLLM, SGLang, llama.cpp, LM Studio, OpenRouter."""
+_LITELLM_NAMES = (
+    "drop_params additional_drop_params allowed_openai_params base_model api_type thinking tools tool_choice "
+    "functions function_call parallel_tool_calls max_retries extra_body modalities prediction audio "
+    "safety_identifier store web_search_options service_tier fallbacks mock_response region_name deployment_id "
+    "input_cost_per_token output_cost_per_token ssl_verify"
+)
+_LITELLM_SETTINGS = frozenset(_LITELLM_NAMES.split())
+_OF_CLOUDS = ("aws_", "vertex_", "azure_", "watsonx_", "litellm_", "prompt_cache_")
+_OPENAI_NAMES = (
+    "top_p stop seed frequency_penalty presence_penalty logprobs top_logprobs response_format reasoning_effort "
+    "logit_bias user metadata service_tier top_k"
+)
+_OPENAI_SETTINGS = frozenset(_OPENAI_NAMES.split())
+_SAMPLING = {"temperature", "max_tokens"}
+_FIELDS = {"reasoning_effort": "reasoning", "max_completion_tokens": "max_tokens", "top_logprobs": "logprobs"}
+
+
+def server_address(name: str, address: str | None, *, litellm: bool = False) -> str | None:
+    """Return the address of a server as the client that asks it wants it.
+
+    People copy addresses from documentation with and without ``/v1``, or with the endpoint behind it. An address that
+    is meant for one client only is known by the provider; of others only the endpoint is taken off.
+
+    Parameters
+    ----------
+    name
+        Of the language model, with its provider.
+    address
+        As it was given.
+    litellm
+        Whether LiteLLM asks, and not DSPy's own client.
+
+    >>> server_address("ollama_chat/llama3.1", "http://localhost:11434")
+    'http://localhost:11434/v1'
+    >>> server_address("ollama_chat/llama3.1", "http://localhost:11434/v1/", litellm=True)
+    'http://localhost:11434'
+    >>> server_address("openai/m", "http://localhost:8000/v1/chat/completions")
+    'http://localhost:8000/v1'
+    """
+    if address is None:
+        return None
+    address = _ENDPOINT.sub("", address.rstrip("/"))
+    if name.partition("/")[0] not in _HAS_ROOT:
+        return address
+    root = address.removesuffix("/v1").removesuffix("/api")
+    return root if litellm else f"{root}/v1"
+
+
+def default_timeout(name: str, address: str | None) -> float:
+    """Return how many seconds a call of a language model may take, if nothing is said.
+
+    >>> [default_timeout("openai/m", at) for at in (None, "https://api.example.com/v1", "http://192.168.1.5:8000/v1")]
+    [300.0, 300.0, 1800.0]
+    """
+    if address is None:
+        return NEAR_TIMEOUT if name.partition("/")[0] in _NEAR else TIMEOUT
+    host = urlsplit(address).hostname or ""
+    try:
+        near = ipaddress.ip_address(host).is_private
+    except ValueError:
+        near = "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
+    return NEAR_TIMEOUT if near else TIMEOUT
+
+
+def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
+    """Return whether LiteLLM has to ask a server by another address than DSPy's own client; refuse what gets lost.
+
+    DSPy's own client drops some settings that a server has no field for, and leaves others to LiteLLM, which sends what
+    it does not know. A setting that comes out of a typing error would so be lost without a word.
+
+    Parameters
+    ----------
+    lm
+        With all of its settings.
+    chosen
+        Those that its user chose.
+
+    Raises
+    ------
+    PolyqaError
+        If nobody knows a setting, the client drops one, or this provider's server ignores one.
+    """
+    provider = lm.model.partition("/")[0]
+    names = [name for name in chosen if name not in _LM_SETTINGS and chosen[name] is not None]
+    unknown = [name for name in names if not _is_carried(lm, {name: chosen[name]})]
+    if isinstance(lm.engine, str) and not unknown and (lost := _dropped(lm, chosen)):
+        if provider in _OLLAMA and lm.engine == "auto":
+            unknown = lost
+        elif lm.engine != "litellm":
+            why = "Leave it out" if lm.engine == "lm15" else "Leave it out, or have LiteLLM send it (engine=litellm)"
+            raise PolyqaError(f"{lm.model} would be asked without {lost[0]}: DSPy's own client drops it. {why}.")
+    for name in unknown:
+        _check_known(lm, name)
+    if unknown and lm.engine == "lm15":
+        raise PolyqaError(f"Only LiteLLM sends {unknown[0]}, and not at an even pace: leave out --requests-per-minute.")
+    return provider in _HAS_ROOT and lm.engine in ("auto", "litellm") and bool(unknown or lm.engine == "litellm")
+
+
+def _is_carried(lm: dspy.LM, settings: Mapping[str, Any]) -> bool:
+    """Return whether a request in DSPy's form can hold settings.
+
+    Raises
+    ------
+    PolyqaError
+        If a value is none of its setting's, and nobody else reads it.
+    """
+    try:
+        _request(lm, settings)
+    except LM15Error:
+        return False
+    except (TypeError, ValueError) as error:
+        if isinstance(lm.engine, str) or "top_logprobs" in settings:
+            return True  # LiteLLM may take it; `top_logprobs` needs `logprobs` beside it
+        raise PolyqaError(f"{lm.model} cannot be asked so: {' '.join(str(error).split())}") from error
+    return True
+
+
+def _request(lm: dspy.LM, settings: Mapping[str, Any]) -> Request:
+    messages = [{"role": "user", "content": "?"}]
+    compat = select_backend(lm).resolution if isinstance(lm.engine, str) else None
+    body = {"model": lm.model, "messages": messages, **settings}
+    return request_from_openai_chat(body, compat=compat.compat if compat else None)
+
+
+def _dropped(lm: dspy.LM, chosen: Mapping[str, Any]) -> list[str]:
+    """Return which of the chosen settings the client of DSPy would drop or change."""
+    try:
+        if not select_backend(lm).native:
+            return []
+        given = {name: value for name, value in lm.kwargs.items() if name not in _LM_SETTINGS or name in _SAMPLING}
+        given = {name: value for name, value in given.items() if value is not None}
+        before = _changes(lm, {name: value for name, value in given.items() if name not in chosen})
+        changed = {change.field.split(".")[1] for change in _changes(lm, given) if change not in before}
+    except (LMError, LM15Error, TypeError, ValueError):
+        return []  # a call says so
+    return [name for name in chosen if {name, _FIELDS.get(name, name)} & changed]
+
+
+def _changes(lm: dspy.LM, settings: Mapping[str, Any]) -> list[Adaptation]:
+    planned = LM15Engine(RouterConfig(env={}), model_type=lm.model_type).plan(_request(lm, settings))
+    return [change for change in planned if change.action in ("dropped", "clamped", "substituted")]
+
+
+def _check_known(lm: dspy.LM, name: str) -> None:
+    """Refuse a setting that DSPy does not know, unless LiteLLM or the server does."""
+    asks_by_name, ollama = isinstance(lm.engine, str), lm.model.partition("/")[0] in _OLLAMA
+    known = {*_LM_SETTINGS, *_OPENAI_SETTINGS}
+    if not asks_by_name:
+        from .local import LocalSettings
+
+        known |= {*LocalSettings.__dataclass_fields__}
+    else:
+        taken = _LITELLM_SETTINGS | (_OLLAMA_SETTINGS if ollama else _SERVER_SETTINGS)
+        if name in taken or name.startswith(_OF_CLOUDS):
+            return
+        if name in _OLLAMA_SETTINGS:
+            raise PolyqaError(
+                f"{name} is a setting of Ollama's own API, which {lm.model} is not asked through: the server would "
+                f"ignore it. Write ollama_chat/{lm.model.partition('/')[2]}."
+            )
+        known |= taken
+    alike = get_close_matches(name, known, 1, 0.75)
+    told = f"Do you mean {alike[0]}?" if alike else "Check its name."
+    body = " What only your server knows goes into extra_body, as JSON." if asks_by_name else ""
+    raise PolyqaError(f"{lm.model} has no setting {name!r}. {told}{body}")
