@@ -69,8 +69,8 @@ class LengthCheck:
         """Warn in one line if ends of passages are not indexed."""
         if self._long:
             warnings.warn(
-                f"{self._long:,} of {counted(self._passages, 'passage')} are longer than the {self.limit + SPECIAL_TOKENS} "
-                f"tokens that ColBERT indexes: {self._lost:,} of {self._tokens:,} tokens are out of its reach. "
+                f"{self._long:,} of {counted(self._passages, 'passage')} are longer than the "
+                f"{self.limit + SPECIAL_TOKENS} tokens that ColBERT indexes: {self._lost:,} of {self._tokens:,} tokens are out of its reach. "
                 "Build with --split, or split them with polyqa.documents.split_passages.",
                 stacklevel=3,
             )

@@ -49,8 +49,8 @@ class Passage(BaseModel):
     def place(self) -> str:
         """Where the passage stands, as it is cited; empty if its metadata names no ``source``.
 
-        >>> Passage(pid="1", text="It flies.", metadata={"source": "handbook.pdf", "page": 14, "section": "Falcon"}).place
-        'handbook.pdf, p. 14, Falcon'
+        >>> Passage(pid="1", text="It flies.", metadata={"source": "handbook.pdf", "page": 14}).place
+        'handbook.pdf, p. 14'
         """
         of = self.metadata
         if "source" not in of:

@@ -27,8 +27,8 @@ def build_command(
     corpus: Annotated[
         Path,
         typer.Argument(
-            help="A folder of documents (PDF, Office, HTML, Markdown, reStructuredText, text, EPUB, e-mail, CSV, JSON) or "
-            "one of them; or a .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text."
+            help="A folder of documents (PDF, Office, HTML, Markdown, reStructuredText, text, EPUB, e-mail, CSV, JSON) "
+            "or one of them; or a .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text."
         ),
     ],
     name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,

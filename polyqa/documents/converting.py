@@ -119,11 +119,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix in (".html", ".htm", ".xhtml"):
         blocks = cleaning.web_blocks(blocks)
     elif suffix == ".csv":
-        blocks = [
-            replace(block, text=re.sub(r"^Row \d+:\n", "", block.text).replace("\n  ", "; ").strip() + ".", kind="table",
-                    line=number)
-            for number, block in enumerate(blocks, 2)
-        ]  # fmt: skip
+        rows = [re.sub(r"^Row \d+:\n", "", block.text).replace("\n  ", "; ").strip() for block in blocks]
+        blocks = [Block(f"{row}.", "table", line=line) for line, row in enumerate(rows, 2)]
     title = about.get("subject") if suffix == ".eml" else about.get("title")
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""

@@ -58,6 +58,8 @@ class Documents:
     ----------
     files
         The hash of every file that was read, by its path in the folder.
+    skipped
+        Those of them that were not read again, being unchanged.
     left_out
         Why a file was not read, by its path in the folder.
     ids
@@ -90,13 +92,15 @@ class Documents:
         self.splitter = splitter or Splitter()
         self.unchanged = unchanged or {}
         self.files: dict[str, str] = {}
+        self.skipped: set[str] = set()
         self.left_out: dict[str, str] = {}
         self.ids: dict[str, list[str]] = {}
         self.passages = 0
         self._others: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Passage]:
-        self.files, self.left_out, self.ids, self.passages, self._others = {}, {}, {}, 0, Counter()
+        self.files, self.skipped, self.left_out, self.ids = {}, set(), {}, {}
+        self.passages, self._others = 0, Counter()
         root = self.path if self.path.is_dir() else self.path.parent
         seen: set[str] = set()
         for source, passages in self._converted(root):
@@ -136,6 +140,7 @@ class Documents:
                     digest = _digest(path)
                     if self.unchanged.get(source) == digest:
                         self.files[source] = digest
+                        self.skipped.add(source)
                         continue
                     read = _ready_passages if _is_ready(path) else convert
                     waiting.append((source, digest, pool.submit(read, path, source)))
@@ -181,11 +186,10 @@ class Documents:
         kinds = Counter(
             FORMATS.get(Path(source).suffix.lower(), Path(source).suffix[1:].upper()) for source in self.files
         )
-        same = sum(self.unchanged.get(source) == digest for source, digest in self.files.items())
         parts = [
             f"read {counted(len(self.files), 'file')}"
             + (f": {', '.join(f'{number:,} {kind}' for kind, number in kinds.most_common())}" if kinds else ""),
-            *([f"{same:,} of them unchanged"] if same else []),
+            *([f"{len(self.skipped):,} of them unchanged"] if self.skipped else []),
             counted(self.passages, "passage"),
         ]
         if self._others:

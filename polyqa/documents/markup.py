@@ -11,14 +11,15 @@ _RESERVED = ("source", "section", "page", "line")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _DIRECTIVE = re.compile(r"^( *)\.\. (?:([\w:-]+)::|(\[[^\]]+\]|_[^:\n]*:|\|[^|]+\| .*|(?!\S+::)[^_\[|\s].*|$))(.*)$")
 _ADMONITION = re.compile(r"^( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*()()$")
-_CODE = {"code-block", "code", "sourcecode", "parsed-literal", "math", "productionlist", "prompt", "doctest", "testcode",
-         "console"}  # fmt: skip
-_TABLES = {"list-table", "csv-table", "table"}
-_WITHOUT_TEXT = {
-    "toctree", "contents", "index", "image", "figure", "meta", "raw", "include", "literalinclude", "currentmodule",
-    "module", "highlight", "default-role", "role", "testsetup", "automodule", "autoclass", "autofunction", "graphviz",
-    "sectionauthor", "codeauthor", "title", "plot", "autosummary", "py:module", "py:currentmodule", "replace", "target-notes",
-}  # fmt: skip
+_CODE = frozenset(
+    "code-block code sourcecode parsed-literal math productionlist prompt doctest testcode console".split()
+)
+_TABLES = frozenset("list-table csv-table table".split())
+_WITHOUT_TEXT = frozenset(
+    "toctree contents index image figure meta raw include literalinclude currentmodule module highlight default-role role "
+    "testsetup automodule autoclass autofunction graphviz sectionauthor codeauthor title plot autosummary py:module "
+    "py:currentmodule replace target-notes".split()
+)
 _ROLE = re.compile(r"(?<!\w):[\w:+-]+:`([^`]+)`")
 _TEXT_LINE = re.compile(r" *(?!(?:[-*+]|#\.|\d+[.)]|\(\d+\)) +\S|\.\. |:[\w-]+:(?: |$)|>>>|[-=+|~^\"'`#*]{3,}|\|)\S")
 _BULLET = re.compile(r"^( *)([-*+]|#\.|\d+[.)]|\(\d+\)) +\S")

@@ -91,33 +91,33 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
         for source, (digest, ids) in files.items()
         if all(pid in present and present[pid].metadata.get("source") == source for pid in ids)
     }
-    documents = (
-        Documents(folder, splitter, unchanged=unchanged) if not folder.exists() or holds_documents(folder) else None
-    )
-    passages: Iterable[Passage] = documents or (passage for _, passage in iter_corpus(folder))
+    documents = None
+    passages: Iterable[Passage]
+    if folder.exists() and not holds_documents(folder):
+        passages = (passage for _, passage in iter_corpus(folder))
+    else:
+        passages = documents = Documents(folder, splitter, unchanged=unchanged)
     new: list[Passage] = []
-    rewritten: list[str] = []
-    moved: dict[str, Mapping[str, MetadataValue]] = {}
-    wanted: set[str] = set()
+    rewritten: set[str] = set()
+    at_hand: dict[str, Passage] = {}
     for passage in passages:
-        wanted.add(passage.pid)
+        at_hand[passage.pid] = passage
         old = present.get(passage.pid)
         if old is None or (old.title, old.text) != (passage.title, passage.text):
             new.append(passage)
-            rewritten += [passage.pid] if old else []
-        elif old.metadata != passage.metadata and old.metadata.get("source") not in unchanged:
-            moved[passage.pid] = passage.metadata
-    kept = {
-        *(source for source in unchanged if documents and source in documents.files),
-        *(documents.left_out if documents else ()),
-    }
-    gone = [
-        pid
-        for pid, passage in present.items()
-        if pid not in wanted
-        and (documents is None or "source" in passage.metadata)
-        and passage.metadata.get("source") not in kept
-    ]
+            if old is not None:
+                rewritten.add(passage.pid)
+    as_before = {*documents.left_out, *documents.skipped} if documents else set()
+    moved: dict[str, Mapping[str, MetadataValue]] = {}
+    gone: list[str] = []
+    for pid, old in present.items():
+        if pid in rewritten or old.metadata.get("source") in as_before:
+            continue
+        if pid in at_hand:
+            if old.metadata != at_hand[pid].metadata:
+                moved[pid] = at_hand[pid].metadata
+        elif documents is None or "source" in old.metadata:
+            gone.append(pid)
     if rewritten:
         opened = remove_passages(opened, rewritten)
     remaining = iter(new)
@@ -128,10 +128,10 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     if gone:
         opened = remove_passages(opened, gone)
     if documents:
-        ids = {source: documents.ids.get(source, files.get(source, ("", []))[1]) for source in documents.files}
+        ids = {**{source: files[source][1] for source in documents.skipped}, **documents.ids}
         _write_state(opened, splitter, {source: (digest, ids[source]) for source, digest in documents.files.items()})
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
-    summary = documents.summary() if documents else f"read {counted(len(wanted), 'passage')}"
+    summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
 
 

@@ -1,4 +1,4 @@
-"""Converts files in processes of their own, with limits: a file that hangs, crashes or fills the memory ends only those.
+"""Converts files in processes of their own, with limits: one that hangs, crashes or fills the memory costs itself.
 
 Run as ``python -m polyqa.documents.worker LOCATION TOKENS OVERLAP``, it reads lines of JSON, ``[path, source]``, and
 answers each with one: ``{"passages": …}`` or ``{"reason": …}``.
