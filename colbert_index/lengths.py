@@ -70,7 +70,8 @@ class LengthCheck:
         if self._long:
             warnings.warn(
                 f"{self._long:,} of {counted(self._passages, 'passage')} are longer than the "
-                f"{self.limit + SPECIAL_TOKENS} tokens that ColBERT indexes: {self._lost:,} of {self._tokens:,} tokens are out of its reach. "
+                f"{self.limit + SPECIAL_TOKENS} tokens that ColBERT indexes: "
+                f"{self._lost:,} of {self._tokens:,} tokens are out of its reach. "
                 "Build with --split, or split them with polyqa.documents.split_passages.",
                 stacklevel=3,
             )

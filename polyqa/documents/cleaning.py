@@ -18,6 +18,8 @@ _TAG = re.compile(
 _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]")
 _HYPHEN = re.compile(r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])")
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
+_UNBROKEN = re.compile(r"[!-~]{300,}")
+"""Encoded data, such as base64; no text has such words."""
 _LEADERS = re.compile(r"(?:\. ?){4,}\s*\w*|(?:… ?){2,}\s*\w*")
 _ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
 _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
@@ -48,7 +50,7 @@ def inline(text: str) -> str:
     if "<" in text:
         text = re.sub(r"\s+([,.;:!?)])", r"\1", _TAG.sub(" ", text))
     text = html.unescape(text)
-    return " ".join(_INVISIBLE.sub("", text).replace("¶", "").split())
+    return " ".join(_UNBROKEN.sub("", _INVISIBLE.sub("", text)).replace("¶", "").split())
 
 
 def cleaned(blocks: Sequence[Block]) -> list[Block]:
@@ -56,7 +58,8 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if block.kind == "code":
-            text = re.sub(r"\n\s*\n", "\n", _INVISIBLE.sub("", block.text).replace("\f", "\n")).strip("\n")
+            text = _UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n"))
+            text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
         elif block.kind == "table":
             text = "\n".join(filter(None, map(inline, block.text.splitlines())))
         else:

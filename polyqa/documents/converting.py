@@ -31,6 +31,7 @@ FORMATS = {
 }  # fmt: skip
 """The formats by suffix."""
 
+_REFERENCE = re.compile(r"(?<=\w)__?(?=[\s.,;:)!?]|$)")
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
@@ -85,8 +86,12 @@ def _text_document(text: str, suffix: str) -> Document:
     else:
         return Document("", cleaning.plain_blocks(text), metadata)
     document = _extracted(text.encode(), suffix, TEXT_FORMATS[suffix])
-    title = metadata.pop("title", document.title)
-    return Document(str(title), _with_lines(document.blocks, source), metadata)
+    title = str(metadata.pop("title", document.title))
+    blocks = document.blocks
+    if suffix == ".rst":  # the underscores of references
+        title = _REFERENCE.sub("", title)
+        blocks = [b if b.kind == "code" else replace(b, text=_REFERENCE.sub("", b.text)) for b in blocks]
+    return Document(title, _with_lines(blocks, source), metadata)
 
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
@@ -195,7 +200,7 @@ def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
 def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
     title = cleaning.inline(text)
-    made_up = r"(?i)(microsoft \w+ - .*|untitled.*|unknown|document\d*|.*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
+    made_up = r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|.*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
     return "" if re.fullmatch(made_up, title) else title
 
 
@@ -230,8 +235,8 @@ def _with_lines(blocks: Sequence[Block], source: str) -> list[Block]:
     placed, cursor, line = [], 0, 1
     for block in blocks:
         beginning = re.findall(r"\w+", block.text)
-        for length in (8, 4, 2):
-            place = joined.find(f" {' '.join(beginning[:length])} ", cursor) if beginning else -1
+        for length, far in ((8, len(joined)), (4, 20_000), (2, 2_000)):
+            place = joined.find(f" {' '.join(beginning[:length])} ", cursor, cursor + far) if beginning else -1
             if place >= 0:
                 line = bisect_right(line_ends, starts[bisect_right(offsets, place + 1) - 1][1]) + 1
                 cursor = place + 1

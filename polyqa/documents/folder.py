@@ -196,9 +196,9 @@ class Documents:
             suffixes = ", ".join(suffix for suffix, _ in self._others.most_common(4))
             parts.append(f"{counted(self._others.total(), 'file')} of other formats ({suffixes})")
         if self.left_out:
-            named = [f"{source} {reason}" for source, reason in [*self.left_out.items()][:_NAMED]]
-            more = ["…"] if len(self.left_out) > _NAMED else []
-            parts.append(f"{counted(len(self.left_out), 'file')} left out: {', '.join([*named, *more])}")
+            named = [f"{source} {reason}" for source, reason in self.left_out.items()]
+            more = [f"and {len(named) - _NAMED:,} more (left_out)"] if len(named) > _NAMED else []
+            parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[:_NAMED], *more])}")
         return "; ".join(parts)
 
 

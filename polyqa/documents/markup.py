@@ -11,15 +11,14 @@ _RESERVED = ("source", "section", "page", "line")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _DIRECTIVE = re.compile(r"^( *)\.\. (?:([\w:-]+)::|(\[[^\]]+\]|_[^:\n]*:|\|[^|]+\| .*|(?!\S+::)[^_\[|\s].*|$))(.*)$")
 _ADMONITION = re.compile(r"^( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*()()$")
-_CODE = frozenset(
-    "code-block code sourcecode parsed-literal math productionlist prompt doctest testcode console".split()
+_CODE = re.compile("code(-block)?|sourcecode|parsed-literal|math|productionlist|prompt|doctest|testcode|console")
+_TABLE = re.compile("(list-|csv-)?table")
+_WITHOUT_TEXT = re.compile(
+    "toctree|contents|index|image|figure|meta|raw|(literal)?include|(py:)?(current)?module|highlight|(default-)?role|"
+    "testsetup|auto.*|graphviz|sectionauthor|codeauthor|title|plot|replace|target-notes"
 )
-_TABLES = frozenset("list-table csv-table table".split())
-_WITHOUT_TEXT = frozenset(
-    "toctree contents index image figure meta raw include literalinclude currentmodule module highlight default-role role "
-    "testsetup automodule autoclass autofunction graphviz sectionauthor codeauthor title plot autosummary py:module "
-    "py:currentmodule replace target-notes".split()
-)
+_OPTION = re.compile(r"\s+:[\w-]+:(?: |$)")
+_BORDER = re.compile(r" *=+(?: +=+)+ *")
 _ROLE = re.compile(r"(?<!\w):[\w:+-]+:`([^`]+)`")
 _TEXT_LINE = re.compile(r" *(?!(?:[-*+]|#\.|\d+[.)]|\(\d+\)) +\S|\.\. |:[\w-]+:(?: |$)|>>>|[-=+|~^\"'`#*]{3,}|\|)\S")
 _BULLET = re.compile(r"^( *)([-*+]|#\.|\d+[.)]|\(\d+\)) +\S")
@@ -91,11 +90,21 @@ def flat_rst(text: str) -> str:
     lines, at = text.split("\n"), 0
     while at < len(lines):
         match = _DIRECTIVE.match(lines[at])
-        if match and match[2] in _CODE | _TABLES:
-            lines[at] = f"{match[1]}.. {'code-block' if match[2] in _CODE else match[2]}::{match[4]}"
-            at = max(at, _end(lines, at + 1, len(match[1])) - 1)
+        name = match[2] or "" if match else ""
+        if match and (_CODE.fullmatch(name) or _TABLE.fullmatch(name)):
+            lines[at] = f"{match[1]}.. {name if _TABLE.fullmatch(name) else 'code-block'}::{match[4]}"
+            end = _end(lines, at + 1, len(match[1]))
+            lines[at + 1 : end] = ["" if _OPTION.match(line) else line for line in lines[at + 1 : end]]
+            at = max(at, end - 1)
         elif match:
             _flatten(lines, at, match)
+        elif _BORDER.fullmatch(lines[at]):
+            borders = [row for row in range(at, _paragraph_end(lines, at)) if _BORDER.fullmatch(lines[row])]
+            end = (borders[-1] if len(borders) > 2 else _paragraph_end(lines, at) - 1) + 1
+            if not "".join(lines[at:end]).isascii():  # kreuzberg counts the columns of such a table in bytes, and fails
+                lines[at:end] = [".. code-block::", "", *(f"   {line}" for line in lines[at:end]), ""]
+                end += 3
+            at = end - 1
         elif lines[at].rstrip().endswith("::"):  # kreuzberg sees it in paragraphs of one line only
             indent = len(lines[at]) - len(lines[at].lstrip())
             end = _end(lines, at + 1, indent)
@@ -113,18 +122,22 @@ def flat_rst(text: str) -> str:
     return _ROLE.sub(_role_text, text)
 
 
+def _paragraph_end(lines: list[str], begin: int) -> int:
+    return next((at for at in range(begin, len(lines)) if not lines[at].strip()), len(lines))
+
+
 def _flatten(lines: list[str], at: int, match: re.Match[str]) -> None:
     indent, name, other, argument = match.groups()
     end = _end(lines, at + 1, len(indent))
     if name is None and other.startswith("["):  # a footnote
         lines[at] = indent + argument.strip()
-    elif name is None or name in _WITHOUT_TEXT or "include" in name:
+    elif name is None or _WITHOUT_TEXT.fullmatch(name):
         lines[at:end] = [""] * (end - at)
         return
     else:
         lines[at] = indent + argument.strip()
         for option in range(at + 1, end):
-            if not re.match(r"\s+:[\w-]+:", lines[option]):
+            if not _OPTION.match(lines[option]):
                 break
             lines[option] = ""
     if argument.strip() and at + 1 < end and lines[at + 1].strip():  # the argument goes on

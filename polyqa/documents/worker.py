@@ -121,7 +121,7 @@ def _answer(path: str, source: str, splitter: Splitter) -> dict[str, object]:
         return {"reason": str(error)}
     except MemoryError:
         return {"reason": "needs too much memory"}
-    except Exception as error:  # a fault in a converter costs its file
+    except BaseException as error:  # a fault in a converter costs its file; a panic of Rust is no Exception
         return {"reason": f"cannot be read ({type(error).__name__}: {' '.join(str(error).split())[:120]})"}
     if not passages:
         return {"reason": "holds no text"}
