@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from textwrap import dedent
 
 from .blocks import Block
 
@@ -21,6 +22,9 @@ _INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
 _LEADERS = re.compile(r"(?:\. ?){4,}\s*\w*|(?:… ?){2,}\s*\w*")
+_NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
+_NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
+_NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
 _ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
 _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
@@ -58,7 +62,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if block.kind == "code":
-            text = _UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n"))
+            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n")))
             text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
         elif block.kind == "table":
             text = "\n".join(filter(None, map(inline, block.text.splitlines())))
@@ -135,29 +139,31 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     """Return those of the texts at the edges of pages that are running headers and footers, with their pages.
 
-    >>> sorted(running_texts([(4, "2 Falcon"), (5, "Wings 3"), (6, "4 Falcon"), (6, "4 wings and a tail")]))
-    [(4, '2 Falcon'), (5, 'Wings 3'), (6, '4 Falcon'), (6, '4 wings and a tail')]
+    These are texts that stand on three pages; numbers that go with the pages, alone, behind a text, or before one that
+    stands on two pages (else it may be a numbered heading); and Roman numbers.
+
+    >>> sorted(running_texts([(4, "2 Wings"), (5, "Falcons 3"), (6, "4 Wings"), (6, "4 wings and a tail")]))
+    [(4, '2 Wings'), (5, 'Falcons 3'), (6, '4 Wings')]
     """
-    found: dict[tuple[int, str], set[int]] = {}
-    offsets: Counter[int] = Counter()
+    texts = {(page, text): _NUMBERED.sub("", text.strip()).casefold() for page, text in edges}
+    pages: dict[str, set[int]] = {}
+    for (page, _), text in texts.items():
+        pages.setdefault(text, set()).add(page)
+    numbers: dict[tuple[int, str], set[int]] = {}
     for page, text in edges:
-        numbers = {int(number) for number in re.findall(r"^\W*(?:[Pp]age\s*)?(\d{1,4})\b|\b(\d{1,4})\W*$", text.strip())
-                   for number in number if number}  # fmt: skip
-        found[page, text] = {page - number for number in numbers}
-        offsets.update(found[page, text])
+        behind, before = _NUMBER_BEHIND.search(text.strip()), _NUMBER_BEFORE.match(text.strip())
+        found = [behind[1]] if behind else []
+        if before and (not texts[page, text] or len(pages[texts[page, text]]) > 1):
+            found.append(before[1])
+        numbers[page, text] = {page - int(number) for number in found}
+    offsets = Counter(offset for each in numbers.values() for offset in each)
     likely = {offset for offset, times in offsets.items() if times >= _LEAST_PAGES}
-    patterns: dict[str, set[int]] = {}
-    for page, text in edges:
-        patterns.setdefault(_pattern(text), set()).add(page)
+    exact = Counter(text for text, _ in {(text, page) for page, text in edges})
     return {
         (page, text)
         for page, text in edges
-        if found[page, text] & likely or len(patterns[_pattern(text)]) >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
+        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
     }
-
-
-def _pattern(text: str) -> str:
-    return re.sub(r"\d+", "0", " ".join(text.lower().split()))
 
 
 def web_blocks(blocks: Sequence[Block]) -> list[Block]:
@@ -165,7 +171,7 @@ def web_blocks(blocks: Sequence[Block]) -> list[Block]:
     kept = []
     for block in blocks:
         if block.kind != "code":  # kreuzberg leaves Markdown in it
-            unmarked = re.sub(r"(\*\*|``?)(\S(?:.*?\S)?)\1", r"\2", block.text)
+            unmarked = re.sub(r"(\*\*|\*|``?)(\S(?:.*?\S)?)\1", r"\2", block.text)
             block = replace(block, text=re.sub(r"\\([\\`*_{}\[\]<>()#+.!|~-])", r"\1", unmarked))
         text = block.text.strip()
         if block.kind == "text":
@@ -185,25 +191,24 @@ def plain_blocks(text: str) -> list[Block]:
 
     Lines that stand alone are headings if they are numbered, in capitals, or underlined.
     """
-    pages = [page.split("\n") for page in text.split("\f")]
-    running = running_texts(
-        [(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)] if len(pages) > 2 else []
-    )
+    pages = [list(_paragraphs(page.split("\n"))) for page in text.split("\f")]
+    running = running_texts([(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)])
     blocks: list[Block] = []
     first = 1
-    for number, page in enumerate(pages, 1):
-        edge = set(_edge_lines(page))
-        lines = ["" if line in edge and (number, line) in running else line for line in page]
-        for at, paragraph in _paragraphs(lines):
-            place = {"page": number} if len(pages) > 1 else {"line": first + at}
-            blocks.extend(_plain_block(paragraph, place))
-        first += len(page) - 1
+    for number, (page, paragraphs) in enumerate(zip(text.split("\f"), pages, strict=True), 1):
+        edge = _edge_lines(paragraphs) if len(pages) >= _LEAST_PAGES else []
+        for at, lines in paragraphs:
+            if lines[0] not in edge or (number, lines[0]) not in running:
+                blocks.extend(_plain_block(lines, {"page": number} if len(pages) > 1 else {"line": first + at}))
+        first += page.count("\n")
     return cleaned(blocks)
 
 
-def _edge_lines(page: Sequence[str]) -> list[str]:
-    lines = [line for line in page if line.strip()]
-    return [line for line in [*lines[:_EDGE], *lines[-_EDGE:]] if len(line) < _LONGEST_RUNNING]
+def _edge_lines(page: Sequence[tuple[int, list[str]]]) -> list[str]:
+    """Return the lines that stand alone at the top and the bottom of a page."""
+    return [
+        lines[0] for _, lines in [*page[:_EDGE], *page[-_EDGE:]] if len(lines) == 1 and len(lines[0]) < _LONGEST_RUNNING
+    ]
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

@@ -20,7 +20,7 @@ from polyqa.base.values import MetadataValue
 
 from . import cleaning
 from .blocks import Block, Document
-from .markup import flat_markdown, flat_rst, front_matter, markup_of
+from .markup import flat_markdown, flat_roles, flat_rst, front_matter, markup_of
 
 TEXT_FORMATS = {".txt": "text/plain", ".text": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
                 ".rst": "text/x-rst"}  # fmt: skip
@@ -82,7 +82,7 @@ def _text_document(text: str, suffix: str) -> Document:
         metadata, text = front_matter(text)
         text = flat_markdown(text)
     elif suffix == ".rst":
-        text = flat_rst(text)
+        source, text = flat_roles(text), flat_rst(text)
     else:
         return Document("", cleaning.plain_blocks(text), metadata)
     document = _extracted(text.encode(), suffix, TEXT_FORMATS[suffix])
@@ -124,8 +124,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix in (".html", ".htm", ".xhtml"):
         blocks = cleaning.web_blocks(blocks)
     elif suffix == ".csv":
-        rows = [re.sub(r"^Row \d+:\n", "", block.text).replace("\n  ", "; ").strip() for block in blocks]
-        blocks = [Block(f"{row}.", "table", line=line) for line, row in enumerate(rows, 2)]
+        rows = [row for block in blocks for row in block.text.splitlines()]
+        blocks = [Block(row, "table", line=line) for line, row in enumerate(rows, 2)]
     title = about.get("subject") if suffix == ".eml" else about.get("title")
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
@@ -200,7 +200,10 @@ def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
 def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
     title = cleaning.inline(text)
-    made_up = r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|.*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
+    made_up = (
+        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|"
+        r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
+    )
     return "" if re.fullmatch(made_up, title) else title
 
 

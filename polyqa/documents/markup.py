@@ -17,6 +17,11 @@ _WITHOUT_TEXT = re.compile(
     "toctree|contents|index|image|figure|meta|raw|(literal)?include|(py:)?(current)?module|highlight|(default-)?role|"
     "testsetup|auto.*|graphviz|sectionauthor|codeauthor|title|plot|replace|target-notes"
 )
+_VERSIONS = {
+    "versionadded": "New in version ",
+    "versionchanged": "Changed in version ",
+    "deprecated": "Deprecated since version ",
+}
 _OPTION = re.compile(r"\s+:[\w-]+:(?: |$)")
 _BORDER = re.compile(r" *=+(?: +=+)+ *")
 _ROLE = re.compile(r"(?<!\w):[\w:+-]+:`([^`]+)`")
@@ -79,10 +84,10 @@ def flat_markdown(text: str) -> str:
         fenced ^= bool(re.match(r" *(```|~~~)", lines[at]))
         match = None if fenced else _ADMONITION.match(lines[at])
         if match:
-            lines[at] = match[1] + (match[2] or "")
+            lines[at] = f"{match[1]}{match[2]}\n" if match[2] else ""
             _dedent(lines, at + 1, len(match[1]))
         at += 1
-    return re.sub(r"(?m)^( *#.*?)\s*\{[:#.][^{}]*\}$", r"\1", "\n".join(lines))
+    return re.sub(r"(?m)^( *#.*?)\s*\{\s*[:#.][^{}]*\}$", r"\1", "\n".join(lines))
 
 
 def flat_rst(text: str) -> str:
@@ -135,7 +140,7 @@ def _flatten(lines: list[str], at: int, match: re.Match[str]) -> None:
         lines[at:end] = [""] * (end - at)
         return
     else:
-        lines[at] = indent + argument.strip()
+        lines[at] = indent + _VERSIONS.get(name, "") + argument.strip()
         for option in range(at + 1, end):
             if not _OPTION.match(lines[option]):
                 break
@@ -174,6 +179,11 @@ def _join(lines: list[str], at: int, least: int) -> None:
     if not lines[end - 1].rstrip().endswith("::"):
         lines[at] = " ".join([lines[at], *(line.strip() for line in lines[at + 1 : end])])
         del lines[at + 1 : end]
+
+
+def flat_roles(text: str) -> str:
+    """Return a text with what its roles show, in as many lines."""
+    return _ROLE.sub(lambda match: _role_text(match) + "\n" * match[0].count("\n"), text)
 
 
 def _role_text(match: re.Match[str]) -> str:
