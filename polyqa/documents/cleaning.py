@@ -115,6 +115,28 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
     return [block for at, block in enumerate(blocks) if at not in edges or (edges[at], block.text) not in running]
 
 
+def page_blocks(text: str, page: int) -> list[Block]:
+    """Return the blocks of a page of which only the lines are known; the outermost lines may be running ones."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    longest = max(map(len, lines), default=0)
+    blocks: list[Block] = []
+    paragraph: list[str] = []
+    for at, line in enumerate(lines):
+        alone = not _EDGE <= at < len(lines) - _EDGE and len(line) < longest * 0.7
+        heading = _HEADING_LINE.fullmatch(line) is not None
+        if paragraph and (alone or heading):
+            blocks.append(Block("\n".join(paragraph), page=page))
+            paragraph = []
+        if heading:
+            blocks.append(Block(line, "heading", 2, page=page))
+            continue
+        paragraph.append(line)
+        if alone or (line[-1] in ".!?:" and len(line) < longest * 0.8):
+            blocks.append(Block("\n".join(paragraph), page=page))
+            paragraph = []
+    return [*blocks, *([Block("\n".join(paragraph), page=page)] if paragraph else [])]
+
+
 def _heading_mended(block: Block) -> Block:
     if block.kind != "heading":
         return block

@@ -7,6 +7,7 @@ directives of Sphinx) is removed here. Runs in a process of its own, see `worker
 import mailbox
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -94,33 +95,45 @@ def _text_document(text: str, suffix: str) -> Document:
     return Document(title, _with_lines(blocks, source), metadata)
 
 
-def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
+def _result(file: Path | bytes, mime_type: str | None, output_format: str, slides: bool = False) -> Any:
+    """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
 
-    slides = suffix == ".pptx"
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
-        output_format="markdown",  # else a page of a PDF is one paragraph
+        output_format=output_format,
         include_document_structure=True,
         pages=kreuzberg.PageConfig(
             extract_pages=True, insert_page_markers=slides, marker_format="\n\nslide-mark {page_num}\n\n"
         ),
+        content_filter=kreuzberg.ContentFilterConfig(
+            include_headers=True, include_footers=True, strip_repeating_text=False
+        )
+        if isinstance(file, Path) and file.suffix.lower() == ".pdf"
+        else None,
         concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
     )
     try:
         if isinstance(file, bytes):
-            result = kreuzberg.extract_bytes_sync(file, str(mime_type), config=config)
-        else:
-            result = kreuzberg.extract_file_sync(file, config=config)
+            return kreuzberg.extract_bytes_sync(file, str(mime_type), config=config)
+        return kreuzberg.extract_file_sync(file, config=config)
     except (kreuzberg.KreuzbergError, OSError, RuntimeError, ValueError) as error:
         raise UnreadableError(_reason(str(error))) from error
+
+
+def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
+    slides = suffix == ".pptx"
+    result = _result(file, mime_type, "markdown", slides)  # as plain text a page of a PDF would be one paragraph
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
     if slides:
         blocks = list(_on_slides(blocks))
     elif suffix == ".pdf":
-        blocks = cleaning.printed_blocks(blocks)
+        pages = _result(file, mime_type, "plain").pages or []
+        blocks = cleaning.printed_blocks(
+            _whole(blocks, {page["page_number"]: page["content"] for page in pages if page["content"].strip()})
+        )
     elif suffix in (".html", ".htm", ".xhtml"):
         blocks = cleaning.web_blocks(blocks)
     elif suffix == ".csv":
@@ -135,6 +148,20 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"
         title = heading
     return Document(title, blocks, _metadata(about, suffix))
+
+
+def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
+    """Take the text of a page where its blocks lack more than a tenth of it: kreuzberg loses paragraphs of some."""
+    by_page: dict[int, list[Block]] = {}
+    for block in blocks:
+        by_page.setdefault(block.page or 1, []).append(block)
+    result: list[Block] = []
+    for page in sorted({*by_page, *pages}):
+        words = Counter(re.findall(r"\w+", pages.get(page, "")))
+        missing = words - Counter(re.findall(r"\w+", " ".join(block.text for block in by_page.get(page, []))))
+        lost = missing.total() > words.total() / 10
+        result += cleaning.page_blocks(pages[page], page) if lost else by_page.get(page, [])
+    return result
 
 
 def _reason(message: str) -> str:

@@ -116,7 +116,7 @@ def test_a_table_that_the_converter_cannot_read_is_kept_as_it_is() -> None:
 def test_front_matter_and_admonitions_of_markdown() -> None:
     assert front_matter("---\na: 1\nb: [x, {y: 1}]\nline: 3\nc:\n---\nText") == ({"a": 1}, "Text")
     assert front_matter("---\n- a\n---\nText")[0] == front_matter("---\na: [\n---\nText")[0] == {}
-    assert flat_markdown('!!! warning "Mind"\n    Body\n\n# T { #id }') == "Mind\nBody\n\n# T"
+    assert flat_markdown('!!! warning "Mind"\n    Body\n\n# T { #id }') == "Mind\n\nBody\n\n# T"
     assert flat_markdown("```\n!!! note\n    x\n```") == "```\n!!! note\n    x\n```"
 
 

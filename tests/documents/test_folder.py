@@ -81,14 +81,14 @@ def pdf(path: Path, pages: list[list[str]], password: str | None = None) -> None
 
     canvas = Canvas(str(path), encrypt=StandardEncryption(password) if password else None)
     for number, lines in enumerate(pages, 1):
-        canvas.setFont("Helvetica", 9)
-        canvas.drawString(72, 800, "The Falcon Book")
-        canvas.drawString(280, 30, f"{number}")
         canvas.setFont("Helvetica-Bold", 18)
         canvas.drawString(72, 740, lines[0])
         canvas.setFont("Helvetica", 11)
         for at, line in enumerate(lines[1:]):
             canvas.drawString(72, 710 - 14 * at, line)
+        canvas.setFont("Helvetica", 9)
+        canvas.drawString(72, 800, "The Falcon Book")
+        canvas.drawString(280, 30, f"Page {number}")
         canvas.showPage()
     canvas.save()
 
