@@ -115,6 +115,8 @@ def _tell(source: "CorpusSource", index: "ColBERTIndex") -> None:
     if isinstance(source, Documents):
         remember(index, source)
         say(source.summary())
+        for name, reason in [*source.left_out.items()][source.NAMED :]:
+            say(f"left out: {name} {reason}", err=True)
 
 
 def _add(name: str, corpus: Path, overlap: int, split: bool) -> None:

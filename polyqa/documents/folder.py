@@ -26,7 +26,6 @@ CORPUS_FORMATS = (".jsonl", ".ndjson", ".tsv", ".parquet")
 _TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
 _AHEAD = 4  # files per worker whose passages wait to be taken
-_NAMED = 10
 
 
 def holds_documents(path: Path) -> bool:
@@ -61,7 +60,7 @@ class Documents:
     skipped
         Those of them that were not read again, being unchanged.
     left_out
-        Why a file was not read, by its path in the folder.
+        Why a file was not read, by its path in the folder; the summary names the first ten.
     ids
         The ids of the passages of every file that was read, by its path in the folder.
     passages
@@ -81,6 +80,8 @@ class Documents:
         index = build_index(documents, "handbook")
         print(documents.summary())
     """
+
+    NAMED = 10
 
     def __init__(
         self, path: str | Path, splitter: Splitter | None = None, *, unchanged: Mapping[str, str] | None = None
@@ -197,8 +198,8 @@ class Documents:
             parts.append(f"{counted(self._others.total(), 'file')} of other formats ({suffixes})")
         if self.left_out:
             named = [f"{source} {reason}" for source, reason in self.left_out.items()]
-            more = [f"and {len(named) - _NAMED:,} more (left_out)"] if len(named) > _NAMED else []
-            parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[:_NAMED], *more])}")
+            more = [f"and {len(named) - self.NAMED:,} more"] if len(named) > self.NAMED else []
+            parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[: self.NAMED], *more])}")
         return "; ".join(parts)
 
 
