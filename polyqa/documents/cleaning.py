@@ -161,8 +161,8 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     """Return those of the texts at the edges of pages that are running headers and footers, with their pages.
 
-    These are texts that stand on three pages; numbers that go with the pages, alone, behind a text, or before one that
-    stands on two pages (else it may be a numbered heading); and Roman numbers.
+    These are texts that stand on three pages, Roman numbers, and numbers that go with the pages: alone, behind a text,
+    or before one, unless that may be a numbered heading because the page has its number elsewhere.
 
     >>> sorted(running_texts([(4, "2 Wings"), (5, "Falcons 3"), (6, "4 Wings"), (6, "4 wings and a tail")]))
     [(4, '2 Wings'), (5, 'Falcons 3'), (6, '4 Wings')]
@@ -172,14 +172,20 @@ def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     for (page, _), text in texts.items():
         pages.setdefault(text, set()).add(page)
     numbers: dict[tuple[int, str], set[int]] = {}
+    doubtful: dict[tuple[int, str], int] = {}
     for page, text in edges:
         behind, before = _NUMBER_BEHIND.search(text.strip()), _NUMBER_BEFORE.match(text.strip())
-        found = [behind[1]] if behind else []
+        numbers[page, text] = {page - int(behind[1])} if behind else set()
         if before and (not texts[page, text] or len(pages[texts[page, text]]) > 1):
-            found.append(before[1])
-        numbers[page, text] = {page - int(number) for number in found}
+            numbers[page, text].add(page - int(before[1]))
+        elif before:
+            doubtful[page, text] = page - int(before[1])
     offsets = Counter(offset for each in numbers.values() for offset in each)
     likely = {offset for offset, times in offsets.items() if times >= _LEAST_PAGES}
+    with_number = {page for (page, _), each in numbers.items() if each & likely}
+    for (page, text), offset in doubtful.items():
+        if page not in with_number:  # a page has one number: what stands beside another one is a heading
+            numbers[page, text].add(offset)
     exact = Counter(text for text, _ in {(text, page) for page, text in edges})
     return {
         (page, text)
@@ -198,7 +204,8 @@ def web_blocks(blocks: Sequence[Block]) -> list[Block]:
         text = block.text.strip()
         if block.kind == "text":
             left = _LINK.sub("", _PICTURE.sub("", text))
-            if "](" in text and len(re.findall(r"\w", left)) * 10 < len(re.findall(r"\w", inline(text))):
+            linked = 1 - len(re.findall(r"\w", left)) / max(1, len(re.findall(r"\w", inline(text))))
+            if linked > (0.9 if text.count("](") < 3 else 0.7):
                 continue
             if len(text) < 600 and _COOKIES.search(text) and _CONSENT.search(text):
                 continue

@@ -206,7 +206,7 @@ def _rows(grid: Mapping[str, Any]) -> str:
     for number in numbers[1:]:
         cells = [(header.get(column), cell) for column, cell in rows[number].items() if cell]
         lines.append("; ".join(f"{name}: {cell}" if name else cell for name, cell in cells))
-    return "\n".join(f"{line}." for line in lines if line) or "; ".join(filter(None, header.values()))
+    return "\n".join(f"{line.rstrip('.')}." for line in lines if line) or "; ".join(filter(None, header.values()))
 
 
 def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -1,7 +1,9 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import watchfiles
 from typer.testing import CliRunner
 
 from polyqa.cli.app import app
@@ -28,6 +30,27 @@ def test_build_search_and_sync(tmp_path: Path) -> None:
     assert "added 1 passage, removed 0, 1 unchanged; index holds 2" in output
     (found,) = json.loads(run("index", "search", index, "how fast do falcons dive", "-k", 1, "--json"))
     assert found["metadata"] == {"source": "falcon.md", "section": "Speed", "line": 5}
+
+
+def test_watching_syncs_at_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "birds").mkdir()
+    (tmp_path / "birds" / "falcon.md").write_text("Falcons dive.")
+    run("index", "build", tmp_path / "birds", "--name", tmp_path / "index")
+
+    def changes(folder: Path, **_: object) -> Iterator[None]:
+        (folder / "owl.md").write_text("Owls hunt.")
+        yield
+        (folder / "owl.md").unlink()
+        (folder / "falcon.md").rename(folder / "falcon.md.part")  # half written: nothing is lost
+        yield
+        (folder / "falcon.md.part").rename(folder / "falcon.md")
+        yield
+
+    monkeypatch.setattr(watchfiles, "watch", changes)
+    output = run("index", "sync", tmp_path / "index", tmp_path / "birds", "--watch")
+    assert "added 1 passage, removed 0, 1 unchanged" in output
+    assert "holds no file that can be read" in output
+    assert "added 0 passages, removed 1, 1 unchanged; index holds 1" in output
 
 
 def test_long_passages_of_a_corpus_are_split(tmp_path: Path) -> None:
