@@ -10,6 +10,7 @@ from polyqa.models import Encoder
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .files import write_checksums, write_manifest
+from .lengths import LengthCheck
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
 from .shards import Part, Run, build_shards, forget_shards, write_part
 from .stages import stages
@@ -34,6 +35,8 @@ def build_index(
     progress: bool = True,
 ) -> "ColBERTIndex":
     """Build a ColBERTv2 index of a corpus.
+
+    A warning tells if passages are longer than what is indexed of them; `polyqa.documents.split_passages` splits them.
 
     The index is written into a temporary folder beside its place and becomes the version in force when it is complete
     (see `versions`): a build that is killed leaves nothing half-made. The next one starts clean; one in shards goes on
@@ -88,15 +91,18 @@ def build_index(
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     weights_hash = checkpoint_hash(location)
+    lengths = LengthCheck(location, settings.doc_maxlen)
     with new_version(target) as work, stages(progress) as bars:
         if passages is not None:
             forget_shards(target.resolve())
             part = Part(work, location, settings, encoder.name if encoder else None)
             tokens = write_part(part, passages, bars, encoder=encoder).tokens
-            count, content_hash = len(passages), fingerprint(passages, weights_hash, settings)
+            count, content_hash = len(passages), fingerprint(lengths.watch(passages), weights_hash, settings)
         else:
             each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, content_hash = build_shards(corpus, target, each, shards, weights_hash, bars, run, encoder)
+            count, tokens, content_hash = build_shards(
+                corpus, target, each, shards, weights_hash, bars, run, encoder, lengths.watch
+            )
         manifest = Manifest(
             passages=count,
             tokens=tokens,
@@ -111,5 +117,6 @@ def build_index(
         with bars.stage("writing checksums"):
             write_manifest(work, manifest)
             write_checksums(work)
+    lengths.warn()
     trust(manifest)  # whoever builds names them himself
     return ColBERTIndex(target)

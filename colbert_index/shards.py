@@ -110,8 +110,9 @@ def build_shards(
     bars: Stages,
     run: Run | None,
     encoder: Encoder | None,
+    watch: Callable[[Iterable[Passage]], Iterable[Passage]],
 ) -> tuple[int, int, str]:
-    """Write all shards into the folder of a part that stands for the whole index.
+    """Write all shards into the folder of a part that stands for the whole index; ``watch`` sees the passages pass.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def build_shards(
         with suppress(OSError):
             home.rmdir()
         raise
-    content_hash = fingerprint(spooled.passages(), checkpoint_hash, part.settings, shards)
+    content_hash = fingerprint(watch(spooled.passages()), checkpoint_hash, part.settings, shards)
     _keep_only(home, json.dumps({"fingerprint": content_hash, "encoder": part.encoder}))
     codec = home / _CODEC
     if not codec.is_dir():

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Passage
+from polyqa.base.values import MetadataValue, Passage
 from polyqa.models import Encoder
 
 from .compressing import make_indexer, quick_codes
@@ -41,6 +41,7 @@ from .files import (
     write_texts,
 )
 from .index import ColBERTIndex
+from .lengths import LengthCheck
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version
@@ -82,6 +83,10 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
     location = trusted_checkpoint(index.manifest, index.path)
+    check = LengthCheck(location, index.settings.doc_maxlen)
+    for _ in check.watch(new):
+        pass
+    check.warn()
     model = load_checkpoint(location, index.settings)
     vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
     parts = index.positions_of_parts
@@ -128,6 +133,24 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
         if positions != before:
             changes[number] = _Change(positions, partial(_remove, index, location, positions))
     return _rewrite(index, changes)
+
+
+def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, MetadataValue]]) -> ColBERTIndex:
+    """Replace the metadata of passages, by their ids; nothing is encoded.
+
+    A handle opened before goes on serving the old content.
+    """
+    changes = {}
+    for number, before in enumerate(index.positions_of_parts):
+        positions = [
+            passage.model_copy(update={"metadata": metadata[passage.pid]})
+            if passage is not None and passage.pid in metadata
+            else passage
+            for passage in before
+        ]
+        if positions != before:
+            changes[number] = _Change(positions, lambda work: None)
+    return _rewrite(index, changes) if changes else index
 
 
 def _remove(index: ColBERTIndex, location: str, positions: list[Passage | None], work: Path) -> None:

@@ -21,6 +21,7 @@ ROOMS = (
     "metrics",
     "colbert_index",
     "extractive",
+    "documents",
     "questions",
     "programs",
     "artifacts",

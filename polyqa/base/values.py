@@ -47,6 +47,19 @@ class Passage(BaseModel):
         """
         return " ".join(f"{self.title} {self.text}".split())
 
+    @property
+    def place(self) -> str:
+        """Where the passage stands, as it is cited; empty if its metadata names no ``source``.
+
+        >>> Passage(pid="1", text="It flies.", metadata={"source": "handbook.pdf", "page": 14}).place
+        'handbook.pdf, p. 14'
+        """
+        of = self.metadata
+        if "source" not in of:
+            return ""
+        number = f"p. {of['page']}" if "page" in of else f"line {of['line']}" if "line" in of else ""
+        return ", ".join(filter(None, map(str, (of["source"], number, of.get("section", "")))))
+
     def render(self) -> str:
         """Return the one line that stands for this passage in a prompt.
 

@@ -113,7 +113,7 @@ def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | 
         passages = table("", "", "", title="Passages")
         passages.show_header = False
         for number, passage in enumerate(result.passages, 1):
-            title = escape(passage.title or passage.text[:60])
+            title = escape(passage.place or passage.title or passage.text[:60])
             passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
         console.print(Padding(passages, (1, 2, 0, 2)))
     for caution in cautions(result):

@@ -13,6 +13,8 @@ from . import completion, options
 from .terminal import say
 
 if TYPE_CHECKING:
+    from polyqa.colbert_index import ColBERTIndex
+    from polyqa.colbert_index.corpus import CorpusSource
     from polyqa.questions import QuestionDatabase
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
@@ -23,12 +25,20 @@ _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocom
 @index_app.command("build")
 def build_command(
     corpus: Annotated[
-        Path, typer.Argument(help="A .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text.")
+        Path,
+        typer.Argument(
+            help="A folder of documents (PDF, Office, HTML, Markdown, reStructuredText, text, EPUB, e-mail, CSV, JSON) "
+            "or one of them; or a .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text."
+        ),
     ],
     name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
     checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Tokens of a passage that are indexed.")] = 180,
+    overlap: Annotated[
+        int, typer.Option(min=0, help="Tokens that a passage of a document repeats of the one before.")
+    ] = 0,
+    split: Annotated[bool, typer.Option("--split", help="Split longer passages of a corpus, too.")] = False,
     shards: Annotated[
         int, typer.Option(min=1, help="Number of parts, built one by one, for corpora that do not fit into memory.")
     ] = 1,
@@ -42,7 +52,9 @@ def build_command(
         bool, typer.Option("--overwrite", help="Replace the index of that name; its database of questions stays.")
     ] = False,
 ) -> None:
-    """Build an index of a corpus, or add passages to one.
+    """Build an index of documents or of a corpus, or add passages to one.
+
+    Documents are split by their headings and sentences into passages that are indexed whole.
 
     A stopped build with --shards is resumed by the same command. Ray builds several shards at the same time; every
     machine of the cluster needs the index's folder under the same path.
@@ -57,8 +69,9 @@ def build_command(
     from polyqa.colbert_index.shards import shard_builder
     from polyqa.models import Encoder
 
+    name = name or corpus.resolve().stem
     if add:
-        _add(name or corpus.stem, corpus)
+        _add(name, corpus, overlap, split)
         return
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
@@ -66,10 +79,11 @@ def build_command(
     if cluster is not None and shards == 1:
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
+    source = _source(corpus, doc_maxlen, overlap, checkpoint, split)
     with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as pool:
         index = build_index(
-            corpus,
-            name or corpus.stem,
+            source,
+            name,
             checkpoint=checkpoint,
             settings=settings,
             encoder=Encoder(),
@@ -77,19 +91,84 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
+    _tell(source, index)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
 
 
-def _add(name: str, corpus: Path) -> None:
+def _source(corpus: Path, tokens: int, overlap: int, checkpoint: str, split: bool) -> "CorpusSource":
+    """Return what an index is built of: documents that are converted, passages that are split, or the corpus itself."""
+    from polyqa.colbert_index.corpus import iter_corpus
+    from polyqa.documents import Documents, Splitter, holds_documents, split_passages
+
+    if holds_documents(corpus):
+        return Documents(corpus, Splitter(tokens, overlap, checkpoint))
+    if split:
+        splitter = Splitter(tokens, overlap, checkpoint)
+        return split_passages((passage for _, passage in iter_corpus(corpus)), splitter)
+    return corpus
+
+
+def _tell(source: "CorpusSource", index: "ColBERTIndex") -> None:
+    """Say what was read of documents, and note it beside the index."""
+    from polyqa.documents import Documents
+    from polyqa.documents.syncing import remember
+
+    if isinstance(source, Documents):
+        remember(index, source)
+        say(source.summary())
+        for name, reason in [*source.left_out.items()][source.NAMED :]:
+            say(f"left out: {name} {reason}", err=True)
+
+
+def _add(name: str, corpus: Path, overlap: int, split: bool) -> None:
     from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, add_passages
+    from polyqa.documents import Documents
 
     index = ColBERTIndex(name)
     before = len(index)
-    index = add_passages(index, corpus)
+    source = _source(corpus, index.settings.doc_maxlen, overlap, index.manifest.checkpoint, split)
+    index = add_passages(index, source)
+    if isinstance(source, Documents):
+        say(source.summary())
     say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
+
+
+@index_app.command("sync")
+def sync_command(
+    name: _Name,
+    folder: Annotated[Path, typer.Argument(help="The folder that the index was built of.")],
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and sync whenever a file changes, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Bring an index up to date with its folder: only passages that are new are encoded.
+
+    A stopped sync goes on with the same command.
+    """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.base.extras import needs
+    from polyqa.documents import sync_index
+
+    def sync() -> None:
+        synced = sync_index(name, folder)
+        say(synced.summary)
+        say(str(synced))
+
+    sync()
+    if not watch:
+        return
+    needs("watchfiles", extra="documents", for_="Watching a folder")
+    from watchfiles import watch as changes
+
+    say(f"watching {folder} …", err=True)
+    for _ in changes(folder, raise_interrupt=True):
+        try:
+            sync()
+        except PolyqaError as error:  # a file may be half written: its next change is a new try
+            say(f"polyqa: {error}", err=True)
 
 
 @index_app.command("info")

@@ -59,6 +59,7 @@ def _evidence(result: Result) -> Iterator[dict[str, Any]]:
             "cited": number in named or bool(readings),
             "readings": readings,
             "title": _parts(passage.title, answers),
+            "place": passage.place,
             "text": _parts(passage.text, answers),
         }
 

@@ -73,7 +73,7 @@ class Drawing {
 
   /** A mark: goes to the passage, which then leads back to it. */
   mark(n) {
-    const title = this.result.passages[n - 1]?.title ?? "";
+    const title = this.result.evidence[n - 1]?.place || (this.result.passages[n - 1]?.title ?? "");
     return h("button", {
       type: "button", class: "mark", "aria-label": `Source ${n}: ${title}`, title, "data-source": n,
       onclick: (event) => this.open(n, event.currentTarget),
@@ -91,7 +91,7 @@ class Drawing {
     jumpTo(this.sources.get(n));
   }
 
-  source({ number: n, readings, title, text }) {
+  source({ number: n, readings, title, place, text }) {
     const { score } = this.result.passages[n - 1];
     const back = h("button", {
       type: "button", class: "small back", hidden: true,
@@ -104,6 +104,7 @@ class Drawing {
       h("p", { class: "source-head" }, h("span", { class: "source-number" }, `${n}`), " ",
         h("strong", { class: "source-title" }, title.length ? parts(title) : this.result.passages[n - 1].pid),
         typeof score === "number" ? h("span", { class: "score", title: "How well the passage fits the question" }, `score ${score.toFixed(2)}`) : null),
+      place ? h("p", { class: "source-place muted" }, place) : null,
       h("p", { class: "source-text" }, parts(text)),
       h("p", { class: "source-foot" }, used, back));
   }

@@ -11,8 +11,11 @@ from well_formed_html import Page, read_html
 from polyqa import Result
 from polyqa.base.html import plain
 from polyqa.base.values import Coverage, Interpretation, Passage
+from polyqa.cli.ask import _show
 from polyqa.lm.attempts import FailedCall
 from polyqa.programs.tree import ClarificationNode, NodeStatus
+from polyqa.reports.result import result_markdown
+from polyqa.web.answered import answered
 
 PASSAGES = (
     Passage(pid="t97", title="Titanic (1997 film)", text="It premiered in Tokyo on 1 November, 1997, and cost a lot."),
@@ -102,6 +105,18 @@ def test_the_answer_is_marked_in_its_passage(text: str, answer: str, marks: list
     page = shown(result_of(passages=[Passage(pid="p", text=text)], interpretations=[reading], answer="It is so."))
     assert [mark.text for mark in page.named("mark")] == marks
     assert f"p: {text}" in page.text
+
+
+def test_a_passage_of_a_document_is_cited_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    of_file = {"source": "film.pdf", "page": 14, "section": "Releases › Japan"}
+    result = result_of(passages=(PASSAGES[0].model_copy(update={"metadata": of_file}), *PASSAGES[1:]))
+    place = "film.pdf, p. 14, Releases › Japan"
+    assert f'<span class="quiet">{place}</span>: It premiered' in result._repr_html_()
+    assert f"({place}): It premiered" in result_markdown(result).replace("\\", "")
+    assert result.to_dict()["passages"][0]["metadata"] == of_file
+    assert [evidence["place"] for evidence in answered(result, [None] * 3)["evidence"]] == [place, "", ""]
+    _show(result, None)
+    assert f"[1]  {place}" in capsys.readouterr().out
 
 
 def test_marks_stand_only_where_the_reading_cites() -> None:

@@ -1,0 +1,267 @@
+"""Removes from converted files what is no part of their text: running headers, navigation, tags, hyphens."""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from textwrap import dedent
+
+from .blocks import Block
+
+_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|br|button|center|cite|code|del|details|div|em|figcaption|figure|font|h[1-6]|hr|i|iframe|img|input|ins|"
+    r"kbd|li|mark|ol|p|picture|pre|q|s|samp|script|small|source|span|strong|style|sub|summary|sup|svg|table|tbody|td|th|"
+    r"thead|tr|tt|u|ul|var|video)(?:\s[^<>]*)?/?>|<!--.*?-->",
+    re.IGNORECASE | re.DOTALL,
+)
+_PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]")
+_HYPHEN = re.compile(r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])")
+_INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
+_UNBROKEN = re.compile(r"[!-~]{300,}")
+"""Encoded data, such as base64; no text has such words."""
+_LEADERS = re.compile(r"(?:\. ?){4,}\s*\w*|(?:… ?){2,}\s*\w*")
+_NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
+_NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
+_NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
+_ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
+_SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
+_EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
+_LONGEST_RUNNING = 150  # characters
+_LEAST_PAGES = 3
+_FURNITURE = re.compile(
+    r"(?:skip to (?:main )?content|table of contents|on this page|navigation|search|quick search|menu|toggle .{0,40}|"
+    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?\W*|"
+    r"edit (?:this page|on github|on gitlab).*|view (?:page )?source|show source|this page|back to top|"
+    r"(?:built|created|made) (?:with|using) .{0,80}|powered by .{0,60}|sign in|log in|subscribe|share this.*|"
+    r"(?:©|copyright|\(c\)).{0,120}|all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
+    re.IGNORECASE,
+)
+_COOKIES = re.compile(r"\bcookies?\b", re.IGNORECASE)
+_CONSENT = re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.I)
+_HEADING_LINE = re.compile(r"(\d+(?:\.\d+)*)\.?\s+[A-Z][^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}")
+
+
+def inline(text: str) -> str:
+    """Return a text without the markup of links, pictures and tags, in one line.
+
+    >>> inline('See [the <b>guide</b>](guide.html "Guide"), ![logo](x.png) Falcon¶')
+    'See the guide, Falcon'
+    """
+    if "[" in text:
+        text = _LINK.sub(r"\1", _PICTURE.sub("", text))
+    if "<" in text:
+        text = re.sub(r"\s+([,.;:!?)])", r"\1", _TAG.sub(" ", text))
+    text = html.unescape(text)
+    return " ".join(_UNBROKEN.sub("", _INVISIBLE.sub("", text)).replace("¶", "").split())
+
+
+def cleaned(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks with clean texts, without empty ones, a paragraph that a page break cut as one."""
+    result: list[Block] = []
+    for block in blocks:
+        if block.kind == "code":
+            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n")))
+            text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
+        elif block.kind == "table":
+            text = "\n".join(filter(None, map(inline, block.text.splitlines())))
+        else:
+            text = inline(_HYPHEN.sub("", block.text))
+            if block.kind == "heading":
+                text = _LEADERS.sub("", text).strip(" #*_")
+            elif _LEADERS.search(text) and len(_LEADERS.sub("", text)) < 200:
+                continue  # a line of a table of contents
+        if not re.search(r"\w", text):
+            continue
+        last = result[-1] if result else None
+        if last is not None and _goes_on(last, block, text):
+            cut = re.search(r"[a-z]-$", last.text)
+            joined = f"{last.text[:-1]}{text}" if cut else f"{last.text} {text}"
+            result[-1] = replace(last, text=joined)
+        else:
+            result.append(replace(block, text=text))
+    return result
+
+
+def _goes_on(last: Block, block: Block, text: str) -> bool:
+    """Return whether a paragraph goes on with the first text of the next page."""
+    return (
+        last.kind == block.kind == "text"
+        and last.page is not None
+        and block.page == last.page + 1
+        and text[0].islower()
+        and last.text[-1] not in ".!?:;"
+    )
+
+
+def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks of a PDF without running headers, footers and tables of contents.
+
+    A text at the top or bottom of several pages is a running one, and so is a page's number with what stands beside it.
+    Headings with numbers get their level from these; a sentence in bold type is no heading.
+    """
+    blocks = _without_contents([_heading_mended(block) for block in blocks])
+    pages: dict[int, list[int]] = {}
+    for at, block in enumerate(blocks):
+        pages.setdefault(block.page or 0, []).append(at)
+    edges = {
+        at: page
+        for page, places in pages.items()
+        for at in {*places[:_EDGE], *places[-_EDGE:]}
+        if len(blocks[at].text) < _LONGEST_RUNNING
+    }
+    running = running_texts([(page, blocks[at].text) for at, page in edges.items()])
+    return [block for at, block in enumerate(blocks) if at not in edges or (edges[at], block.text) not in running]
+
+
+def page_blocks(text: str, page: int) -> list[Block]:
+    """Return the blocks of a page of which only the lines are known; the outermost lines may be running ones."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    longest = max(map(len, lines), default=0)
+    blocks: list[Block] = []
+    paragraph: list[str] = []
+    for at, line in enumerate(lines):
+        alone = not _EDGE <= at < len(lines) - _EDGE and len(line) < longest * 0.7
+        heading = _HEADING_LINE.fullmatch(line) is not None
+        if paragraph and (alone or heading):
+            blocks.append(Block("\n".join(paragraph), page=page))
+            paragraph = []
+        if heading:
+            blocks.append(Block(line, "heading", 2, page=page))
+            continue
+        paragraph.append(line)
+        if alone or (line[-1] in ".!?:" and len(line) < longest * 0.8):
+            blocks.append(Block("\n".join(paragraph), page=page))
+            paragraph = []
+    return [*blocks, *([Block("\n".join(paragraph), page=page)] if paragraph else [])]
+
+
+def _heading_mended(block: Block) -> Block:
+    if block.kind != "heading":
+        return block
+    text = " ".join(block.text.split())
+    if number := _SECTION_NUMBER.match(text):
+        return replace(block, level=number[0].count(".") + 1)
+    return replace(block, kind="text") if len(text) > 120 or (text[-1:] == "." and text.count(" ") > 3) else block
+
+
+def _without_contents(blocks: Sequence[Block]) -> list[Block]:
+    """Drop the tables of contents: the short blocks of pages on which several have dot leaders."""
+    leaders: Counter[int | None] = Counter()
+    for block in blocks:
+        leaders[block.page] += len(_LEADERS.findall(block.text))
+    return [
+        block
+        for block in blocks
+        if leaders[block.page] < _LEAST_PAGES or not (_LEADERS.search(block.text) or len(block.text) < 100)
+    ]
+
+
+def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Return those of the texts at the edges of pages that are running headers and footers, with their pages.
+
+    These are texts that stand on three pages, Roman numbers, and numbers that go with the pages: alone, behind a text,
+    or before one, unless that may be a numbered heading because the page has its number elsewhere.
+
+    >>> sorted(running_texts([(4, "2 Wings"), (5, "Falcons 3"), (6, "4 Wings"), (6, "4 wings and a tail")]))
+    [(4, '2 Wings'), (5, 'Falcons 3'), (6, '4 Wings')]
+    """
+    texts = {(page, text): _NUMBERED.sub("", text.strip()).casefold() for page, text in edges}
+    pages: dict[str, set[int]] = {}
+    for (page, _), text in texts.items():
+        pages.setdefault(text, set()).add(page)
+    numbers: dict[tuple[int, str], set[int]] = {}
+    doubtful: dict[tuple[int, str], int] = {}
+    for page, text in edges:
+        behind, before = _NUMBER_BEHIND.search(text.strip()), _NUMBER_BEFORE.match(text.strip())
+        numbers[page, text] = {page - int(behind[1])} if behind else set()
+        if before and (not texts[page, text] or len(pages[texts[page, text]]) > 1):
+            numbers[page, text].add(page - int(before[1]))
+        elif before:
+            doubtful[page, text] = page - int(before[1])
+    offsets = Counter(offset for each in numbers.values() for offset in each)
+    likely = {offset for offset, times in offsets.items() if times >= _LEAST_PAGES}
+    with_number = {page for (page, _), each in numbers.items() if each & likely}
+    for (page, text), offset in doubtful.items():
+        if page not in with_number:  # a page has one number: what stands beside another one is a heading
+            numbers[page, text].add(offset)
+    exact = Counter(text for text, _ in {(text, page) for page, text in edges})
+    return {
+        (page, text)
+        for page, text in edges
+        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
+    }
+
+
+def web_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks of a web page without what only leads elsewhere: lists of links, buttons, cookie texts."""
+    kept = []
+    for block in blocks:
+        if block.kind != "code":  # kreuzberg leaves Markdown in it
+            unmarked = re.sub(r"(\*\*|\*|``?)(\S(?:.*?\S)?)\1", r"\2", block.text)
+            block = replace(block, text=re.sub(r"\\([\\`*_{}\[\]<>()#+.!|~-])", r"\1", unmarked))
+        text = block.text.strip()
+        if block.kind == "text":
+            left = _LINK.sub("", _PICTURE.sub("", text))
+            linked = 1 - len(re.findall(r"\w", left)) / max(1, len(re.findall(r"\w", inline(text))))
+            if linked > (0.9 if text.count("](") < 3 else 0.7):
+                continue
+            if len(text) < 600 and _COOKIES.search(text) and _CONSENT.search(text):
+                continue
+        if block.kind in ("text", "heading") and _FURNITURE.fullmatch(inline(text)):
+            continue
+        kept.append(block)
+    return kept
+
+
+def plain_blocks(text: str) -> list[Block]:
+    """Return the paragraphs of a plain text with their lines, and pages if it has form feeds.
+
+    Lines that stand alone are headings if they are numbered, in capitals, or underlined.
+    """
+    pages = [list(_paragraphs(page.split("\n"))) for page in text.split("\f")]
+    running = running_texts([(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)])
+    blocks: list[Block] = []
+    first = 1
+    for number, (page, paragraphs) in enumerate(zip(text.split("\f"), pages, strict=True), 1):
+        edge = _edge_lines(paragraphs) if len(pages) >= _LEAST_PAGES else []
+        for at, lines in paragraphs:
+            if lines[0] not in edge or (number, lines[0]) not in running:
+                blocks.extend(_plain_block(lines, {"page": number} if len(pages) > 1 else {"line": first + at}))
+        first += page.count("\n")
+    return cleaned(blocks)
+
+
+def _edge_lines(page: Sequence[tuple[int, list[str]]]) -> list[str]:
+    """Return the lines that stand alone at the top and the bottom of a page."""
+    return [
+        lines[0] for _, lines in [*page[:_EDGE], *page[-_EDGE:]] if len(lines) == 1 and len(lines[0]) < _LONGEST_RUNNING
+    ]
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    paragraph: list[str] = []
+    for at, line in enumerate([*lines, ""]):
+        if line.strip():
+            paragraph.append(line)
+        elif paragraph:
+            yield at - len(paragraph), paragraph
+            paragraph = []
+
+
+def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]:
+    first = lines[0].strip()
+    underlined = len(lines) > 1 and re.fullmatch(r"([=\-~*^#])\1{2,}", lines[1].strip()) is not None
+    if underlined:
+        yield Block(first, "heading", 1 if lines[1].strip()[0] in "=#*" else 2, **place)
+        lines = lines[2:]
+        if "line" in place:
+            place = {"line": place["line"] + 2}
+    elif len(lines) == 1 and (match := _HEADING_LINE.fullmatch(first)) and not lines[0].startswith("    "):
+        yield Block(first, "heading", match[1].count(".") + 1 if match[1] else 1, **place)
+        return
+    if lines:
+        ragged = sum(1 for line in lines if re.search(r"\S {3,}\S|[|+]|-{3,}", line))
+        drawn = len(lines) > 1 and ragged * 2 > len(lines)  # a table or a drawing, whose lines mean something
+        yield Block("\n".join(lines), "code" if drawn else "text", **place)

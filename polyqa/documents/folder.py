@@ -1,0 +1,245 @@
+"""Reads the files of a folder as they lie there, and says what was read."""
+
+import csv
+import hashlib
+import json
+import os
+import queue
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
+from polyqa.base.text import counted, well_formed
+from polyqa.base.values import Passage
+from polyqa.colbert_index.corpus import iter_corpus
+
+from .converting import FORMATS
+from .splitting import Splitter, content_id, split_passages
+from .worker import Worker, reason_against
+
+CORPUS_FORMATS = (".jsonl", ".ndjson", ".tsv", ".parquet")
+_TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
+_ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
+_AHEAD = 4  # files per worker whose passages wait to be taken
+
+
+def holds_documents(path: Path) -> bool:
+    """Return whether a file or folder is to be converted; else it is a corpus for `read_corpus`.
+
+    A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
+    """
+    if not path.is_dir():
+        return path.suffix.lower() in FORMATS
+    suffixes = {file.suffix.lower() for file in _files(path) if not _ABOUT_A_CORPUS.fullmatch(file.name)}
+    return bool(suffixes & {*FORMATS}) or not suffixes & {*CORPUS_FORMATS}
+
+
+class Documents:
+    """The passages of a folder of files, or of one file; they are read while they are taken.
+
+    What cannot be read is left out and named in `summary`. Ready corpora among the files keep their passages and ids.
+
+    Parameters
+    ----------
+    path
+        Of a folder, with its subfolders, or a file. Hidden files are not read.
+    splitter
+        How long the passages are; by default as long as a default index reads.
+    unchanged
+        Hashes of files, by their path in the folder, that need not be read again.
+
+    Attributes
+    ----------
+    files
+        The hash of every file that was read, by its path in the folder.
+    skipped
+        Those of them that were not read again, being unchanged.
+    left_out
+        Why a file was not read, by its path in the folder; the summary names the first ten.
+    ids
+        The ids of the passages of every file that was read, by its path in the folder.
+    passages
+        How many passages there are; one that stands in several files is taken once.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such folder or file, or a package of the extra `documents` is missing; while it is read, if
+        nothing in it can be.
+
+    Examples
+    --------
+    ::
+
+        documents = Documents("handbook/")
+        index = build_index(documents, "handbook")
+        print(documents.summary())
+    """
+
+    NAMED = 10
+
+    def __init__(
+        self, path: str | Path, splitter: Splitter | None = None, *, unchanged: Mapping[str, str] | None = None
+    ) -> None:
+        needs("kreuzberg", extra="documents", for_="Reading documents")
+        self.path = Path(path).expanduser()
+        if not self.path.exists():
+            raise PolyqaError(f"{self.path} is neither a folder nor a file.")
+        self.splitter = splitter or Splitter()
+        self.unchanged = unchanged or {}
+        self.files: dict[str, str] = {}
+        self.skipped: set[str] = set()
+        self.left_out: dict[str, str] = {}
+        self.ids: dict[str, list[str]] = {}
+        self.passages = 0
+        self._others: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Passage]:
+        self.files, self.skipped, self.left_out, self.ids = {}, set(), {}, {}
+        self.passages, self._others = 0, Counter()
+        root = self.path if self.path.is_dir() else self.path.parent
+        seen: set[str] = set()
+        for source, passages in self._converted(root):
+            self.ids[source] = [passage.pid for passage in passages]
+            for passage in passages:
+                if passage.pid not in seen:
+                    seen.add(passage.pid)
+                    self.passages += 1
+                    yield passage
+        if not self.files:
+            raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
+
+    def _converted(self, root: Path) -> Iterator[tuple[str, list[Passage]]]:
+        """Yield the passages of each file that can be read, in the order of their paths."""
+        workers = min(4, os.cpu_count() or 1)
+        idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        started = [Worker(self.splitter) for _ in range(workers)]
+        for worker in started:
+            idle.put(worker)
+
+        def convert(path: Path, source: str) -> list[Passage] | str:
+            worker = idle.get()
+            try:
+                return worker.passages(path, source)
+            finally:
+                idle.put(worker)
+
+        waiting: list[tuple[str, str, Future[list[Passage] | str]]] = []
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for path in _files(self.path) if self.path.is_dir() else [self.path]:
+                    source = well_formed(path.relative_to(root).as_posix())
+                    if fault := self._refused(path, root):
+                        if fault != "other":
+                            self.left_out[source] = fault
+                        continue
+                    digest = _digest(path)
+                    if self.unchanged.get(source) == digest:
+                        self.files[source] = digest
+                        self.skipped.add(source)
+                        continue
+                    read = _ready_passages if _is_ready(path) else convert
+                    waiting.append((source, digest, pool.submit(read, path, source)))
+                    if len(waiting) > _AHEAD * workers:
+                        yield from self._taken(*waiting.pop(0))
+                for each in waiting:
+                    yield from self._taken(*each)
+            finally:
+                for _, _, future in waiting:
+                    future.cancel()
+                for worker in started:
+                    worker.close()
+
+    def _taken(
+        self, source: str, digest: str, future: "Future[list[Passage] | str]"
+    ) -> Iterator[tuple[str, list[Passage]]]:
+        passages = future.result()
+        if isinstance(passages, str):
+            self.left_out[source] = passages
+            return
+        self.files[source] = digest
+        ready = any(passage.pid for passage in passages)
+        yield (
+            source,
+            (
+                [*split_passages(passages, self.splitter)]
+                if ready
+                else [passage.model_copy(update={"pid": content_id(passage)}) for passage in passages]
+            ),
+        )
+
+    def _refused(self, path: Path, root: Path) -> str | None:
+        if path.suffix.lower() not in (*FORMATS, *CORPUS_FORMATS):
+            if path == self.path:
+                return f"has no format that is read: {', '.join(sorted({*FORMATS.values()}))}"
+            if not path.is_dir():
+                self._others[path.suffix.lower() or path.name] += 1
+            return "other" if not path.is_dir() else "is a link to a folder"
+        return reason_against(path, root)
+
+    def summary(self) -> str:
+        """Return what was read, in one line, with what was left out and why."""
+        kinds = Counter(
+            FORMATS.get(Path(source).suffix.lower(), Path(source).suffix[1:].upper()) for source in self.files
+        )
+        parts = [
+            f"read {counted(len(self.files), 'file')}"
+            + (f": {', '.join(f'{number:,} {kind}' for kind, number in kinds.most_common())}" if kinds else ""),
+            *([f"{len(self.skipped):,} of them unchanged"] if self.skipped else []),
+            counted(self.passages, "passage"),
+        ]
+        if self._others:
+            suffixes = ", ".join(suffix for suffix, _ in self._others.most_common(4))
+            parts.append(f"{counted(self._others.total(), 'file')} of other formats ({suffixes})")
+        if self.left_out:
+            named = [f"{source} {reason}" for source, reason in self.left_out.items()]
+            more = [f"and {len(named) - self.NAMED:,} more"] if len(named) > self.NAMED else []
+            parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[: self.NAMED], *more])}")
+        return "; ".join(parts)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder and links to folders, which are not followed, by name, without hidden ones."""
+    paths = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    return sorted(path for path in paths if not any(name.startswith(".") for name in path.relative_to(folder).parts))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
+def _is_ready(path: Path) -> bool:
+    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+            return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in next(csv.reader(lines), [])})
+    if suffix == ".json":
+        with path.open(encoding="utf-8-sig", errors="replace") as lines:
+            beginning = lines.read(4096).lstrip()
+        return bool(re.match(r"\[\s*\{", beginning) and re.search(rf'"(?:{"|".join(_TEXT_COLUMNS)})"\s*:', beginning))
+    return suffix in CORPUS_FORMATS
+
+
+def _ready_passages(path: Path, source: str) -> list[Passage] | str:
+    """Return the passages of a corpus among the files, with their source, or why there are none."""
+    records: Any = path
+    try:
+        if path.suffix.lower() == ".csv":
+            with path.open(encoding="utf-8-sig", newline="") as lines:
+                records = [{key.strip().lower(): value for key, value in row.items() if key}
+                           for row in csv.DictReader(lines)]  # fmt: skip
+        elif path.suffix.lower() == ".json":
+            records = json.loads(path.read_text(encoding="utf-8-sig"))
+        return [
+            passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
+            for _, passage in iter_corpus(records)
+        ]
+    except (PolyqaError, OSError, ValueError, RecursionError, csv.Error) as error:
+        return f"cannot be read as a corpus ({error})"

@@ -1,0 +1,140 @@
+"""Splits documents, and passages that are too long, into passages that ColBERT reads whole."""
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
+from polyqa.base.values import MetadataValue, Passage
+from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
+from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
+
+from .blocks import Block, Document
+
+if TYPE_CHECKING:
+    from semantic_text_splitter import TextSplitter
+
+SEPARATOR = " › "
+_LEAST_TOKENS = 16  # of a passage's text, however long its title is
+_STEP = 16
+_LONGEST_PART = 80  # characters of a title's parts
+
+
+class Splitter:
+    """Splits texts between paragraphs, else between sentences, else between words.
+
+    Parameters
+    ----------
+    tokens
+        The most tokens of a passage, with its title and special tokens.
+    overlap
+        Tokens that a passage repeats of the one before.
+    checkpoint
+        The ColBERT checkpoint whose tokens are counted.
+
+    Raises
+    ------
+    PolyqaError
+        If the sizes are out of range, or a package of the extra `documents` is missing.
+    """
+
+    def __init__(self, tokens: int = 180, overlap: int = 0, checkpoint: str = EMBEDDED_CHECKPOINT) -> None:
+        needs("semantic_text_splitter", extra="documents", for_="Splitting texts")
+        if not 32 <= tokens <= 500:
+            raise PolyqaError(f"A passage has 32 to 500 tokens, not {tokens}.")
+        if not 0 <= overlap <= tokens // 2:
+            raise PolyqaError(f"The overlap is at most half a passage, {tokens // 2} tokens, not {overlap}.")
+        self.tokens, self.overlap = tokens, overlap
+        self.location = resolve_checkpoint(checkpoint)
+        self._tokenizer = document_tokenizer(self.location)
+        self._splitter = lru_cache(self._new_splitter)
+
+    def _new_splitter(self, desired: int, most: int) -> "TextSplitter":
+        from semantic_text_splitter import TextSplitter
+
+        overlap = min(self.overlap, desired // 2)
+        return TextSplitter.from_huggingface_tokenizer(self._tokenizer, (desired, most), overlap=overlap)
+
+    def split(self, title: str, text: str) -> list[tuple[int, str]]:
+        """Return the parts of a text of this title that fit into a passage, and where in the text each begins."""
+        of_title, of_text = token_counts(self._tokenizer, [title, text])
+        most = max(_LEAST_TOKENS, self.tokens - SPECIAL_TOKENS - of_title)
+        if of_text <= most:
+            return [(0, text)]
+        parts = -(-of_text // most)
+        desired = min(most, -(-of_text // (parts * _STEP)) * _STEP)  # parts of about the same length
+        return self._splitter(desired, most).chunk_indices(text)
+
+    def passages(self, document: Document, source: str) -> Iterator[Passage]:
+        """Yield the passages of a document, without ids.
+
+        Parameters
+        ----------
+        source
+            Its path, relative to its folder.
+        """
+        title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        for path, blocks in _sections(document.blocks):
+            section = [heading for heading in path if heading.casefold() != title.casefold()]
+            full_title = SEPARATOR.join(map(_short, [title, *section[-1:]]))
+            starts, at = [], 0
+            for block in blocks:
+                starts.append(at)
+                at += len(block.text) + 2
+            for start, text in self.split(full_title, "\n\n".join(block.text for block in blocks)):
+                block = blocks[bisect_right(starts, start) - 1]
+                place: dict[str, MetadataValue] = {"source": source}
+                if section:
+                    place["section"] = SEPARATOR.join(section)
+                if block.page is not None:
+                    place["page"] = block.page
+                elif block.line is not None:
+                    inside = text_before(block.text, start - starts[blocks.index(block)])
+                    place["line"] = block.line + (inside if block.kind in ("code", "table") else 0)
+                yield Passage(pid="", title=full_title, text=text, metadata={**document.metadata, **place})
+
+
+def text_before(text: str, end: int) -> int:
+    """Return how many lines of a text end before a character."""
+    return text.count("\n", 0, max(0, end))
+
+
+def _first_heading(blocks: Sequence[Block]) -> str:
+    return next((block.text for block in blocks[:3] if block.kind == "heading"), "")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART].rsplit(' ', 1)[0]} …"
+
+
+def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
+    """Yield the texts that stand under each heading, with the path of headings that leads to it."""
+    path: list[tuple[int, str]] = []
+    placed = []
+    for block in blocks:
+        if block.kind == "heading":
+            path = [*((level, text) for level, text in path if level < block.level), (block.level, block.text)]
+        else:
+            placed.append((tuple(text for _, text in path), block))
+    for section, group in groupby(placed, key=lambda pair: pair[0]):
+        yield section, [block for _, block in group]
+
+
+def content_id(passage: Passage) -> str:
+    """Return the id that title and text give a passage: 16 hexadecimal digits."""
+    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode()).hexdigest()[:16]
+
+
+def split_passages(passages: Iterable[Passage], splitter: Splitter) -> Iterator[Passage]:
+    """Yield passages that the index reads whole: those that fit as they are, the others in parts.
+
+    The first part keeps the id of the whole, the others have its number behind a ``#``: ``12``, ``12#2``, ``12#3``.
+    """
+    for passage in passages:
+        for number, (_, text) in enumerate(splitter.split(passage.title, passage.text), 1):
+            pid = passage.pid if number == 1 else f"{passage.pid}#{number}"
+            yield passage if text == passage.text else passage.model_copy(update={"pid": pid, "text": text})

@@ -1,0 +1,154 @@
+"""Makes an index follow a folder: what is new is encoded, what is gone is removed, the rest stays as it is.
+
+Beside the versions of the index lies ``.documents.json``: the hash of each file that was read and the ids of its
+passages, so that a file is converted again only if it has changed. Without it all files are converted again; no passage
+is encoded again that is in the index already. So does a sync go on that was interrupted.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from polyqa.base.files import write_atomically
+from polyqa.base.text import counted
+from polyqa.base.values import MetadataValue, Passage
+from polyqa.colbert_index import ColBERTIndex, add_passages, remove_passages
+from polyqa.colbert_index.corpus import iter_corpus
+from polyqa.colbert_index.update import replace_metadata
+
+from .folder import Documents, holds_documents
+from .splitting import Splitter
+
+_STATE = ".documents.json"
+_AT_ONCE = 2_000  # passages that an interrupted sync loses at most
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What a sync changed.
+
+    Attributes
+    ----------
+    index
+        The index after it, opened.
+    added, removed, moved, unchanged
+        How many passages are new, gone, stand at another place than before, and stayed as they were.
+    summary
+        What was read of the folder, in one line.
+    """
+
+    index: ColBERTIndex
+    added: int
+    removed: int
+    moved: int
+    unchanged: int
+    summary: str
+
+    def __str__(self) -> str:
+        moved = f", {self.moved:,} stand elsewhere" if self.moved else ""
+        return (
+            f"added {counted(self.added, 'passage')}, removed {self.removed:,}{moved}, {self.unchanged:,} unchanged; "
+            f"{self.index.name} holds {len(self.index):,}"
+        )
+
+
+def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: Splitter | None = None) -> Synced:
+    """Bring an index up to date with the folder that it was built of.
+
+    Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
+    now stay as they were.
+
+    Parameters
+    ----------
+    index
+        An index, or its name or path.
+    folder
+        The folder.
+    splitter
+        By default that of the last build or sync, with the index's checkpoint.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such index or folder, or nothing in the folder can be read; then nothing is changed.
+    """
+    opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
+    folder = Path(folder).expanduser()
+    state = _read_state(opened)
+    splitter = splitter or Splitter(
+        state.get("tokens", opened.settings.doc_maxlen), state.get("overlap", 0), opened.manifest.checkpoint
+    )
+    present = {passage.pid: passage for passage in opened.passages}
+    files: Mapping[str, tuple[str, list[str]]] = state.get("files", {})
+    if (state.get("tokens"), state.get("overlap")) != (splitter.tokens, splitter.overlap):
+        files = {}
+    unchanged = {
+        source: digest
+        for source, (digest, ids) in files.items()
+        if all(pid in present and present[pid].metadata.get("source") == source for pid in ids)
+    }
+    documents = None
+    passages: Iterable[Passage]
+    if folder.exists() and not holds_documents(folder):
+        passages = (passage for _, passage in iter_corpus(folder))
+    else:
+        passages = documents = Documents(folder, splitter, unchanged=unchanged)
+    new: list[Passage] = []
+    rewritten: set[str] = set()
+    at_hand: dict[str, Passage] = {}
+    for passage in passages:
+        at_hand[passage.pid] = passage
+        old = present.get(passage.pid)
+        if old is None or (old.title, old.text) != (passage.title, passage.text):
+            new.append(passage)
+            if old is not None:
+                rewritten.add(passage.pid)
+    as_before = {*documents.left_out, *documents.skipped} if documents else set()
+    moved: dict[str, Mapping[str, MetadataValue]] = {}
+    gone: list[str] = []
+    for pid, old in present.items():
+        if pid in rewritten or old.metadata.get("source") in as_before:
+            continue
+        if pid in at_hand:
+            if old.metadata != at_hand[pid].metadata:
+                moved[pid] = at_hand[pid].metadata
+        elif documents is None or "source" in old.metadata:
+            gone.append(pid)
+    if rewritten:
+        opened = remove_passages(opened, rewritten)
+    remaining = iter(new)
+    while batch := list(islice(remaining, _AT_ONCE)):
+        opened = add_passages(opened, batch)
+    if moved:
+        opened = replace_metadata(opened, moved)
+    if gone:
+        opened = remove_passages(opened, gone)
+    if documents:
+        ids = {**{source: files[source][1] for source in documents.skipped}, **documents.ids}
+        _write_state(opened, splitter, {source: (digest, ids[source]) for source, digest in documents.files.items()})
+    stayed = len(present) - len(gone) - len(rewritten) - len(moved)
+    summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
+    return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
+
+
+def remember(index: ColBERTIndex, documents: Documents) -> None:
+    """Note beside an index what it was built of, so that the first sync converts only what has changed."""
+    files = {source: (digest, documents.ids.get(source, [])) for source, digest in documents.files.items()}
+    _write_state(index, documents.splitter, files)
+
+
+def _read_state(index: ColBERTIndex) -> dict[str, Any]:
+    with suppress(FileNotFoundError, ValueError):
+        state = json.loads((index.path / _STATE).read_text(encoding="utf-8"))
+        if isinstance(state, dict):
+            return state
+    return {}
+
+
+def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:
+    state = {"tokens": splitter.tokens, "overlap": splitter.overlap, "files": files}
+    write_atomically(index.path / _STATE, json.dumps(state, ensure_ascii=False).encode())

@@ -1,0 +1,59 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import watchfiles
+from typer.testing import CliRunner
+
+from polyqa.cli.app import app
+
+pytest.importorskip("kreuzberg")
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_build_search_and_sync(tmp_path: Path) -> None:
+    folder, index = tmp_path / "birds", tmp_path / "index"
+    folder.mkdir()
+    (folder / "falcon.md").write_text("# Falcon\n\n## Speed\n\nFalcons dive at 300 km/h.")
+    (folder / "empty.md").touch()
+    output = run("index", "build", folder, "--name", index, "--overlap", 20)
+    assert "read 1 file: 1 Markdown; 1 passage; 1 file left out: empty.md is empty" in output
+    (folder / "owl.md").write_text("# Owl\n\nOwls hunt at night.")
+    output = run("index", "sync", index, folder)
+    assert "read 2 files: 2 Markdown; 1 of them unchanged; 1 passage" in output
+    assert "added 1 passage, removed 0, 1 unchanged; index holds 2" in output
+    (found,) = json.loads(run("index", "search", index, "how fast do falcons dive", "-k", 1, "--json"))
+    assert found["metadata"] == {"source": "falcon.md", "section": "Speed", "line": 5}
+
+
+def test_watching_syncs_at_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "birds").mkdir()
+    (tmp_path / "birds" / "falcon.md").write_text("Falcons dive.")
+    run("index", "build", tmp_path / "birds", "--name", tmp_path / "index")
+
+    def changes(folder: Path, **_: object) -> Iterator[None]:
+        (folder / "owl.md").write_text("Owls hunt.")
+        yield
+        (folder / "owl.md").unlink()
+        (folder / "falcon.md").rename(folder / "falcon.md.part")  # half written: nothing is lost
+        yield
+        (folder / "falcon.md.part").rename(folder / "falcon.md")
+        yield
+
+    monkeypatch.setattr(watchfiles, "watch", changes)
+    output = run("index", "sync", tmp_path / "index", tmp_path / "birds", "--watch")
+    assert "added 1 passage, removed 0, 1 unchanged" in output
+    assert "holds no file that can be read" in output
+    assert "added 0 passages, removed 1, 1 unchanged; index holds 1" in output
+
+
+def test_long_passages_of_a_corpus_are_split(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "1", "text": "The falcon flies over the cold sea. " * 40}))
+    assert "indexed 2 passages" in run("index", "build", corpus, "--name", tmp_path / "index", "--split")

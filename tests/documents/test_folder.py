@@ -1,0 +1,405 @@
+"""Files of every format, as people have them, and broken ones; all made here."""
+
+import json
+import mailbox
+import os
+import zipfile
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.documents import Documents, Splitter, holds_documents, worker
+
+pytest.importorskip("kreuzberg")
+
+MARKDOWN = """---
+title: Falcon handbook
+author: Ann
+date: 2024-01-02
+tags: [birds, north]
+page: 7
+---
+# Handbook
+
+Falcons are [grey](grey.md) and **fast**.
+
+!!! note "Mind"
+    They bite.
+
+## Install
+
+```sh
+# no heading
+fly --now
+
+```
+"""
+RST = """
+Guide
+=====
+
+.. contents::
+
+The :class:`~birds.Falcon` of :doc:`the north </north>` hunts at dawn and
+eats this::
+
+    mouse
+
+    vole
+
+.. versionadded:: 2.0
+
+   It dives.
+
+Nests
+-----
+
+* one nest
+  on a cliff
+"""
+HTML = """<html><head><title>Nests | Falcon docs</title><script>var x = 1</script></head><body>
+<nav><a href="/">Home</a> <a href="/x">Shop</a></nav><ul><li><a href="/a">All birds</a></li></ul>
+<div class="banner"><p>We use cookies to improve this site. <button>Accept</button></p></div>
+<main><h1>Nests<a href="#n">¶</a></h1><p>A nest on a <a href="/cliff">cliff</a> is safe.</p>
+<table><tr><th>Nest</th><th>Height</th></tr><tr><td>North</td><td>90 m</td></tr></table></main>
+<footer>Copyright 2024 Falcon Inc.</footer></body></html>"""
+RFC = "\f".join(
+    f"Bird                     Standards Track                 [Page {page}]\n\n"
+    "RFC 9999          Falcons          May 2024\n\n"
+    f"{page}.  Rule {'abcdef'[page]}\n\n   A falcon of kind {page} obeys the\n   rule of its cliff.\n"
+    for page in range(1, 5)
+)
+
+
+def pdf(path: Path, pages: list[list[str]], password: str | None = None) -> None:
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path), encrypt=StandardEncryption(password) if password else None)
+    for number, lines in enumerate(pages, 1):
+        canvas.setFont("Helvetica-Bold", 18)
+        canvas.drawString(72, 740, lines[0])
+        canvas.setFont("Helvetica", 11)
+        for at, line in enumerate(lines[1:]):
+            canvas.drawString(72, 710 - 14 * at, line)
+        canvas.setFont("Helvetica", 9)
+        canvas.drawString(72, 800, "The Falcon Book")
+        canvas.drawString(280, 30, f"Page {number}")
+        canvas.showPage()
+    canvas.save()
+
+
+BOOK = [
+    ["1 Wings", "The wings of a falcon are nar-", "row and long, so that it is the fastest bird", "of all that fly."],
+    ["2 Eyes", "Its eyes see a mouse from far away,", "even at dawn, when there is little light."],
+    ["3 Nest", "It builds no nest of its own on a cliff", "but takes one that a raven has left."],
+]
+
+
+def docx(path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    document.core_properties.author = "Ben"
+    document.sections[0].header.paragraphs[0].text = "RUNNING HEAD"
+    document.add_heading("Releases", 1)
+    document.add_heading("Falcon", 2)
+    document.add_paragraph("Falcon 2 came out on 3 May 2021.")
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ("Name", "Year", "Falcon", "2021"), strict=True):
+        cell.text = text
+    document.save(path)
+
+
+def pptx(path: Path) -> None:
+    import pptx
+
+    slides = pptx.Presentation()
+    for title, text in (("Falcons", "Fast birds"), ("Prey", "Mice and voles")):
+        slide = slides.slides.add_slide(slides.slide_layouts[1])
+        slide.shapes.title.text, slide.placeholders[1].text = title, text
+    slides.save(path)
+
+
+def xlsx(path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.title = "Prices"
+    for row in (("Bird", "Price"), ("Falcon", 90), ("Hawk", 70)):
+        book.active.append(row)
+    book.save(path)
+
+
+def epub(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles><rootfile '
+            'full-path="book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "book.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata '
+            'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Tales</dc:title></metadata><manifest><item id="a" '
+            'href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine>'
+            "</package>",
+        )
+        archive.writestr("a.xhtml", "<html><body><h1>One</h1><p>A falcon fell in love.</p></body></html>")
+
+
+def mail(subject: str, text: str) -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"], message["From"], message["Date"] = subject, "cy@example.org", "Thu, 3 Dec 2020 15:18:27 +0100"
+    message.set_content(text)
+    return message
+
+
+def mbox(path: Path) -> None:
+    box = mailbox.mbox(path)
+    box.add(mail("Ring", "The ring is blue."))
+    box.add(mail("Re: Ring", "It is green."))
+    box.close()
+
+
+FILES: dict[str, Callable[[Path], object]] = {
+    "a.md": lambda path: path.write_text(MARKDOWN),
+    "sub/b.rst": lambda path: path.write_text(RST),
+    "c.html": lambda path: path.write_text(HTML),
+    "rfc.txt": lambda path: path.write_text(RFC),
+    "latin.txt": lambda path: path.write_bytes("Der Süden grüßt die Vögel.\r\rSo ist es.".encode("latin-1")),
+    "utf16.txt": lambda path: path.write_text("Falken fliegen.", encoding="utf-16"),
+    "d.pdf": lambda path: pdf(path, BOOK),
+    "e.docx": docx,
+    "f.pptx": pptx,
+    "g.xlsx": xlsx,
+    "h.epub": epub,
+    "i.eml": lambda path: path.write_bytes(mail("Ringed", "A falcon was ringed today.").as_bytes()),
+    "j.mbox": mbox,
+    "k.csv": lambda path: path.write_text('Bird,Prey\nFalcon,"mouse, vole"\nHawk,hare\n'),
+    "l.json": lambda path: path.write_text(json.dumps({"falcon": {"colour": "grey", "prey": ["mouse", "vole"]}})),
+    "m.jsonl": lambda path: path.write_text('{"id": "p1", "title": "Owl", "text": "Owls fly at night."}\n'),
+}
+# File, then what its passages are: title, text, metadata without the source.
+EXPECTED = {
+    "a.md": [
+        (
+            "Falcon handbook › Handbook",
+            "Falcons are grey and fast.\n\nMind\n\nThey bite.",
+            {"author": "Ann", "date": "2024-01-02", "tags": "birds, north", "section": "Handbook", "line": 10},
+        ),
+        (
+            "Falcon handbook › Install",
+            "# no heading\nfly --now",
+            {
+                "author": "Ann",
+                "date": "2024-01-02",
+                "tags": "birds, north",
+                "section": "Handbook › Install",
+                "line": 18,
+            },
+        ),
+    ],
+    "sub/b.rst": [
+        (
+            "Guide",
+            "The Falcon of the north hunts at dawn and eats this:\n\nmouse\nvole\n\nNew in version 2.0\n\nIt dives.",
+            {"line": 7},
+        ),
+        ("Guide › Nests", "- one nest on a cliff", {"section": "Nests", "line": 21}),
+    ],
+    "c.html": [("Nests", "A nest on a cliff is safe.\n\nNest: North; Height: 90 m.", {})],
+    "rfc.txt": [
+        (
+            f"1. Rule b › {page}. Rule {'abcdef'[page]}" if page > 1 else "1. Rule b",
+            f"A falcon of kind {page} obeys the rule of its cliff.",
+            {"page": page} | ({"section": f"{page}. Rule {'abcdef'[page]}"} if page > 1 else {}),
+        )
+        for page in range(1, 5)
+    ],
+    "latin.txt": [("latin", "Der Süden grüßt die Vögel.\n\nSo ist es.", {"line": 1})],
+    "utf16.txt": [("utf16", "Falken fliegen.", {"line": 1})],
+    "e.docx": [
+        (
+            "Releases › Falcon",
+            "Falcon 2 came out on 3 May 2021.\n\nName: Falcon; Year: 2021.",
+            {"author": "Ben", "date": "2013-12-23", "section": "Falcon"},
+        )
+    ],
+    "f.pptx": [
+        ("Falcons", "Fast birds", {"date": "2013-01-27", "page": 1}),
+        ("Falcons › Prey", "Mice and voles", {"date": "2013-01-27", "section": "Prey", "page": 2}),
+    ],
+    "h.epub": [("Tales › One", "A falcon fell in love.", {"section": "One"})],
+    "i.eml": [("Ringed", "A falcon was ringed today.", {"author": "cy@example.org", "date": "2020-12-03"})],
+    "j.mbox": [
+        ("Ring", "The ring is blue.", {"author": "cy@example.org", "date": "2020-12-03"}),
+        ("Re: Ring", "It is green.", {"author": "cy@example.org", "date": "2020-12-03"}),
+    ],
+    "k.csv": [("k", "Bird: Falcon; Prey: mouse, vole.\n\nBird: Hawk; Prey: hare.", {"line": 2})],
+    "l.json": [
+        ("l › falcon", "colour: grey", {"section": "falcon"}),
+        ("l › prey", "- mouse\n\n- vole", {"section": "falcon › prey"}),
+    ],
+    "m.jsonl": [("Owl", "Owls fly at night.", {})],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("birds")
+    (folder / "sub").mkdir()
+    for name, make in FILES.items():
+        make(folder / name)
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    (folder / ".hidden.md").write_text("# Secret\n\nDo not read.")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def documents(folder: Path) -> tuple[Documents, list[Passage]]:
+    documents = Documents(folder)
+    return documents, list(documents)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_becomes_passages(documents: tuple[Documents, list[Passage]], name: str) -> None:
+    passages = [passage for passage in documents[1] if passage.metadata["source"] == name]
+    found = [(p.title, p.text, {key: value for key, value in p.metadata.items() if key != "source"}) for p in passages]
+    assert found == EXPECTED[name]
+
+
+def test_a_sheet_names_its_columns_in_each_row(documents: tuple[Documents, list[Passage]]) -> None:
+    (sheet,) = (passage for passage in documents[1] if passage.metadata["source"] == "g.xlsx")
+    assert (sheet.title, sheet.text) == ("g › Prices", "Bird: Falcon; Price: 90.\nBird: Hawk; Price: 70.")
+
+
+def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Documents, list[Passage]]) -> None:
+    passages = [passage for passage in documents[1] if passage.metadata["source"] == "d.pdf"]
+    assert [passage.metadata["page"] for passage in passages] == [1, 2, 3]
+    assert [passage.metadata.get("section") for passage in passages][1:] == ["2 Eyes", "3 Nest"]
+    whole = " ".join(passage.text for passage in passages)
+    assert "narrow and long" in whole
+    assert "The Falcon Book" not in whole
+    assert not any(word.isdigit() for word in whole.split())
+
+
+def test_one_line_says_what_was_read(documents: tuple[Documents, list[Passage]]) -> None:
+    summary = documents[0].summary()
+    assert summary.startswith("read 16 files: 3 text, ")
+    assert summary.endswith(f"; {len(documents[1])} passages; 1 file of other formats (.png)")
+
+
+def test_ids_come_from_the_content(folder: Path, documents: tuple[Documents, list[Passage]], tmp_path: Path) -> None:
+    (tmp_path / "another.md").write_text(MARKDOWN)
+    (tmp_path / "copy.md").write_text(MARKDOWN)
+    again = list(Documents(tmp_path))
+    first = [passage.pid for passage in documents[1] if passage.metadata["source"] == "a.md"]
+    assert [passage.pid for passage in again] == first  # a text that stands in two files is one passage
+    assert {passage.metadata["source"] for passage in again} == {"another.md"}
+    assert len({passage.pid for passage in documents[1]}) == len(documents[1])
+    assert "p1" in {passage.pid for passage in documents[1]}  # a corpus keeps its ids
+
+
+def test_one_file(folder: Path) -> None:
+    assert [passage.place for passage in Documents(folder / "e.docx")] == ["e.docx, Falcon"]
+    with pytest.raises(PolyqaError, match=r"neither a folder nor a file"):
+        Documents(folder / "nothing")
+    with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
+        list(Documents(folder / "picture.png"))
+
+
+def bomb(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * 40_000_000)
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+def cut(path: Path) -> None:
+    pdf(path, BOOK)
+    path.write_bytes(path.read_bytes()[:700])
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "bomb.docx": (bomb, "unpacks from 0.0 to 40 MB, which is refused"),
+    "cut.pdf": (cut, "cannot be read"),
+    "empty.md": (lambda path: path.touch(), "is empty"),
+    "locked.pdf": (lambda path: pdf(path, BOOK, "secret"), "is protected by a password"),
+    "locked.docx": (lambda path: path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99)), "password"),
+    "noise.docx": (lambda path: path.write_bytes(os.urandom(999)), "is damaged"),
+    "bytes.txt": (lambda path: path.write_bytes(bytes(99)), "holds binary data, not text"),
+    "one-line.txt": (sparse, "has 1,024 MB; at most 256 MB are read"),
+    "out.md": (lambda path: path.symlink_to("/etc/hostname"), "is a link out of the folder"),
+    "away": (lambda path: path.symlink_to("/etc"), "is a link to a folder"),
+    "gone.md": (lambda path: path.symlink_to(path.with_name("nothing.md")), "cannot be read (No such file"),
+    "half.json": (lambda path: path.write_text('{"a":'), "cannot be read"),
+    "deep.json": (lambda path: path.write_text("[" * 100_000), "cannot be read"),
+    "blank.html": (lambda path: path.write_text("<html><body></body></html>"), "holds no text"),
+    "broken.jsonl": (lambda path: path.write_text("{"), "cannot be read as a corpus"),
+}
+
+
+def test_a_broken_file_costs_itself(tmp_path: Path) -> None:
+    (tmp_path / "good.md").write_text("# Good\n\nIt works.")
+    for name, (make, _) in BROKEN.items():
+        make(tmp_path / name)
+    documents = Documents(tmp_path)
+    assert [passage.text for passage in documents] == ["It works."]
+    assert documents.left_out.keys() == BROKEN.keys()
+    for name, (_, reason) in BROKEN.items():
+        assert reason in documents.left_out[name], name
+    assert f"{len(BROKEN)} files left out: away is a link to a folder" in documents.summary()
+
+
+def test_a_folder_of_broken_files_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.md").touch()
+    with pytest.raises(PolyqaError, match=r"holds no file that can be read: .*a\.md is empty"):
+        list(Documents(tmp_path))
+
+
+def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.md").write_text("word " * 2_000_000)
+    monkeypatch.setattr(worker, "MOST_SECONDS", 0.01)
+    files = worker.Worker(Splitter())
+    assert files.passages(tmp_path / "a.md", "a.md") == "took more than 0.01 seconds"
+    monkeypatch.setattr(worker, "MOST_SECONDS", 60)
+    (tmp_path / "b.md").write_text("Short.")
+    assert [passage.text for passage in files.passages(tmp_path / "b.md", "b.md")] == ["Short."]  # in a new process
+    files.close()
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["corpus.jsonl"], False),
+        (["corpus.tsv", "README.md", "LICENSE.txt", "dataset_infos.json"], False),
+        (["README.md"], True),
+        (["corpus.jsonl", "guide.pdf"], True),
+        (["guide.md"], True),
+        ([], True),
+    ],
+)
+def test_what_is_converted(tmp_path: Path, names: list[str], expected: bool) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    assert holds_documents(tmp_path) is expected
+    assert not holds_documents(tmp_path / "corpus.jsonl")
+    assert holds_documents(tmp_path / "guide.pdf")
+
+
+def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,title,text\n7,Owl,Owls fly at night.\n")
+    (tmp_path / "b.json").write_text('[{"id": 8, "text": "Hawks fly by day."}]')
+    assert [(passage.pid, passage.title, passage.text) for passage in Documents(tmp_path)] == [
+        ("7", "Owl", "Owls fly at night."),
+        ("8", "", "Hawks fly by day."),
+    ]

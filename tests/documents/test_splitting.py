@@ -1,0 +1,73 @@
+from itertools import pairwise
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
+from polyqa.documents import Splitter, split_passages
+from polyqa.documents.blocks import Block, Document
+
+pytest.importorskip("semantic_text_splitter")
+SENTENCES = [f"Falcon number {number} flies over the cold northern sea at dawn." for number in range(60)]
+DOCUMENT = Document(
+    "Falcons",
+    [
+        Block("Falcons", "heading", 1, page=1),
+        Block("Flight", "heading", 2, page=1),
+        *(Block(sentence, page=1 + number // 20) for number, sentence in enumerate(SENTENCES)),
+        Block("Table", "heading", 2, page=4),
+        Block("\n".join(f"Row: {number}; Height: {number * 7} m." for number in range(9)), "table", page=4),
+    ],
+    {"author": "Ann"},
+)
+
+
+def test_every_passage_fits_and_nothing_is_lost() -> None:
+    splitter = Splitter(80)
+    passages = list(splitter.passages(DOCUMENT, "a.pdf"))
+    tokenizer = document_tokenizer(splitter.location)
+    counts = token_counts(tokenizer, [passage.indexed_text for passage in passages])
+    assert max(counts) <= 80 - SPECIAL_TOKENS
+    assert len(passages) < 16
+    flight = [passage for passage in passages if passage.title == "Falcons › Flight"]
+    assert " ".join(passage.text for passage in flight).split() == " ".join(SENTENCES).split()
+    assert all(passage.text.endswith(".") for passage in flight)
+    pages = [passage.metadata["page"] for passage in flight]
+    assert pages == sorted(pages)
+    assert {*pages} == {1, 2, 3}
+    assert flight[0].metadata == {"author": "Ann", "source": "a.pdf", "section": "Flight", "page": 1}
+
+
+def test_a_table_stays_whole_where_it_fits() -> None:
+    assert [p.text.count("\n") for p in Splitter(180).passages(DOCUMENT, "a.pdf") if "Table" in p.title] == [8]
+    parts = [p.text for p in Splitter(64).passages(DOCUMENT, "a.pdf") if "Table" in p.title]
+    assert len(parts) > 1
+    assert all(line.startswith("Row: ") and line.endswith(" m.") for part in parts for line in part.splitlines())
+
+
+def test_overlap_repeats_the_end() -> None:
+    parts = [text for _, text in Splitter(80, overlap=30).split("T", " ".join(SENTENCES))]
+    for before, after in pairwise(parts):
+        assert before.rsplit(". ", 1)[-1].rstrip(".") in after
+
+
+def test_a_long_title_is_cut_and_leaves_room() -> None:
+    document = Document("Title " * 99, [Block("Word. " * 300)], {})
+    passages = list(Splitter(64).passages(document, "a.md"))
+    assert max(len(passage.title) for passage in passages) < 90
+    assert max(len(passage.text.split()) for passage in passages) >= 8
+
+
+def test_passages_of_a_corpus_keep_their_ids() -> None:
+    short, long = Passage(pid="1", text="Short."), Passage(pid="2", title="T", text=" ".join(SENTENCES), score=1.0)
+    first, *parts = split_passages([short, long], Splitter())
+    assert first is short
+    assert [part.pid for part in parts] == ["2", *(f"2#{number}" for number in range(2, len(parts) + 1))]
+    assert " ".join(part.text for part in parts).split() == long.text.split()
+
+
+@pytest.mark.parametrize(("sizes", "message"), [((8,), "32 to 500"), ((180, 100), "at most half a passage, 90")])
+def test_sizes_that_make_no_sense(sizes: tuple[int, ...], message: str) -> None:
+    with pytest.raises(PolyqaError, match=message):
+        Splitter(*sizes)

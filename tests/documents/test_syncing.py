@@ -1,0 +1,165 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
+from polyqa.colbert_index import ColBERTIndex, build_index, check_index
+from polyqa.colbert_index import update as updating
+from polyqa.documents import Documents, sync_index, syncing
+from polyqa.documents import folder as folders
+from polyqa.documents.syncing import remember
+
+pytest.importorskip("kreuzberg")
+BIRDS = {
+    "falcon.md": "# Falcon\n\nFalcons dive at 300 km/h.\n\n## Prey\n\nThey eat doves.",
+    "owl.md": "# Owl\n\nOwls hunt at night.",
+    "hawk.md": "# Hawk\n\nHawks circle over the meadow.",
+}
+
+
+@pytest.fixture
+def birds(tmp_path: Path) -> Path:
+    folder = tmp_path / "birds"
+    folder.mkdir()
+    for name, text in BIRDS.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def built(birds: Path, tmp_path: Path) -> ColBERTIndex:
+    documents = Documents(birds)
+    index = build_index(documents, tmp_path / "index", progress=False)
+    remember(index, documents)
+    return index
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were encoded."""
+    texts: list[str] = []
+    real = updating.encode_documents
+
+    def encode(model: object, batch: list[str]) -> object:
+        texts.extend(batch)
+        return real(model, batch)
+
+    monkeypatch.setattr(updating, "encode_documents", encode)
+    return texts
+
+
+def places(index: ColBERTIndex) -> dict[str, str]:
+    return {passage.text: passage.place for passage in index.passages}
+
+
+def test_what_changed_and_only_that(birds: Path, built: ColBERTIndex, encoded: list[str]) -> None:
+    (birds / "owl.md").unlink()
+    (birds / "hawk.md").rename(birds / "sparrowhawk.md")
+    (birds / "falcon.md").write_text("\n\n" + BIRDS["falcon.md"].replace("doves", "pigeons"))
+    (birds / "kite.md").write_text("# Kite\n\nKites have forked tails.")
+    synced = sync_index(built, birds)
+    assert encoded == ["Falcon › Prey They eat pigeons.", "Kite Kites have forked tails."]
+    assert (synced.added, synced.removed, synced.moved, synced.unchanged) == (2, 2, 2, 0)
+    assert places(ColBERTIndex(built.path)) == {
+        "Falcons dive at 300 km/h.": "falcon.md, line 5",
+        "They eat pigeons.": "falcon.md, line 9, Prey",
+        "Hawks circle over the meadow.": "sparrowhawk.md, line 3",
+        "Kites have forked tails.": "kite.md, line 3",
+    }
+    assert synced.index.search("forked tails", k=1)[0].metadata["source"] == "kite.md"
+    check_index(built.path)
+    again = sync_index(built.path, birds)
+    assert (again.added, again.removed, again.moved, again.unchanged) == (0, 0, 0, 4)
+    assert again.index.fingerprint == synced.index.fingerprint
+    assert "3 of them unchanged" in again.summary
+    assert str(again) == "added 0 passages, removed 0, 4 unchanged; index holds 4"
+
+
+def test_files_are_converted_only_if_they_changed(
+    birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converted = []
+    real = folders.Worker.passages
+    monkeypatch.setattr(
+        folders.Worker, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
+    )
+    sync_index(built, birds)
+    assert converted == []
+    (birds / "owl.md").write_text(BIRDS["owl.md"] + "\n\nAnd sleep by day.")
+    sync_index(built, birds)
+    assert converted == ["owl.md"]
+
+
+def test_an_interrupted_sync_goes_on(
+    birds: Path, built: ColBERTIndex, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        (birds / f"new{number}.md").write_text(f"# New {number}\n\nBird of kind {number}.")
+    monkeypatch.setattr(syncing, "_AT_ONCE", 1)
+    real = syncing.add_passages
+
+    def stopped(index: ColBERTIndex, passages: list[Passage]) -> ColBERTIndex:
+        if "kind 2" in passages[0].text:
+            raise KeyboardInterrupt
+        return real(index, passages)
+
+    monkeypatch.setattr(syncing, "add_passages", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        sync_index(built, birds)
+    assert len(encoded) == 2
+    monkeypatch.setattr(syncing, "add_passages", real)
+    assert sync_index(built.path, birds).added == 1
+    assert len(encoded) == 3
+
+
+def test_a_file_that_cannot_be_read_now_keeps_its_passages(birds: Path, built: ColBERTIndex) -> None:
+    (birds / "owl.md").write_bytes(b"")
+    synced = sync_index(built, birds)
+    assert (synced.removed, len(synced.index)) == (0, 4)
+    assert "owl.md is empty" in synced.summary
+
+
+def test_the_same_text_in_two_files(birds: Path, built: ColBERTIndex) -> None:
+    (birds / "copy.md").write_text(BIRDS["owl.md"])
+    assert sync_index(built, birds).added == 0
+    (birds / "owl.md").unlink()
+    synced = sync_index(built.path, birds)
+    assert (synced.added, synced.removed, synced.moved) == (0, 0, 1)
+    assert places(synced.index)["Owls hunt at night."] == "copy.md, line 3"
+    assert sync_index(built.path, birds).moved == 0
+
+
+def test_passages_of_elsewhere_stay(birds: Path, built: ColBERTIndex) -> None:
+    index = updating.add_passages(built, [Passage(pid="mine", text="Ravens are clever.")])
+    (birds / "owl.md").unlink()
+    assert "mine" in {passage.pid for passage in sync_index(index, birds).index.passages}
+
+
+def test_a_folder_of_corpora(tmp_path: Path, encoded: list[str]) -> None:
+    def lines(texts: dict[str, str]) -> Iterator[str]:
+        return (f'{{"id": "{pid}", "text": "{text}"}}\n' for pid, text in texts.items())
+
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("".join(lines({"1": "Falcons dive.", "2": "Owls hunt.", "3": "Hawks circle."})))
+    index = build_index(folder, tmp_path / "index", progress=False)
+    (folder / "a.jsonl").write_text("".join(lines({"1": "Falcons dive.", "2": "Owls sleep.", "4": "Kites sail."})))
+    synced = sync_index(index, folder)
+    assert encoded == ["Owls sleep.", "Kites sail."]
+    assert {passage.pid: passage.text for passage in synced.index.passages} == {
+        "1": "Falcons dive.",
+        "2": "Owls sleep.",
+        "4": "Kites sail.",
+    }
+
+
+def test_nothing_to_read_changes_nothing(birds: Path, built: ColBERTIndex, tmp_path: Path) -> None:
+    for path in birds.iterdir():
+        path.unlink()
+    with pytest.raises(PolyqaError, match="holds no file that can be read"):
+        sync_index(built, birds)
+    with pytest.raises(PolyqaError, match="neither a folder nor a file"):
+        sync_index(built, tmp_path / "nothing")
+    assert len(ColBERTIndex(built.path)) == 4
