@@ -84,7 +84,7 @@ class RecordedRequest:
     settings
         As sent, such as ``temperature``. Three more tell replies to the same request apart: ``rollout_id`` where
         DSPy wants another one, ``candidate`` for the second and later of several (``n``), ``attempt`` for the second
-        after one that could not be read.
+        after one that could not be read. Of a grammar only that there is one is kept.
     messages
         Role and text (``content``) of each.
     """
@@ -145,11 +145,10 @@ class RecordedReply:
         ValueError, LookupError, TypeError
             If it is none, or its key is not that of its request.
         """
-        request = RecordedRequest(
-            data["model"], _without_top_p(data["settings"]), [dict(one) for one in data["messages"]]
-        )
+        request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
         if data["key"] != request.key:
             raise ValueError("its key is not that of its request, which was changed")
+        request = replace(request, settings=_telling(request.settings))
         usage, tokens = dict(data["usage"]), tuple(data.get("tokens", ()))
         record = cls(request, data["reply"], data["finish"], usage, float(data["seconds"]), tokens)
         record.response()
@@ -422,7 +421,7 @@ def _recorded_request(request: Request) -> RecordedRequest:
     if any(part.type != "text" for part in parts):
         raise InvalidRequestError("A recording holds texts only: this request has other parts, such as an image.")
     settings = {name: value for name, value in asdict(request.config).items() if value not in (None, (), {})}
-    settings = _without_top_p(settings)
+    settings = _telling(settings)
     if request.tools:
         settings["tools"] = [asdict(tool) for tool in request.tools]
     call = _CALL.get() or _Call()
@@ -546,9 +545,18 @@ def _events(response: Response) -> Iterator[Any]:
             yield replace(event, delta=replace(event.delta, text=word))
 
 
-def _without_top_p(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without a top_p of 1, which changes no reply and stands in older recordings only."""
-    return {name: value for name, value in settings.items() if (name, value) != ("top_p", 1)}
+def _telling(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that tell replies apart.
+
+    A top_p of 1 changes no reply and stands in older recordings only. Of a grammar only that there is one counts: it is
+    made from the prompt's signature, and a better one need not make a recording worthless.
+    """
+    kept = {name: value for name, value in settings.items() if (name, value) != ("top_p", 1)}
+    extensions = dict(kept.get("extensions") or {})
+    if "grammar" in (metadata := extensions.get("metadata") or {}):
+        kept["extensions"] = {**extensions, "metadata": {**metadata, "grammar": True}}
+    return kept
+
 
 
 def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:

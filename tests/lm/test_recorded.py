@@ -82,6 +82,15 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[1:]]
 
 
+def test_a_better_grammar_leaves_a_recording_worth_what_it_was(server: Server, path: Path) -> None:
+    lm = recorded(path, real(server))
+    free, fitted = lm("one"), lm("one", metadata={"grammar": "root ::= [a-z]+"})
+    assert lm("one", metadata={"grammar": "root ::= [A-Z]+"}) == fitted != free
+    assert len(server.requests) == 2
+    pack(path)
+    assert all("root" not in json.dumps(record["settings"]) for record in records_of(path))
+
+
 def test_what_was_recorded_is_replayed_and_never_asked_again(ask: Ask, server: Server, path: Path) -> None:
     lm = recorded(path, real(server, temperature=0.7, seed=5))
     with recording(lm) as first:
