@@ -130,11 +130,13 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
+    # Where a question is asked its readings are questions: a small model writes headings and sentences otherwise.
+    reading = "question" if str(inputs.get("question") or "").rstrip().endswith("?") else "reading"
     numbers = _numbers_to(_count(inputs)) if cited else []
     if "findings" in inputs and numbers:
-        return f" {_BREAK}".join(f'"{number}. " reading " | " answer " [{number}]"' for number in numbers)
+        return f" {_BREAK}".join(f'"{number}. " {reading} " | " answer " [{number}]"' for number in numbers)
     end = f'answer " [" ({_one_of(numbers)}) "]"' if numbers else "lastanswer"
-    lines = [f'"{number}. " reading " | " {end}' for number in range(1, _READINGS + 1)]
+    lines = [f'"{number}. " {reading} " | " {end}' for number in range(1, _READINGS + 1)]
     return f'"{NOTHING}" | {_lines(lines)}'
 
 

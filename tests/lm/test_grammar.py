@@ -111,8 +111,11 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
         (LocateAnswer, {}, "## short_answer\nnull\n\n## source\nnull\n\n## settled\nNo", True),
         (LocateAnswer, {}, "## short_answer\nAnn\n\n## source\n4\n\n## settled\nNo", False),
         (LocateAnswer, {}, f"## short_answer\n{'a ' * 15}a\n\n## source\n3\n\n## settled\nNo", False),
-        (ExtractInterpretations, {}, f"1. {'a ' * 24}a | {'a ' * 14}a [1]", True),
-        (ExtractInterpretations, {}, f"1. {'a ' * 25}a | a [1]", False),
+        (ExtractInterpretations, {}, f"1. {'a ' * 29}a? | {'a ' * 14}a [1]", True),
+        (ExtractInterpretations, {}, f"1. {'a ' * 30}a? | a [1]", False),
+        (ExtractInterpretations, {}, f"1. Who won? | {'a ' * 15}a [1]", False),
+        (ExtractInterpretations, {}, "1. Titanic (1997 film) | a [1]", False),  # a heading
+        (ExtractInterpretations, {"question": "titanic release"}, "1. release of the film | a [1]", True),
         (ExtractInterpretations, {}, "1. Who? | a\n2. Who? | b", False),  # no passage
         (ExtractInterpretations, {}, "1. Who? | a [1]\n3. Who? | b [1]", False),
         (InferPseudoInterpretations, {}, "1. Who won?\n2. Who lost the Star Wars: A New Hope (1977) bet?", True),
