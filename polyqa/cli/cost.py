@@ -34,12 +34,11 @@ def cost_command(
     questions that fit your index.
     """
     from polyqa.costing import cost
-    from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
     from .display import show_json
 
-    program = program or default_program(lm)
+    program = options.chosen_program(program, lm, index, demos, passages, sets, preset)
     estimate = cost(
         program,
         Questions(questions, limit=limit),
