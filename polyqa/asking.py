@@ -160,8 +160,7 @@ def ask(
         At most 2,000 characters.
     program
         A name or path that `polyqa.load` takes, or a program from it (which saves loading again).
-        If not given, `polyqa.loading.default_program`: ``auto``, and for a language model on this machine (``local``)
-        what was compiled for it, else ``spanwise``.
+        If not given, ``spanwise`` for a language model on this machine (``local``), else ``auto``.
     index
         Where to look, see `polyqa.load`; not used if ``program`` is a program.
     lm
@@ -177,9 +176,7 @@ def ask(
     """
     question = check_question(question)
     model = Models(lm).answering()
-    loaded, name = ready_program(
-        default_program(model, index, plain=bool(settings)) if program is None else program, index, settings
-    )
+    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     warm_up(loaded, model)
     with recording(model, loaded) as recorder:
         prediction = loaded(question=question)
@@ -197,9 +194,7 @@ async def aask(
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
     model = Models(lm).answering()
-    loaded, name = ready_program(
-        default_program(model, index, plain=bool(settings)) if program is None else program, index, settings
-    )
+    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     await asyncio.to_thread(warm_up, loaded, model)
     with recording(model, loaded) as recorder:
         prediction = await loaded.acall(question=question)

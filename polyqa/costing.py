@@ -172,9 +172,7 @@ def cost(
     asked = as_questions(questions)
     given = [question] if isinstance(question, str) else question
     texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
-    ready, name = ready_program(
-        default_program(lm, index, plain=bool(settings)) if program is None else program, index, settings
-    )
+    ready, name = ready_program(default_program(lm) if program is None else program, index, settings)
     rehearsed = ready.deepcopy()
     if helper_lm is not None:
         give_helper(rehearsed, dspy.LM(helper_lm, api_key="none") if isinstance(helper_lm, str) else helper_lm)

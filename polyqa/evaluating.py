@@ -112,8 +112,7 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
-    if program is None:
-        program = default_program(models.chosen_lm, settings.get("index"), plain=bool(settings.keys() - {"index"}))
+    program = default_program(models.chosen_lm) if program is None else program
     make, label = checked_program(program, settings, models.helping())
     model = models.answering()
     scorer = _make_scorer(models, alce)

@@ -27,7 +27,6 @@ from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
-from polyqa.models.gguf import find_model
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
@@ -46,37 +45,14 @@ _PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "dem
 """What `load` is given beside a program's settings."""
 
 
-def default_program(
-    lm: str | dspy.LM | None, index: str | Path | ColBERTIndex | None = None, *, plain: bool = False
-) -> str:
-    """Return the program that is asked if none is named.
+def default_program(lm: str | dspy.LM | None) -> str:
+    """Return the program that is asked if none is named, by the language model.
 
-    Parameters
-    ----------
-    lm
-        The language model. One on this machine is a small one: it gets a program of its own.
-    index
-        What is asked about; the shipped one if not given. Over an index for which a shipped artifact was compiled with
-        this language model on this machine, that is asked.
-    plain
-        Whether it must not be an artifact, which has its own settings and demos.
-
-    Examples
-    --------
-    >>> default_program("local", plain=True), default_program("openai/gpt-4o-mini"), default_program(None)
+    >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
     ('spanwise', 'auto', 'auto')
     """
     name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
-    local = re.fullmatch(rf"(?:recorded/.*@)?({LOCAL}(?:/.*)?)", name)
-    if local is None:
-        return DEFAULT_PROGRAM
-    model = f"{LOCAL}/{find_model().name}" if local[1] == LOCAL else local[1]
-    over = index.name if isinstance(index, ColBERTIndex) else str(index or DEFAULT_INDEX)
-    for artifact in () if plain else artifact_names():
-        card = read_artifact(artifact).card
-        if (card.program, card.lm, card.index and card.index.name) == (SMALL_PROGRAM, model, over):
-            return artifact
-    return SMALL_PROGRAM
+    return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM
 
 
 def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex:

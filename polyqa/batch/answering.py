@@ -241,7 +241,7 @@ def answer_many(
     asked = read_asked(questions)
     given = {"index": index, **settings}
     ray = batch.ray
-    program = default_program(models.chosen_lm, index, plain=bool(settings)) if program is None else program
+    program = default_program(models.chosen_lm) if program is None else program
     if ray is not None:
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
     make, label = checked_program(program, given, models.helping())

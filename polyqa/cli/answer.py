@@ -61,6 +61,7 @@ def answer_command(
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
     from polyqa.evaluation.progress import showing
+    from polyqa.loading import default_program
     from polyqa.tracing import traced
 
     from .bars import Bars
@@ -70,7 +71,7 @@ def answer_command(
     if cluster is not None and mlflow is not None:
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
     answering = models.models()
-    program = options.chosen_program(program, answering.lm, index, demos, reranker, passages, sets, preset)
+    program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets, preset)
     chosen = {"demos": demos, "reranker": reranker, **settings}
     if not yes:

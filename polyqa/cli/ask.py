@@ -38,7 +38,7 @@ def ask_command(
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from polyqa.asking import ask, check_question
-    from polyqa.loading import load
+    from polyqa.loading import default_program, load
     from polyqa.tracing import traced
 
     from .display import show_json
@@ -46,7 +46,7 @@ def ask_command(
     question = check_question(question)
     chosen = models.models()
     model, helper = chosen.answering(), chosen.helping()
-    program = options.chosen_program(program, model, index, demos, reranker, passages, sets, preset)
+    program = program or default_program(model)
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     if plot is not None:

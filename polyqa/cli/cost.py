@@ -34,11 +34,12 @@ def cost_command(
     questions that fit your index.
     """
     from polyqa.costing import cost
+    from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
     from .display import show_json
 
-    program = options.chosen_program(program, lm, index, demos, passages, sets, preset)
+    program = program or default_program(lm)
     estimate = cost(
         program,
         Questions(questions, limit=limit),

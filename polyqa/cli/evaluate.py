@@ -51,12 +51,13 @@ def evaluate_command(
     """
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
+    from polyqa.loading import default_program
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
     from .bars import Bars
 
-    program = options.chosen_program(program, models.lm, index, demos, reranker, passages, sets, preset)
+    program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
     with showing(Bars()), traced(mlflow):

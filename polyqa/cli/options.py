@@ -12,8 +12,6 @@ import typer
 from . import completion
 
 if TYPE_CHECKING:
-    import dspy
-
     from polyqa.cluster import Ray
     from polyqa.language_models import LMSettings, Models
 
@@ -323,21 +321,6 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     if not equals or not name.strip().isidentifier():
         raise PolyqaError(f"{option} {pair}: write NAME=VALUE, such as {option} {example}.")
     return name.strip(), _value(value.strip())
-
-
-def chosen_program(program: str | None, lm: "str | dspy.LM | None", index: str | None, *given: object) -> str:
-    """Return the program to ask: the one that is named, or `polyqa.loading.default_program`.
-
-    Parameters
-    ----------
-    program, lm, index
-        Of the options.
-    given
-        Values of options that no compiled program takes.
-    """
-    from polyqa.loading import default_program
-
-    return program or default_program(lm, index, plain=any(given))
 
 
 def program_settings(

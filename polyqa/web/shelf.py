@@ -81,7 +81,7 @@ class Shelf:
         self.programs = _by_name([(offered.name, offered) for offered in map(_offered, chosen)], "programs")
         shipped = not indexes and DEFAULT_INDEX in self.indexes
         self.default_index = DEFAULT_INDEX if shipped else opened[0].name
-        self.default_program = default_program(lm, self.default_index) if not programs else next(iter(self.programs))
+        self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
