@@ -14,7 +14,10 @@ from polyqa.base.values import Passage
 from polyqa.extractive.prompt import Prompt
 from polyqa.lm.client import RecentLM
 from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
-from polyqa.models.spans import Reading, Span
+from polyqa.metrics.gold import Question, Reading
+from polyqa.models.spans import Reading as Marks
+from polyqa.models.spans import Span
+from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.spanwise import LESS_CERTAIN, NOTHING_FOUND, Finding
 
@@ -50,11 +53,9 @@ class Marked:
     name = "marked"
     null_threshold = 0.0
 
-    def read(self, pairs: Any, *, keep: int = 1) -> list[Reading]:
+    def read(self, pairs: Any, *, keep: int = 1) -> list[Marks]:
         return [
-            Reading(
-                tuple(Span(s, text.index(s), text.index(s) + len(s), score) for s, score in SPANS[text][:keep]), 0.0
-            )
+            Marks(tuple(Span(s, text.index(s), text.index(s) + len(s), score) for s, score in SPANS[text][:keep]), 0.0)
             for _, text in pairs
         ]
 
@@ -208,3 +209,25 @@ def test_who_tells_probabilities() -> None:
     assert not gives_probabilities(scripted_lm(replying({}, TOLD)))
     assert not gives_probabilities(None)
     assert (probability_of_yes(dspy.Prediction(), "Yes"), probability_of_yes(dspy.Prediction(), "No")) == (1.0, 0.0)
+
+
+def test_labels_make_demos_of_findings() -> None:
+    film = Reading("When did the 1953 film come out?", ("April 1953",))
+    ship = Reading("When was the ship launched?", ("31 May 1911", "May 1911"))
+    musical = Reading("When did the musical open?", ("1 April 1997",))  # shares two words with a span, and is not it
+    told = ("The film came out in April 1953, the ship in May 1911.",)
+    made = program(FILM, SHIP, NAMELESS)
+    both = label_demos(made, [Question("1", QUESTION, (film, ship), told)])
+    assert [(demo["finding"].rpartition(" | ")[2], demo["holds"]) for demo in both["verify"]] == [
+        ("April 1953", "Yes"),
+        ("23 April 1997", "No"),
+    ]
+    (demo,) = both["tell"]
+    assert demo["findings"] == [
+        "Titanic (1953 film) | It was released in April 1953. | April 1953",
+        "RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911",
+    ]
+    assert [one["answer"] for one in demo["interpretations"]] == ["April 1953", "31 May 1911"]
+    assert demo["answer"] == told[0]
+    # Told with a reading that no finding has, a language model would learn to tell what it was not given.
+    assert label_demos(made, [Question("2", QUESTION, (film, musical), told)])["tell"] == []
