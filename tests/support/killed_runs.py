@@ -102,6 +102,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     program, scorer = load("rac", index=index, passages=2), make_scorer(judge=None)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
+    scorer.reader.read([("warm up?", "warm up")])
     questions = load_questions("homonyms/dev", limit=count)
     identity = RunIdentity(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
 
