@@ -13,8 +13,10 @@ QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
 LESSONS ?=
-# One worker for each core; a worker takes up to 2 GB of memory. Tests of more than 3 seconds are listed at the end.
-PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses logical --maxprocesses 4 --dist worksteal \
+# One worker more than cores, as tests also wait for servers and processes, but four at most;
+# a worker takes up to 2 GB of memory. Tests of more than 3 seconds are listed at the end.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PYTEST := $(BIN)/python -m pytest -q -p no:cacheprovider --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal \
 	--durations 25 --durations-min 3
 
 .PHONY: ask ask-lm test test-all fuzz lint docs figures lessons setup clean

@@ -34,6 +34,7 @@ settings.register_profile("long", max_examples=1_000, database=None, deadline=No
 settings.load_profile("same")
 
 stored_results.install()
+stored_results.load_checkpoint_once()
 # Processes that tests start look into the stored results, too.
 _SUBPROCESSES = str(Path(stored_results.__file__).parent / "subprocesses")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_SUBPROCESSES, os.environ.get("PYTHONPATH"))))

@@ -2,7 +2,9 @@ import os
 import sys
 import sysconfig
 import threading
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -71,24 +73,56 @@ def test_bfloat16_gives_nearly_the_same_vectors_of_passages_and_questions() -> N
 
 # An index of ours is one of colbert-ai's: its own `Searcher` opens it and finds the same.
 _EXTENSIONS = Path(__file__).parents[2] / ".work" / "torch-extensions"
+_SOURCES = (
+    "modeling/segmented_maxsim.cpp",
+    "search/decompress_residuals.cpp",
+    "search/filter_pids.cpp",
+    "search/segmented_lookup.cpp",
+)
 
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have colbert-ai compile its four C++ extensions, a minute and more, once for all runs."""
+    """Have colbert-ai's four C++ extensions, once for all runs.
+
+    They are compiled as one library: reading torch's headers is what takes a minute if each is compiled alone.
+    """
     try:
         compiler()
     except PolyqaError as error:
         pytest.skip(f"colbert-ai compiles its own search: {error}")
     prepare_colbert()
-    from colbert.modeling.colbert import ColBERT
+    import colbert
+    from colbert.modeling import colbert as modeling
+    from colbert.search import index_storage, strided_tensor
+    from torch.utils import cpp_extension
 
     for lock in _EXTENSIONS.rglob("lock"):  # of a run that was killed: torch would wait for it for ever
         lock.unlink()
     _EXTENSIONS.mkdir(parents=True, exist_ok=True)
-    monkeypatch.delattr(ColBERT, "loaded_extensions")
-    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(_EXTENSIONS))
     monkeypatch.setenv("PATH", os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"])))  # ninja
+    source = _EXTENSIONS / "extensions.cpp"
+    text = "#include <pthread.h>\n#include <torch/extension.h>\n#include <algorithm>\n#include <numeric>\n"
+    for path in (Path(colbert.__file__).parent / name for name in _SOURCES):
+        text += f"#undef TORCH_EXTENSION_NAME\n#define TORCH_EXTENSION_NAME {path.stem}_cpp\n"
+        text += f'namespace {path.stem}_source {{\n#include "{path}"\n}}\n'
+    if not source.exists() or source.read_text() != text:
+        source.write_text(text)
+    first = f"{Path(_SOURCES[0]).stem}_cpp"
+    with quiet():
+        library = cpp_extension.load(first, [str(source)], extra_cflags=["-O1"], build_directory=str(_EXTENSIONS))
+
+    def loaded(name: str, **options: object) -> ModuleType:
+        spec = spec_from_file_location(name, library.__file__)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    for module in (modeling, index_storage, strided_tensor):
+        monkeypatch.setattr(module, "load", loaded)
+    monkeypatch.delattr(modeling.ColBERT, "loaded_extensions")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-import os
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import killed_compiles
 import pytest
 
 import polyqa
@@ -192,57 +193,21 @@ def test_a_folder_of_another_compilation_is_refused(
             compiled(program, FEW, **{**few, **change})
 
 
-_CHILD = """
-import sys
-import polyqa
-from polyqa.artifacts.state import program_hash
-from polyqa.base.ledger import Ledger
-from polyqa.evaluation.loading import load_questions
-from polyqa.extractive import ExtractiveEngine, embedded_lm
-from polyqa.metrics.optimizing import AnswerMetric
-from polyqa.models import Reader
-from polyqa.optimizers import Plan, compile, recipe
-
-keep = Ledger.keep
-def tell(self, id, result):
-    keep(self, id, result)
-    if self.path.name == "knn-bootstrap.sqlite":
-        print("kept", id, flush=True)
-Ledger.keep = tell
-# In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the batch,
-# and a resumed run has other batches.
-program, lm = polyqa.load("rac"), embedded_lm(ExtractiveEngine(reader=Reader()))
-chosen = recipe("knn-bootstrap").model_copy(update={"threshold": 0.2})
-plan = Plan(load_questions("homonyms/train")[:16], load_questions("homonyms/dev")[:4], chosen,
-            AnswerMetric(Reader()), lm, threads=2)
-made = compile(program, plan, sys.argv[1])
-print("done", program_hash(made.program), flush=True)
-"""
-
-
 @pytest.mark.slow
 def test_a_killed_compilation_goes_on_and_ends_alike(tmp_path: Path) -> None:
-    def start(folder: Path) -> subprocess.Popen[str]:
-        environment = {**os.environ, "POLYQA_TEST_RESULTS": "off"}  # else it may be over before it is killed
-        command = [sys.executable, "-c", _CHILD, str(folder)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-
-    def told(output: str) -> list[str]:
-        return [line.split()[1] for line in output.splitlines() if line.startswith("kept ")]
-
-    whole = start(tmp_path / "whole").communicate(timeout=300)[0]
-    assert len(set(told(whole))) == len(told(whole)) == 16
-    kept: list[str] = []
-    for more in (3, 4):
-        child = start(tmp_path / "killed")
-        assert child.stdout is not None
-        kept += told("".join(child.stdout.readline() for _ in range(more)))
-        child.kill()
-        kept += told(child.stdout.read())
-        child.wait()
+    done = subprocess.run(
+        [sys.executable, killed_compiles.__file__, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    whole, *killed, last = json.loads(done.stdout)
+    assert len(set(whole["kept"])) == len(whole["kept"]) == 16
+    kept = [id for run in killed for id in run["kept"]]
     assert 7 <= len(kept) < 16
-    last = start(tmp_path / "killed").communicate(timeout=300)[0]
-    assert last.split()[-1] == whole.split()[-1]
+    assert last["program"] == whole["program"]
     # A result that was on the disk when the kill came may not have been told.
-    assert not set(kept) & set(told(last))
-    assert 14 <= len({*kept, *told(last)}) <= 16
+    assert not set(kept) & set(last["kept"])
+    assert 14 <= len({*kept, *last["kept"]}) <= 16

@@ -13,12 +13,11 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
-os.environ["POLYQA_TEST_RESULTS"] = "off"  # a run is killed while its models work
-
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
-from killed_runs import Counting, fork, lines
+from killed_runs import Counting, fork, lines, undisturbed
 
 from polyqa.adapting import adapt
 from polyqa.colbert_index.store import checkpoint_home
@@ -68,26 +67,22 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     checkpoints = checkpoint_home()
 
-    def run(name: str) -> int:
+    for name in ("whole", "killed"):
+        (folder / name).mkdir()
+        (folder / name / "checkpoints").symlink_to(checkpoints)
+
+    def run(name: str) -> None:
         home = folder / name
-        home.mkdir(exist_ok=True)
-        if not (home / "checkpoints").exists():
-            (home / "checkpoints").symlink_to(checkpoints)
+        os.environ["POLYQA_HOME"] = str(home)
+        with showing(Passages(home / COUNTED)):
+            adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
 
-        def work() -> None:
-            os.environ["POLYQA_HOME"] = str(home)
-            with showing(Passages(home / COUNTED)):
-                adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
-
-        return fork(work)
-
-    _, status = os.waitpid(run("whole"), 0)
-    assert status == 0, "the undisturbed run failed"
+    undisturbed(partial(run, "whole"), folder)
     killed = []
     for stage, (pattern, more) in STAGES.items():
         (folder / "killed" / COUNTED).unlink(missing_ok=True)
         least = max(0, lines_of(folder / "killed", pattern)) + more
-        child, ended = run("killed"), (0, 0)
+        child, ended = fork(partial(run, "killed")), (0, 0)
         while lines_of(folder / "killed", pattern) < least and ended == (0, 0):
             time.sleep(0.002)
             ended = os.waitpid(child, os.WNOHANG)
@@ -96,7 +91,7 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         killed += [stage] if os.WIFSIGNALED(status) else []
-    _, status = os.waitpid(run("killed"), 0)
+    _, status = os.waitpid(fork(partial(run, "killed")), 0)
     assert status == 0, "the last run failed"
     print(json.dumps(killed))
 

@@ -6,6 +6,7 @@ Every run is a fork of one process that has loaded everything and answered nothi
 program, the runner, its files and the SIGKILL. Prints how many questions were kept at each kill.
 """
 
+import importlib
 import json
 import os
 import random
@@ -14,10 +15,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-
-os.environ["POLYQA_TEST_RESULTS"] = "off"  # a run is killed while its models work
 
 import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
 from tqdm.std import TqdmDefaultWriteLock, tqdm
@@ -51,6 +51,21 @@ def fork(work: Callable[[], object]) -> int:
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
+
+
+def undisturbed(work: Callable[[], object], folder: Path) -> None:
+    """Do the work in a child, and import here what it imported, so that no later child has to."""
+    modules = folder / "modules"
+
+    def working() -> None:
+        work()
+        modules.write_text("\n".join(sys.modules))
+
+    _, status = os.waitpid(fork(working), 0)
+    assert status == 0, "the undisturbed run failed"
+    for name in modules.read_text().splitlines():
+        with suppress(ImportError):  # some names stand for modules that are no files
+            importlib.import_module(name)
 
 
 def lines(file: Path) -> int:
@@ -87,27 +102,22 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     program, scorer = load("rac", index=index, passages=2), make_scorer(judge=None)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
+    scorer.reader.read([("warm up?", "warm up")])
     questions = load_questions("homonyms/dev", limit=count)
     identity = RunIdentity(program="rac", lm=lm.model, reader=scorer.reader.name, questions="homonyms", n=count)
 
-    def run(name: str) -> int:
-        def work() -> None:
-            with showing(Counting(folder / "counted")):
-                run_program(
-                    program, questions, lm=lm, scorer=scorer, folder=folder / name, identity=identity, threads=2
-                )
+    def run(name: str) -> None:
+        with showing(Counting(folder / "counted")):
+            run_program(program, questions, lm=lm, scorer=scorer, folder=folder / name, identity=identity, threads=2)
 
-        return fork(work)
-
-    _, status = os.waitpid(run("whole"), 0)
-    assert status == 0, "the undisturbed run failed"
+    undisturbed(partial(run, "whole"), folder)
     seen: list[int] = []
     for _ in range(kills):
         before = seen[-1] if seen else 0
         left = count - before > 8
         wanted = before + (chance.choice([0, 1, 2]) if left else 0)
         (folder / "counted").unlink(missing_ok=True)  # a run may be killed before it makes the file
-        child = run("killed")
+        child = fork(partial(run, "killed"))
         while lines(folder / "counted") < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.15 if left else 0.03))
@@ -117,7 +127,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
         kept = in_ledger(folder / "killed")
         assert kept >= max(before, lines(folder / "counted")), "nothing that was kept is lost"
         seen.append(kept)
-    _, status = os.waitpid(run("killed"), 0)
+    _, status = os.waitpid(fork(partial(run, "killed")), 0)
     assert status == 0, "the last run failed"
     print(json.dumps(seen))
 

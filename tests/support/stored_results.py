@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +131,32 @@ def _stored_writing(version: bytes, fresh: Callable[..., Any], kind: str) -> Cal
         return STORE.results(model, items, lambda missing: fresh(self, missing))
 
     return stored
+
+
+def load_checkpoint_once() -> None:
+    """Hash and load the embedded ColBERT checkpoint once in this process, however many indexes it is for."""
+    from polyqa.colbert_index import build, compressing, index, trust, update
+
+    for name, modules in {
+        "checkpoint_hash": (build, trust),
+        "load_checkpoint": (compressing, update),
+        "load_query_encoder": (index,),
+    }.items():
+        once = _once(getattr(modules[0], name))
+        for module in modules:
+            setattr(module, name, once)
+
+
+def _once(load: Callable[..., Any]) -> Callable[..., Any]:
+    home = ROOT / "polyqa" / "models" / "checkpoints"  # others, which tests make, may change
+
+    @lru_cache(maxsize=4)
+    def kept(precision: str | None, location: Path | str, *settings: Any) -> Any:
+        return load(location, *settings)
+
+    def loaded(location: Path | str, *settings: Any) -> Any:
+        if Path(location).resolve().parent != home:
+            return load(location, *settings)
+        return kept(os.environ.get("POLYQA_PRECISION"), location, *settings)
+
+    return loaded
