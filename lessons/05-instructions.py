@@ -207,8 +207,9 @@ print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test'
 # | `miprov2` | from the task, the data and demos; combined with demos | Bayesian search over instructions and demos | [Opsahl-Ong et al. 2024](https://arxiv.org/abs/2406.11695) |
 # | `gepa` | the language model reads what went wrong, in words, and mends the instruction | keeps every candidate that is best on some question | [Agrawal et al. 2025](https://arxiv.org/abs/2507.19457) |
 #
-# Without a key, `polyqa/proposer` takes the place of that language model: it proposes clauses of the library, first those
-# that the feedback suggests. So `polyqa compile --program rac --recipe gepa` runs end to end offline, too.
+# The embedded engine cannot write, but a small language model on this machine can (`polyqa model pull`), so
+# `polyqa compile --program rac --recipe gepa --lm local` runs end to end offline. Do not expect good instructions of a model
+# that small.
 #
 # What GEPA reads is **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each
 # step. Here is what it says of an answer of the uncompiled program:
@@ -234,18 +235,26 @@ print(found.feedback)
 # ## With a real language model
 #
 # GEPA with a small budget: the language model answers and writes, on the training questions only. It may take a hundred
-# calls; `polyqa cost --program rac --lm …` says what one question costs.
+# calls; `polyqa cost --program rac --lm …` says what one question costs. `LeanAdapter` holds a small model on this machine
+# to replies that can be read; GEPA's own requests take it from its proposer.
 
 # %%
 import os
+
+from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
+
+from polyqa.lm.adapter import LeanAdapter
 
 LM = os.environ.get("POLYQA_LESSON_LM")
 if LM:
     real = polyqa.language_model(LM)
     examples = [question.to_example() for question in SETS["train"]]
     feedback = FeedbackMetric(metric.reader, measure="f1_answer")
+    proposer = InstructionProposer(adapter=LeanAdapter())
     with dspy.context(lm=real):
-        gepa = dspy.GEPA(metric=feedback, max_metric_calls=60, reflection_lm=real, seed=0)
+        gepa = dspy.GEPA(
+            metric=feedback, max_metric_calls=60, reflection_lm=real, instruction_proposer=proposer, seed=0
+        )
         better = gepa.compile(rac.deepcopy(), trainset=examples[:6], valset=examples[6:])
     print(prompt_diff(rac, better))
 else:

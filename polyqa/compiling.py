@@ -130,7 +130,7 @@ def compile(
         test = data["test"].asked if "test" in data else []
         plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
         student = loading.load(program, **{"helper_lm": models.helping(), **settings})
-        check_recipe(plan.recipe, student, len(plan.trainset))
+        check_recipe(plan.recipe, student)
         loading.warm_up(student, plan.lm)
         ready_reader(models.reader)
         work = out / ".work"

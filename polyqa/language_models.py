@@ -13,7 +13,7 @@ import dspy
 from dspy.utils.exceptions import LMConfigurationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.extractive import MODEL_NAME, PROPOSER, ExtractiveEngine, embedded_lm
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import BoundedLM
 from polyqa.lm.recorded import ENDING, recorded
 from polyqa.lm.sampling import DEFAULT_SAMPLING, SAMPLED, dspy_knows_that_it_reasons, keep, reasons
@@ -118,8 +118,7 @@ class Models:
         Runs the predictors whose output the user never sees: they say what is ambiguous, what to search for and what
         holds (`polyqa.lm.calls.CALLS`). ``lm`` if not given.
     prompt_lm
-        Writes instructions; ``lm`` if not given, and for the embedded engine ``polyqa/proposer``, which adds plain
-        clauses (`polyqa.optimizers.proposer`).
+        Writes instructions; ``lm`` if not given. The embedded engine cannot write any.
     settings
         How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
         (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
@@ -174,14 +173,7 @@ class Models:
         return language_model(self.helper_lm, **self.settings.limits(), **sampling, **process)
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
-        """Return the language model that writes instructions, by default the one that runs programs.
-
-        The embedded engine cannot write: `polyqa.optimizers.proposer` writes for it, if no other is named.
-        """
-        if self.prompt_lm == PROPOSER or (self.prompt_lm is None and answering.model == MODEL_NAME):
-            from polyqa.optimizers.proposer import proposer_lm  # only compiling needs it
-
-            return proposer_lm()
+        """Return the language model that writes instructions, by default the one that runs programs."""
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering
         if self.prompt_lm == MODEL_NAME:
@@ -280,7 +272,7 @@ def language_model(
             raise PolyqaError(f"{MODEL_NAME} runs in this process; it takes no address. Name the server's model.")
         return embedded_lm(embedded_engine(), **settings)
     if name.startswith("polyqa/"):
-        raise PolyqaError(f"{name} answers no questions; take {MODEL_NAME}.")
+        raise PolyqaError(f"There is no model {name}; the embedded engine is {MODEL_NAME}.")
     if name == LOCAL or name.startswith(f"{LOCAL}/"):
         if api_base:
             raise PolyqaError(f"{name} runs on this machine; it takes no address. Name the server's model.")

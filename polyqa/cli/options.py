@@ -191,7 +191,7 @@ class LanguageModels:
     ] = None
     prompt_lm: Annotated[
         str | None,
-        _of_models(help="Writes instructions; by default --lm does, and polyqa/proposer for the embedded engine."),
+        _of_models(help="Writes instructions; by default --lm does. The embedded engine cannot: name local, for one."),
     ] = None
     temperature: Annotated[
         float | None,

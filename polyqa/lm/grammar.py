@@ -5,8 +5,10 @@ may be cited. Hosted models get none: their prompts ask for text, and `dspy.JSON
 structured output.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
@@ -24,12 +26,14 @@ _WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15}  # at most, 
 _LETTERS = 30  # at most, in a word
 _BREAK = r'"\n" '
 _BLANK = r"\n\n"
+_SEPARATED = ' ", " '
 # What no word has: control characters, spaces, ends of lines, and "<", which opens thoughts. llama.cpp compares
 # each character of each token with each range, so there are few.
 _NO_WORD = r"\x00-\x20<\x7F-\xA0\u2028-\u2029"
 _BRACKETS = r"\[-\]{-}"  # with the bar
 _MARKS = r"#*>_`"  # a line that begins so may be a header or the edge of a block of code
 _NO_LETTER = r"\x00-/:-@\[-`{-\xBF\xD7\xF7\u2000-\u2BFF\u3000-\u303F\uFF00-\uFFFF"
+_QUOTED = r'[^"\\\x00-\x1F\x7F-\xA0\u2028-\u2029<] | "\\" ["\\/nt]'
 
 
 def _line(name: str, barred: str) -> dict[str, str]:
@@ -52,7 +56,8 @@ _NAMED: Mapping[str, str] = {
     "asked": rf"""["'(“‘]? [^{_NO_LETTER}] [^{_NO_WORD}{_BRACKETS}]{{0,{_LETTERS - 2}}}""",
     **_line("last", _NO_WORD + _BRACKETS + "?:"),  # a row that ends so is read as a question, or as a heading
     "lastanswer": f"lastfirst lastword{{0,{_WORDS['answer'] - 1}}}",
-    "quoted": r'"\"" ([^"\\\x00-\x1F\x7F-\xA0\u2028-\u2029<] | "\\" ["\\/nt]){0,200} "\""',
+    "quoted": rf'"\"" ({_QUOTED}){{0,200}} "\""',
+    "advice": rf'"\"" ({_QUOTED}){{1,600}} "\""',
 }
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|([a-z]\w*)')
 _NUMBERED = re.compile(r"^(?:\[\d+\]|\d+\.) ", re.M)
@@ -103,8 +108,13 @@ def _value(field: FieldInfo, inputs: Mapping[str, Any]) -> str | None:
 
 
 def _one_of(labels: Sequence[str]) -> str:
-    escaped = (label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for label in labels)
-    return " | ".join(f'"{label}"' for label in escaped)
+    return " | ".join(map(_quoted, labels))
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a grammar writes it."""
+    escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'"{escaped}"'
 
 
 def _numbers_to(count: int) -> list[str]:
@@ -146,6 +156,18 @@ def _numbers(inputs: Mapping[str, Any]) -> str:
     return f'"{NOTHING}" | ({_one_of(numbers)}) (", " ({_one_of(numbers)})){{0,{len(numbers) - 1}}}'
 
 
+def _texts_by_name(inputs: Mapping[str, Any]) -> str:
+    """Return a rule for a JSON object with a text for each name that the last input lists, as SIMBA asks for."""
+    names: Any = next(reversed([*inputs.values()]), None)
+    if isinstance(names, str):
+        with suppress(ValueError):
+            names = json.loads(names)
+    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        pairs = [f'{_quoted(json.dumps(name))} ": " advice' for name in names]
+        return f'"{{" {_SEPARATED.join(pairs)} "}}"'
+    return f'"{{}}" | "{{" quoted ": " advice (", " quoted ": " advice){{0,{_TEXTS - 1}}} "}}"'
+
+
 _KINDS = _one_of([kind for kind in AmbiguityType if kind is not AmbiguityType.NONE])
 _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.Interpretations: _readings,
@@ -160,5 +182,6 @@ _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.Usefulness: lambda inputs: "[1-5]",
     bool: lambda inputs: _one_of(["True", "False"]),
     int: lambda inputs: '"0" | "-"? [1-9] [0-9]{0,14}',
+    dict[str, str]: _texts_by_name,
     list[str]: lambda inputs: f'"[]" | "[" quoted (", " quoted){{0,{_TEXTS - 1}}} "]"',
 }

@@ -88,7 +88,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
         compilation, or ``max_calls`` is reached.
     """
     check_plan(plan)
-    check_recipe(plan.recipe, program, len(plan.trainset))
+    check_recipe(plan.recipe, program)
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     _check_same(work / "compilation.json", program, plan)

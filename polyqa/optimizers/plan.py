@@ -9,7 +9,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.extractive import PROPOSER
+from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.exact_presence import normalize_answer
 from polyqa.metrics.gold import Question
@@ -20,9 +20,6 @@ from polyqa.programs.knn import check_picking
 from .examples import as_metric, as_question
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
-
-EMBEDDED = "polyqa/"  # models of this process cost nothing
-SIMBA_BATCH = 32  # DSPy's default
 
 
 @dataclass(frozen=True)
@@ -155,13 +152,12 @@ def check_writer(recipe: Recipe, model: str) -> None:
     Raises
     ------
     PolyqaError
-        If the recipe writes instructions and the model runs in this process, which cannot write.
+        If the recipe writes instructions and the model is the embedded engine, which cannot.
     """
-    if recipe.writes and model.startswith(EMBEDDED) and model != PROPOSER:
+    if recipe.writes and model == MODEL_NAME:
         raise PolyqaError(
-            f"The recipe {recipe.name!r} lets a language model write instructions, and {model} cannot write. Give one "
-            f"that can (--prompt-lm), such as {PROPOSER}, or take another recipe: "
-            f"{recipe_names(lambda one: not one.writes)}."
+            f"The recipe {recipe.name!r} has a language model write instructions, and {model} cannot write. Name a "
+            f"language model (--prompt-lm local), or take another recipe: {recipe_names(lambda one: not one.writes)}."
         )
 
 
@@ -224,14 +220,14 @@ def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -
             )
 
 
-def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
-    """Check that a recipe, with the steps of a chain, fits a program and the size of its trainset.
+def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
+    """Check that a recipe, with the steps of a chain, fits a program.
 
     Raises
     ------
     PolyqaError
-        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, wants more
-        training questions than there are, or an extra that is not installed.
+        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants an
+        extra that is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
     for step in recipe.parts:
@@ -245,11 +241,11 @@ def check_recipe(recipe: Recipe, program: dspy.Module, train: int) -> None:
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
-            _check_simba(program, step, train)
+            _check_simba(program, step)
 
 
-def _check_simba(program: dspy.Module, recipe: Recipe, train: int) -> None:
-    """SIMBA gives the predictors that it works on copies of the program's language model, and takes whole batches."""
+def _check_simba(program: dspy.Module, recipe: Recipe) -> None:
+    """SIMBA gives the predictors that it works on copies of the program's language model."""
     own = own_lms(program)
     names = [name for name, _ in program.named_predictors()]
     if helped := [name for name in recipe.predictors or names if name in own]:
@@ -257,9 +253,4 @@ def _check_simba(program: dspy.Module, recipe: Recipe, train: int) -> None:
             f"The recipe {recipe.name!r} works with one language model only, and {', '.join(helped)} of "
             f"{type(program).__name__} ask another one. Leave the helper out, or name the other predictors "
             f"(--predictors {','.join(name for name in names if name not in own)})."
-        )
-    if train < (size := recipe.number("bsize", SIMBA_BATCH)):
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} takes {size} training questions at once (bsize), and there are {train}. "
-            "Give more of them, or a recipe with a smaller bsize."
         )

@@ -3,15 +3,17 @@
 import random
 import sys
 from collections.abc import Collection, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 import dspy
 from dspy.utils import magicattr
 from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.base.errors import PolyqaError
+from polyqa.lm.adapter import configured_adapter
 from polyqa.lm.assigned import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
 
@@ -45,7 +47,7 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
     program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
     frozen = freeze(program, recipe.predictors) if recipe.predictors else []
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
-    callbacks = [*(dspy.settings.callbacks or ()), *([KeepLMs(program, lms)] if lms else [])]
+    callbacks = [*(dspy.settings.callbacks or ()), LeanWriting(), *([KeepLMs(program, lms)] if lms else [])]
     with dspy.context(callbacks=callbacks), leave_one_out(plan.trainset):
         compiled = _run(program, plan, work)
     set_lms(compiled, lms)
@@ -76,6 +78,33 @@ class KeepLMs(BaseCallback):
         """Restore what is missing."""
         if type(instance) is self._kind:
             set_lms(instance, {name: lm for name, lm in self._lms.items() if name not in own_lms(instance)})
+
+
+class LeanWriting(BaseCallback):
+    """Has the optimizers' own predictors ask through polyqa's adapter, if the user has not configured another.
+
+    Its grammar holds a small model to replies that can be read, up to the token limit; one that cannot be read is asked
+    for again, twice at most. The program keeps the adapter that it runs with.
+    """
+
+    def __init__(self) -> None:
+        self._adapter = configured_adapter()
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Change a predictor that was not seen before."""
+        if not isinstance(instance, dspy.Predict) or "forward" in vars(instance):
+            return
+        if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.")):
+
+            def forward(**given: Any) -> dspy.Prediction:
+                with dspy.context(adapter=self._adapter):
+                    for again in (1, 2):
+                        with suppress(AdapterParseError):
+                            return dspy.Predict.forward(instance, **given)
+                        given = {**given, "config": {"rollout_id": again}}  # else the cache repeats the reply
+                    return dspy.Predict.forward(instance, **given)
+
+            instance.forward = forward
 
 
 def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
@@ -117,6 +146,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
                     )
                     return mipro.compile(program, trainset=train, valset=dev, **compiling)
                 case "SIMBA":
+                    settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
                 case "GEPA":

@@ -72,11 +72,12 @@ def test_sets_that_share_a_question_are_refused(
 @pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "gepa", "gepa-then-knn"])
 def test_instructions_need_a_model_that_writes(name: str, rac: dspy.Module, compiled: Compile) -> None:
     told = (
-        r"cannot write.*such as polyqa/proposer, or take another recipe: labeled-few-shot, .* or knn-then-bootstrap\."
+        r"^.*polyqa/extractive cannot write\. Name a language model \(--prompt-lm local\), or take another recipe: "
+        r"labeled-few-shot, .* or knn-then-bootstrap\.$"
     )
     with pytest.raises(polyqa.PolyqaError, match=told):
         compiled(rac, name)
-    for writer in ("openai/gpt-4o", "polyqa/proposer"):
+    for writer in ("openai/gpt-4o", "local/smollm2-135m"):
         check_writer(recipe(name), writer)
 
 

@@ -20,7 +20,11 @@ from polyqa.base.extras import missing, needs
         ("fastapi", "serve", ["serve"]),
         ("mcp", "mcp", ["mcp"]),
         ("xllamacpp", "local", ["ask", "Who?", "--program", "closed-book", "--lm", "local/m.gguf"]),
-        ("optuna", "mipro", ["compile", "--program", "rac", "--recipe", "miprov2", "--out", "made"]),
+        (
+            "optuna",
+            "mipro",
+            ["compile", "--recipe", "miprov2", "--out", "made", "--prompt-lm", "openai/x"],
+        ),
     ],
 )
 def test_the_line_names_the_extra(
