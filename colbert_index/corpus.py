@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
         object a line with ``id`` (or ``pid``, ``_id``), ``title`` (optional) and ``text``; a ``.tsv``
         file holds ``id<TAB>text`` or ``id<TAB>text<TAB>title`` (the order of DPR's and ColBERT's
         collections), or names its columns in a header line; a ``.parquet`` file has such columns.
-        Passages without an id are numbered.
+        Passages without an id are numbered. A record with ``documents`` in place of a text (a question of RAMDocs)
+        holds a passage in each: the first of record 3 is ``3-1``.
 
     Raises
     ------
@@ -66,10 +67,23 @@ def iter_corpus(source: CorpusSource) -> Iterator[tuple[str, Passage]]:
         records = ((f"passage {number}", record) for number, record in enumerate(source, 1))
         origin = "the list of passages"
     number = -1
-    for number, (where, record) in enumerate(records):
+    for number, (where, record) in enumerate(chain.from_iterable(map(_documents, count(1), records))):
         yield where, _passage(where, record, number)
     if number < 0:
         raise PolyqaError(f"{origin} holds no passage; there is nothing to index.")
+
+
+def _documents(number: int, placed: tuple[str, Any]) -> list[tuple[str, Any]]:
+    """Return the documents of a question as records with ids; any other record as it is."""
+    where, record = placed
+    documents = record.get("documents") if isinstance(record, Mapping) else None
+    if not isinstance(documents, list) or record.keys() & {*_TEXT_KEYS}:
+        return [placed]
+    own = next((record[key] for key in _ID_KEYS if record.get(key)), number)
+    return [
+        (f"{where}, document {place}", {"id": f"{own}-{place}", **document} if isinstance(document, Mapping) else document)
+        for place, document in enumerate(documents, 1)
+    ]
 
 
 def _files(path: Path) -> list[Path]:

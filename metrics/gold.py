@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import dspy
@@ -45,6 +45,28 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Document:
+    """A document that comes with a question, as in RAMDocs.
+
+    Attributes
+    ----------
+    pid
+        Its id in the corpus; made of the question's id and its number where the data set gives none.
+    kind
+        ``correct`` gives a right answer, ``misinfo`` plants a wrong one, ``noise`` gives none.
+    answer
+        The answer that it gives; empty for noise.
+    text
+        Empty where it is to be looked up in the corpus.
+    """
+
+    pid: str
+    kind: Literal["correct", "misinfo", "noise"]
+    answer: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Question:
     """An ambiguous (or plain) question with its readings and long answers.
 
@@ -60,6 +82,8 @@ class Question:
         The ambiguity type and why, where the data set gives them.
     other_annotations
         The readings that further annotators found (AmbigNQ).
+    wrong_answers, documents
+        Answers that must not be told, and the documents that come with the question (RAMDocs).
     """
 
     id: str
@@ -69,6 +93,8 @@ class Question:
     ambiguity: str | None = None
     reason: str | None = None
     other_annotations: tuple[tuple[Reading, ...], ...] = ()
+    wrong_answers: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
 
     @property
     def answers(self) -> Sequence[Sequence[str]]:

@@ -13,13 +13,14 @@ from pydantic_core import to_jsonable_python
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE
-from polyqa.base.values import Coverage, Interpretation, Passage
+from polyqa.base.values import Coverage, Interpretation, Passage, Sources
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.assigned import names_of, own_lms
 from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
+from polyqa.programs.sources import disagreements
 
 from .language_models import Models
 from .loading import checked_program, default_program, warm_up
@@ -39,6 +40,8 @@ class Result:
         The readings with their short answers; ``pid`` names the passage in ``passages``.
     passages
         The passages that the answer was written from, best first.
+    sources
+        For each reading which passages back it, and which say otherwise; empty for programs that do not compare them.
     coverage
         How many readings the passages cover; ``None`` for programs that do not verify.
     extra
@@ -75,11 +78,15 @@ class Result:
     extra: dict[str, Any] = field(default_factory=dict)
     helper_lm: str | None = None
     unheeded: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sources: Sequence[Sources] = ()
 
     @cached_property
     def cited_answer(self) -> str:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
-        return with_marks(self.answer, self.interpretations, self.passages)
+        told = disagreements(self.interpretations, self.sources)
+        body = with_marks(self.answer.removesuffix(told).rstrip(), self.interpretations, self.passages)
+        numbers = {passage.pid: number for number, passage in enumerate(self.passages, 1)}
+        return f"{body} {disagreements(self.interpretations, self.sources, numbers)}".strip() if told else body
 
     def __repr__(self) -> str:
         readings = f"{len(self.interpretations)} reading{'s' * (len(self.interpretations) != 1)}"
@@ -105,6 +112,7 @@ class Result:
             "answer": self.answer,
             "cited_answer": self.cited_answer,
             "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
+            "sources": [item.model_dump(mode="json") for item in self.sources],
             "passages": [item.model_dump(mode="json") for item in self.passages],
             "coverage": self.coverage,
             "program": self.program,
@@ -238,6 +246,7 @@ def result_of(
         answer=fields.pop("answer"),
         interpretations=fields.pop("interpretations"),
         passages=fields.pop("passages"),
+        sources=_sources(fields),
         coverage=fields.pop("coverage", None),
         program=name,
         lm=model.model,
@@ -250,6 +259,12 @@ def result_of(
         helper_lm=names_of(assigned),
         unheeded=_unheeded(program, model, assigned),
     )
+
+
+def _sources(fields: dict[str, Any]) -> tuple[Sources, ...]:
+    """Take the sources of the readings out of a prediction's fields; a user's program may mean something else."""
+    known = all(isinstance(one, Sources) for one in fields.get("sources") or ())
+    return tuple(fields.pop("sources", ())) if known else ()
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:

@@ -35,7 +35,7 @@ from .language_models import (
     shared_reader,
     split_address,
 )
-from .loading import checked_program, default_program, index_of, warm_up
+from .loading import checked_program, default_program, index_of, over_own_documents, warm_up
 from .question_sets import Given, as_questions
 from .tracing import job
 
@@ -136,11 +136,14 @@ def evaluate(
     each = threads or default_threads(model)
     name = run_name(label, question_set, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
     place = Path(folder or Path("runs") / name)
-    answer: Callable[[Question], Record] = partial(answer_one, ready, lm=model, scorer=scorer)
+    own = question_set.own_documents
+    for question in asked if own else ():
+        over_own_documents(ready, question)  # what lacks should cost no call
+    answer: Callable[[Question], Record] = partial(_answer, ready, lm=model, scorer=scorer, own_documents=own)
     with job("evaluate", place.name) as report, ExitStack() as running:
         report.add(parameters=identity.model_dump())
         if ray is not None:
-            workers = programs_on_ray(make_answer, program, settings, models, alce, ray=ray, at_once=each)
+            workers = programs_on_ray(make_answer, program, settings, models, alce, own, ray=ray, at_once=each)
             answer = running.enter_context(workers).wait
         run = run_answers(
             answer,
@@ -163,12 +166,19 @@ def figures_of(run: Run) -> dict[str, float]:
     return figures
 
 
-def make_answer(program: str, settings: Mapping[str, Any], models: Models, alce: bool) -> Callable[[Question], Record]:
+def _answer(program: dspy.Module, question: Question, *, own_documents: bool, **with_: Any) -> Record:
+    return answer_one(over_own_documents(program, question) if own_documents else program, question, **with_)
+
+
+def make_answer(
+    program: str, settings: Mapping[str, Any], models: Models, alce: bool, own_documents: bool = False
+) -> Callable[[Question], Record]:
     """Return what answers and scores a question; called in every worker of a cluster."""
     make, _ = checked_program(program, settings, models.helping())
     model, ready = models.answering().copy(cache=False), with_cache(make(), False)
     warm_up(ready, model)
-    return partial(answer_one, ready, lm=model, scorer=_make_scorer(models, alce))
+    scorer = _make_scorer(models, alce)
+    return partial(_answer, ready, lm=model, scorer=scorer, own_documents=own_documents)
 
 
 def _make_scorer(models: Models, alce: bool) -> Scorer:

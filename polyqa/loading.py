@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from polyqa.artifacts.card import Card
 from polyqa.artifacts.state import load_program, signature_fingerprints
 from polyqa.artifacts.store import STATE, read_json
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     BiEncoderReranker,
     ColBERTIndex,
@@ -26,7 +28,8 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
-from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, Task
+from polyqa.metrics.gold import Question
+from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
 from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
@@ -217,8 +220,9 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     for _, predictor in program.named_predictors():
         if isinstance(predictor, KNNPredict) and predictor.k is not None:
             predictor.nearest(_ANYTHING)
-    if isinstance(reader := getattr(program, "reader", None), Reader):
-        reader.read([("warm up?", _ANYTHING)])
+    for reader in (getattr(program, name, None) for name in ("reader", "source_reader")):
+        if isinstance(reader, Reader):
+            reader.read([("warm up?", _ANYTHING)])
     if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
         models = embedded_engine().models
         models.reader.read([("warm up?", _ANYTHING)])
@@ -229,6 +233,48 @@ def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches; ``None`` if it searches none."""
     retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
     return next((index for index in retrievers if isinstance(index, ColBERTIndex)), None)
+
+
+class _OwnDocuments:
+    """A retriever that finds the documents of a question, whatever is searched for."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.passages = passages
+
+    def search(self, query: str, k: int = 10) -> list[Passage]:
+        return list(self.passages[:k])
+
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
+        return [self.search(query, k) for query in queries]
+
+
+def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
+    """Return a program that finds nothing but the documents of a question; those without a text are looked up.
+
+    Raises
+    ------
+    PolyqaError
+        If the question has no documents, the program searches nothing or reads generated questions, or a document's
+        text stands neither in the question nor in the index.
+    """
+    if not question.documents:
+        raise PolyqaError(f"Question {question.id!r} has no documents of its own; search an index instead.")
+    if not hasattr(program, "retriever") or getattr(program, "asked", None) is not None:
+        raise PolyqaError(f"{type(program).__name__} cannot be given the documents of each question; choose another.")
+    index = index_of(program)
+    passages = []
+    for document in question.documents:
+        if document.text:
+            passages.append(Passage(pid=document.pid, text=document.text))
+            continue
+        try:
+            passages.append({}[document.pid] if index is None else index.passage(document.pid))
+        except KeyError:
+            where = f"Document {document.pid!r} of question {question.id!r}"
+            raise PolyqaError(f"{where} has no text and is not in the index; name the index that holds it.") from None
+    own = copy(program)
+    own.retriever = _OwnDocuments(passages)
+    return own
 
 
 def _assemble(
@@ -249,12 +295,14 @@ def _assemble(
             parts.append(QuestionRetriever(database, opened))
         if needs_reader(program):
             parts.append(shared_reader())
-    return _constructed(program, parts, encoder, settings)
+    return _constructed(program, parts, encoder, settings, shared_reader() if needs_index(program) else None)
 
 
-def _constructed(program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any]) -> dspy.Module:
+def _constructed(
+    program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any], reader: SpanReader | None = None
+) -> dspy.Module:
     try:
-        return program_class(program)(*parts, encoder=encoder, **settings)
+        return program_class(program)(*parts, encoder=encoder, source_reader=reader, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
 

@@ -10,7 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.programs.base import Settings
 from polyqa.programs.registry import program_class
 
-_PARTS = ("encoder",)  # keywords that loading fills
+_PARTS = ("encoder", "source_reader")  # keywords that loading fills
 
 
 def setting_types(program: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ class Questions:
         See `polyqa.evaluation.loading.load_questions`.
     name
         What runs and cards say of the source; by default the file's name, or the name that was given.
+    own_documents
+        Whether `polyqa.evaluate` answers each question from the documents that come with it (RAMDocs), without a
+        search. How many of them are shown is the program's setting ``passages``.
     """
 
     source: str | Path | Sequence[Question | dspy.Example]
@@ -35,6 +38,7 @@ class Questions:
     limit: int | None = None
     seed: int = 0
     name: str = ""
+    own_documents: bool = False
 
     @cached_property
     def asked(self) -> list[Question]:
@@ -46,17 +50,19 @@ class Questions:
     @property
     def described(self) -> str:
         """What runs and cards say of the source."""
+        own = " over their own documents" if self.own_documents else ""
         if self.name or not isinstance(self.source, (str, Path)):
-            return self.name or "questions given in Python"
+            return (self.name or "questions given in Python") + own
         path = Path(self.source)
-        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "")
+        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "") + own
 
     @property
     def short(self) -> str:
         """What the folder of a run is named after."""
+        own = ",own-documents" if self.own_documents else ""
         if not isinstance(self.source, (str, Path)):
-            return "given"
-        return Path(self.source).stem if Path(self.source).suffix else str(self.source)
+            return f"given{own}"
+        return (Path(self.source).stem if Path(self.source).suffix else str(self.source)) + own
 
 
 def _question(item: Question | dspy.Example, number: int) -> Question:

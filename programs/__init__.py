@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .dtv import DiversifyThenVerify
     from .jpr import JPR
     from .knn import KNNPredict, set_knn_demos
+    from .madam_rag import MadamRAG
     from .rac import RAC
     from .registry import PROGRAMS, program_class
     from .self_rag import SelfRAG
@@ -36,6 +37,7 @@ __getattr__, __dir__ = lazy_names(
         ".dtv": "DiversifyThenVerify",
         ".jpr": "JPR",
         ".knn": "KNNPredict set_knn_demos",
+        ".madam_rag": "MadamRAG",
         ".spanwise": "Spanwise",
         ".rac": "RAC",
         ".registry": "PROGRAMS program_class",
@@ -62,6 +64,7 @@ __all__ = [
     "DiversifyingProgram",
     "GroundedProgram",
     "KNNPredict",
+    "MadamRAG",
     "Program",
     "QueryRefinement",
     "RetrievingProgram",

@@ -10,6 +10,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
+from polyqa.models import SpanReader
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
@@ -170,11 +171,20 @@ class Auto(DiversifyingProgram):
         verdicts: list[bool],
     ) -> dspy.Prediction:
         """Return DIVA's fields, and whether the question is ambiguous here, with its distinct short answers."""
-        distinct = _unlike([reading.answer for reading in answer[1]])
         prediction = self.prediction(answer, passages, typed, pseudo, verdicts)
+        self._tell_answers(prediction)
+        return prediction
+
+    def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
+        """Add which passages back the readings; those that disagree are no readings, and do not make it ambiguous."""
+        super().tell_sources(question, prediction, reader)
+        self._tell_answers(prediction)
+
+    @staticmethod
+    def _tell_answers(prediction: dspy.Prediction) -> None:
+        distinct = _unlike([reading.answer for reading in prediction.interpretations])
         prediction.ambiguous = len(distinct) > 1
         prediction.answers = _unlike([part for answers in distinct for part in several(answers)])
-        return prediction
 
 
 def _unlike(answers: Sequence[str]) -> list[str]:

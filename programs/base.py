@@ -9,13 +9,14 @@ from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.sampling import NO_SAMPLING, Sampling
-from polyqa.models import Encoder
+from polyqa.models import Encoder, SpanReader
 from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
+from .sources import compare_sources, disagreements, settled
 from .spans import rerank, search
-from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive
+from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
@@ -32,6 +33,7 @@ class Settings(TypedDict, total=False):
     """The settings of every program; its constructor takes them as keywords and hands them on."""
 
     encoder: Encoder | None
+    source_reader: SpanReader | None
     calls_at_once: int
     preset: Preset
 
@@ -49,12 +51,16 @@ class Program(dspy.Module):
     A program holds its predictors as attributes and writes its algorithm once, as `steps`; ``program(question=…)``
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
     ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`) and ``faults`` (list of
-    `polyqa.lm.attempts.FailedCall`: calls that failed twice, and the fallback used for each).
+    `polyqa.lm.attempts.FailedCall`: calls that failed twice, and the fallback used for each). With a source reader it
+    has ``sources`` (a `Sources` for each interpretation), of readings that disagree about the same thing only the best
+    backed, and sentences at the end of the answer that say who disagrees (see `sources.compare_sources`).
 
     Parameters
     ----------
     encoder
         For kNN demos, see `knn.KNNPredict`.
+    source_reader
+        Finds out which passages say otherwise; without one sources are not compared.
     calls_at_once
         How many language-model calls of one question are under way at once, at least 1.
     preset
@@ -65,11 +71,19 @@ class Program(dspy.Module):
 
     paper_sampling: ClassVar[Sampling] = NO_SAMPLING
     """How the publication samples; nothing where it does not say."""
+    per_reading: ClassVar[tuple[str, ...]] = ()
+    """Fields of the prediction that have an item for each interpretation."""
     _calls_at_once = CALLS_AT_ONCE
+    source_reader: SpanReader | None = None
     preset: Preset = "lean"
 
     def __init__(
-        self, *, encoder: Encoder | None = None, calls_at_once: int = CALLS_AT_ONCE, preset: Preset = "lean"
+        self,
+        *,
+        encoder: Encoder | None = None,
+        source_reader: SpanReader | None = None,
+        calls_at_once: int = CALLS_AT_ONCE,
+        preset: Preset = "lean",
     ) -> None:
         super().__init__()
         if calls_at_once < 1:
@@ -78,6 +92,7 @@ class Program(dspy.Module):
             raise ValueError(f"preset is paper or lean, got {preset!r}")
         self.preset = preset
         self.encoder = encoder
+        self.source_reader = source_reader
         self._calls_at_once = calls_at_once
 
     @property
@@ -110,17 +125,34 @@ class Program(dspy.Module):
         """How many calls a question takes at most; ``None`` if that cannot be known."""
         return None
 
+    def _answer(self, question: str) -> Steps[dspy.Prediction]:
+        prediction = yield from self.steps(question)
+        if self.source_reader is not None and prediction.get("interpretations"):
+            yield from work(self.tell_sources, question, prediction, self.source_reader)
+        return prediction
+
+    def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
+        """Add to a prediction which passages back its readings and which say otherwise."""
+        readings = prediction.interpretations
+        sources = compare_sources(question, readings, prediction.passages, reader)
+        places = settled(readings, sources)
+        prediction.sources = sources
+        for name in ("interpretations", "sources", *self.per_reading):
+            prediction[name] = [prediction[name][place] for place in places]
+        if told := disagreements(prediction.interpretations, prediction.sources):
+            prediction.answer = f"{prediction.answer} {told}".strip()
+
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question; what is white space in it becomes a blank."""
         log = CallLog.of(self)
-        prediction = drive(self.steps(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction = drive(self._answer(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
         prediction.faults = log.failed
         return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
         log = CallLog.of(self)
-        prediction = await adrive(self.steps(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction = await adrive(self._answer(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
         prediction.faults = log.failed
         return prediction
 

@@ -126,6 +126,14 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "1 + at most 2 K",
             "medium",
         ),
+        "madam-rag": Entry(
+            "madam_rag.MadamRAG",
+            "an agent answers from each document, an aggregator keeps the right answers, agents debate where they differ",
+            "Wang et al. 2025",
+            "https://arxiv.org/abs/2504.13079",
+            "1 + K, at most three times",
+            "high",
+        ),
         "sixpaq": Entry(
             "sixpaq.SIXPAQ",
             "answers from questions that were made from the corpus beforehand, and passages",

@@ -52,6 +52,7 @@ class VERDICT(Program):
     """
 
     paper_sampling = GREEDY_SAMPLING
+    per_reading = ("supports",)
 
     encoder: Encoder
 

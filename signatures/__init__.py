@@ -6,6 +6,7 @@ from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .crag import GradePassage, RewriteQuery
 from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
 from .jpr import SelectPassages
+from .madam_rag import AggregateAnswers, ReadDocument, ReviseAnswer
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
 from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
 from .spanwise import TellFindings, VerifyFinding
@@ -13,6 +14,7 @@ from .tree_of_clarifications import VerifyAgainstRoot
 from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
 
 __all__ = [
+    "AggregateAnswers",
     "AnswerClosedBook",
     "AnswerRefined",
     "ClarifyQuestion",
@@ -28,8 +30,10 @@ __all__ = [
     "InterpretPassage",
     "LocateAnswer",
     "MatchInterpretations",
+    "ReadDocument",
     "RefineQuestion",
     "RelaxQuery",
+    "ReviseAnswer",
     "ReviseQuestion",
     "RewriteQuery",
     "SelectPassages",

@@ -117,6 +117,33 @@ class Interpretation(BaseModel):
         return {name: value for name, value in handler(self).items() if value is not None}
 
 
+class Otherwise(BaseModel):
+    """Another answer that passages give about the same thing, and one passage of each independent source of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    answer: str
+    pids: tuple[str, ...]
+
+
+class Sources(BaseModel):
+    """Which passages back a reading's answer, and which say otherwise about the same thing.
+
+    Attributes
+    ----------
+    pids
+        One passage of each independent source that says it, the cited one first; near-duplicates and parts of one
+        document are one source. Empty for a reading that cites no passage.
+    otherwise
+        The other answers, the best backed first.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    pids: tuple[str, ...] = ()
+    otherwise: tuple[Otherwise, ...] = ()
+
+
 class AmbiguityType(StrEnum):
     """What makes a question ambiguous (DIVA, Table 7).
 

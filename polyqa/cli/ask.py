@@ -89,7 +89,7 @@ def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | 
     from rich.markup import escape
     from rich.padding import Padding
 
-    from polyqa.reports.result import cautions, numbers_of, took
+    from polyqa.reports.result import cautions, sources_of, took
 
     from .display import console as own_console
     from .display import table
@@ -97,13 +97,11 @@ def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | 
     console = own_console()
     if picked is not None:
         _show_prompts(result, picked)
-    numbers = numbers_of(result.passages)
     console.print()
     console.print(Padding(escape(result.cited_answer), (0, 2)))
     if result.interpretations:
         readings = table("", "question", "answer", "source", right=("",), title="Readings")
-        for number, reading in enumerate(result.interpretations, 1):
-            source = f"[{numbers[reading.pid]}]" if reading.pid in numbers else "none"
+        for number, (reading, source) in enumerate(zip(result.interpretations, sources_of(result), strict=True), 1):
             answer = f"[bold]{escape(reading.answer)}[/]"
             readings.add_row(str(number), escape(reading.question), answer, escape(source))
         console.print(Padding(readings, (1, 2, 0, 2)))

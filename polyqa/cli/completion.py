@@ -16,6 +16,7 @@ PROGRAM_NAMES = (
     "jpr",
     "crag",
     "self-rag",
+    "madam-rag",
     "sixpaq",
     "diva",
     "toc",

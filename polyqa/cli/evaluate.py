@@ -32,6 +32,12 @@ def evaluate_command(
     split: options.Split = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Size of a random sample of the questions.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    own_documents: Annotated[
+        bool,
+        typer.Option(
+            "--own-documents", help="Answer each question from the documents that come with it (RAMDocs), not a search."
+        ),
+    ] = False,
     reader: options.Reader = "embedded",
     judge: options.Judge = "embedded",
     threads: options.Threads = None,
@@ -59,7 +65,7 @@ def evaluate_command(
 
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets, preset)
-    asked = Questions(questions, format=format, split=split, limit=limit, seed=seed)
+    asked = Questions(questions, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
     with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,

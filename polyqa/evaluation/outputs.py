@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
 from polyqa.replies import parse_interpretations
@@ -107,9 +107,8 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         readings = _interpretations(value.get("interpretations"))
         if answer is None and value.get("interpretations") is None:
             raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
-        return str(own), Output(
-            answer, readings, _passages(value.get("passages"), "passages"), _passages(value.get("universe"), "universe")
-        )
+        passages, universe = (_passages(value.get(name), name) for name in ("passages", "universe"))
+        return str(own), Output(answer, readings, passages, universe, _sources(value.get("sources")))
     if key is None:
         raise ValueError("expected an object")
     if value is None:
@@ -133,6 +132,16 @@ def _interpretations(value: Any) -> tuple[Interpretation, ...]:
 
 
 _INTERPRETATIONS = TypeAdapter(tuple[Interpretation, ...])
+
+
+def _sources(value: Any) -> tuple[Sources, ...]:
+    try:
+        return _SOURCES.validate_python(value or ())
+    except ValidationError:  # another system's, which mean something else
+        return ()
+
+
+_SOURCES = TypeAdapter(tuple[Sources, ...])
 
 
 def _passages(value: Any, name: str) -> tuple[Passage, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import Failure
 from polyqa.metrics.gold import Question
 
@@ -43,6 +43,8 @@ class Record(BaseModel):
         The output; empty after a failure. The answer is ``None`` for systems of short answers only.
     universe
         All passages that were retrieved, if these are not the ones above.
+    sources
+        For each interpretation which passages back it.
     extra
         What else the program reported.
     scores
@@ -63,6 +65,7 @@ class Record(BaseModel):
     interpretations: tuple[Interpretation, ...] = ()
     passages: tuple[Passage, ...] = ()
     universe: tuple[Passage, ...] = ()
+    sources: tuple[Sources, ...] = ()
     extra: dict[str, Any] = Field(default_factory=dict)
     scores: dict[str, float] = Field(default_factory=dict)
     calls: int = 0
@@ -83,13 +86,14 @@ class Record(BaseModel):
             interpretations=tuple(output.interpretations),
             passages=tuple(output.passages),
             universe=tuple(output.universe),
+            sources=tuple(output.sources),
             **fields,
         )
 
     @property
     def output(self) -> Output:
         """What is scored."""
-        return Output(self.answer, self.interpretations, self.passages, self.universe)
+        return Output(self.answer, self.interpretations, self.passages, self.universe, self.sources)
 
     def value(self, name: str) -> float:
         """Return a score, or a cost, by name; NaN if the question has none."""
@@ -121,4 +125,5 @@ def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArr
 _ONE_PER_READING = frozenset({"g_recall_whole", "gold_recall_whole"})
 # Whether a failed question would have had these depends on the question, and they are scored from the
 # empty answer where it does.
-_NOT_FOR_FAILED = frozenset({"rouge_l", "edit_f1", "exact_match", "answer_f1"})
+_OF_CONFLICTS = {"strict_exact_match", "wrong_told", "noise_cited", "conflicts_shown"}
+_NOT_FOR_FAILED = frozenset({"rouge_l", "edit_f1", "exact_match", "answer_f1", *_OF_CONFLICTS})

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.metrics import grounded
 from polyqa.metrics.alce import alce_text
 from polyqa.metrics.answer_coverage import answer_coverage
 from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.conflicting_evidence import conflicts_shown, noise_cited
 from polyqa.metrics.edit_f1 import edit_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.exact_presence import exact_presence
@@ -17,6 +19,7 @@ from polyqa.metrics.judges import Judge, judge_readings
 from polyqa.metrics.long_form import LongFormScore, score_long_answers
 from polyqa.metrics.mrecall import mrecall
 from polyqa.metrics.optimizing import f1_of_readings
+from polyqa.metrics.strict_exact_match import strict_exact_match, wrong_answers_told
 from polyqa.metrics.text import several
 from polyqa.models import SpanReader
 
@@ -27,13 +30,15 @@ SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
 class Output:
     """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only.
 
-    ``universe`` are all passages that it retrieved, where it gives fewer, or shorter ones, with its answer.
+    ``universe`` are all passages that it retrieved, where it gives fewer, or shorter ones, with its answer; ``sources``
+    say for each interpretation which passages back it.
     """
 
     answer: str | None
     interpretations: Sequence[Interpretation] = field(default_factory=tuple)
     passages: Sequence[Passage] = field(default_factory=tuple)
     universe: Sequence[Passage] = field(default_factory=tuple)
+    sources: Sequence[Sources] = field(default_factory=tuple)
 
 
 class JudgeError(PolyqaError):
@@ -77,7 +82,9 @@ class Scorer:
             ``edit_f1`` if every annotator has several readings; ``exact_match`` (of the first
             interpretation's answer, or of the answer if there is none) if the question is plain;
             ``mrecall@5`` and ``answer_coverage@5`` of the given passages by STR-EM's match, 0 for a system that
-            retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``.
+            retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``;
+            ``strict_exact_match``, ``wrong_told``, ``noise_cited`` and ``conflicts_shown`` of a question with documents
+            or wrong answers.
 
         Raises
         ------
@@ -101,7 +108,8 @@ class Scorer:
             except JudgeError as error:
                 yield error
             else:
-                yield scores | _short_form(question, output) | _retrieval(question, output) | grounded_scores
+                scores |= _short_form(question, output) | _retrieval(question, output)
+                yield scores | _conflicting(question, output) | grounded_scores
 
     def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[LongFormScore]:
         given = [
@@ -152,6 +160,22 @@ def _short_form(question: Question, output: Output) -> dict[str, float]:
             short[0] if short else output.answer or "", question.readings[0].short_answers
         )
     return scores
+
+
+def _conflicting(question: Question, output: Output) -> dict[str, float]:
+    if not (question.wrong_answers or question.documents):
+        return {}
+    found, answers, wrong = output.interpretations, question.answers, question.wrong_answers
+    told = [answer for one in found for answer in several(one.answer) or [one.answer]] or [output.answer or ""]
+    pids = [one.pid for one in found if one.pid]
+    scores = {
+        "strict_exact_match": strict_exact_match(told, answers, wrong),
+        "noise_cited": noise_cited(pids, question.documents),
+        "conflicts_shown": conflicts_shown(found, output.sources, answers, wrong),
+    }
+    if wrong:
+        scores["wrong_told"] = len(wrong_answers_told(told, answers, wrong)) / len(wrong)
+    return {name: value for name, value in scores.items() if not isnan(value)}
 
 
 def _retrieval(question: Question, output: Output) -> dict[str, float]:

@@ -19,7 +19,7 @@ from .choices import select_passages, select_questions
 from .clauses import hear
 from .direct_answers import answer_closed_book, answer_from_text, answer_refined, asks_a_text, refine_question
 from .evidence import Models
-from .findings import tell_findings, verify_finding
+from .findings import aggregate_answers, read_document, tell_findings, verify_finding
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import clarify, compose_answer
 from .own_questions import trust_in_all
@@ -79,6 +79,9 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         Task(signatures.InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
         Task(signatures.VerifyFinding, verify_finding),
         Task(signatures.TellFindings, tell_findings),
+        Task(signatures.ReadDocument, read_document),
+        Task(signatures.ReviseAnswer, read_document),
+        Task(signatures.AggregateAnswers, aggregate_answers),
         Task(signatures.GradePassage, grade_passage),
         Task(signatures.RewriteQuery, rewrite_query),
         Task(signatures.DecideRetrieval, decide_retrieval),

@@ -1,11 +1,21 @@
-"""The calls of `polyqa.programs.Spanwise`: which findings hold, and the answer that tells them."""
+"""The calls of `Spanwise` and `MadamRAG`: what one passage gives, and the answer that tells what several gave."""
 
+import json
+from collections import Counter
+from dataclasses import replace
+
+from polyqa.base.values import Interpretation
 from polyqa.metrics.text import with_title
+from polyqa.models import Span
 
-from .evidence import Models, best_support
+from .evidence import Evidence, Features, Models, best_support, gather, same_answer, telling
+from .long_answers import compose_answer, tell, tidy
 from .prompt import Prompt, PromptPassage, evidence_in
+from .readings import NULL
+from .wordings import wordings
 
 _HOLDS = 0.2  # support
+_UNKNOWN = "unknown"
 
 
 def verify_finding(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -24,6 +34,43 @@ def tell_findings(prompt: Prompt, models: Models) -> dict[str, object]:
         readings.append({"question": question, "answer": answer, "pid": str(finding.number)})
         told.append(sentence)
     return {"interpretations": readings, "answer": " ".join(dict.fromkeys(told))}
+
+
+def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``short_answer`` and ``explanation``: the best answer of the document, and its sentence; else null.
+
+    What other documents say changes nothing: this engine does not misread a document less for it.
+    """
+    passages = [tidy(passage) for passage in prompt.passages("passage")]
+    found = telling(prompt.question, gather(prompt.question, passages, models, ranked=False))
+    if not found or found[0].support < _HOLDS:
+        return {"short_answer": NULL, "explanation": NULL}
+    reading = Interpretation(question=prompt.question, answer=found[0].answer)
+    return {"short_answer": found[0].answer, "explanation": tell(reading, passages, models, named=True)[1]}
+
+
+def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``interpretations`` and ``answer``: each distinct answer of the replies, those of more replies first."""
+    replies = []
+    for line in evidence_in(prompt.inputs.get("replies", "")):
+        title, sentence, answer = _parts(f"{line.title} | {line.text}")
+        if answer.strip().lower() not in (_UNKNOWN, NULL, ""):
+            start = max(sentence.find(answer), 0)
+            span = Span(answer, start, start + len(answer), 0.0)
+            passage = PromptPassage(line.number, title, sentence)
+            replies.append(Evidence(passage, span, answer, 1.0, Features(*[0.0] * len(Features._fields))))
+    votes = Counter(
+        next(at for at, first in enumerate(replies) if same_answer(first.answer, one.answer)) for one in replies
+    )
+    chosen = [replies[at] for at, _ in votes.most_common()]
+    asked = wordings(prompt.question, chosen, models) if len(chosen) > 1 else [[] for _ in chosen]
+    readings = [
+        {"question": next(iter(texts), prompt.question), "answer": one.answer, "pid": str(one.passage.number)}
+        for one, texts in zip(chosen, asked, strict=True)
+    ]
+    passages = "\n".join(f"[{one.passage.number}] «{one.passage.title} | {one.passage.text}»" for one in replies)
+    inputs = {**prompt.inputs, "passages": passages, "interpretations": json.dumps(readings, ensure_ascii=False)}
+    return {"interpretations": readings, **compose_answer(replace(prompt, inputs=inputs), models)}
 
 
 def _parts(finding: str) -> tuple[str, str, str]:

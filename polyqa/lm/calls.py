@@ -102,6 +102,7 @@ def _answer_of_readings(inputs: Inputs, reply: str) -> Fallback | None:
 
 _NOT_LOCATED = _always("no answer was located", short_answer="null", source="null", settled="No")
 _ABSTAINS = _always("the passage counts as abstaining", interpretation="null", short_answer="null")
+_SILENT = _always("the document counts as giving no answer", short_answer="null", explanation="null")
 _IRRELEVANT = _always("the passage counts as not relevant", relevant="No", readings=[], segment="None")
 _UNSUPPORTED = _always("the segment counts as not supported", support=Support.NO, usefulness=1)
 _ALL_ANSWERED = _all_numbers("answered", "candidates", "nothing was verified, all count as answered")
@@ -142,6 +143,9 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
     ),
     s.DraftSegment: CallKind("readings", "Readings of a passage", False, _IRRELEVANT),
     s.CritiqueSegment: CallKind("verdicts", "What the passage supports", True, _UNSUPPORTED),
+    s.ReadDocument: CallKind("readings", "Answer of a document", False, _SILENT),
+    s.ReviseAnswer: CallKind("readings", "Answer after debate", False, lambda inputs, reply: None),
+    s.AggregateAnswers: CallKind("answer", "The right answers are collected", False, _readings_and_answer),
     s.SelectPassages: CallKind(
         "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])
     ),

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from polyqa.base.html import markdown, render
 from polyqa.base.languages import MODELS_READ, foreign_language
 from polyqa.base.text import counted
-from polyqa.base.values import Passage
+from polyqa.base.values import Passage, Sources
 from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
@@ -35,7 +35,7 @@ def result_html(result: "Result") -> str:
         result=result,
         anchor=f"polyqa-{hashlib.sha256(contents.encode(errors='replace')).hexdigest()[:10]}",
         pieces=pieces(result.cited_answer, len(result.passages)),
-        numbers=numbers,
+        sources=[list(pieces(text, len(result.passages))) for text in sources_of(result)],
         tree=tree if isinstance(tree, ClarificationNode) else None,
         evidence=[passage for passage in _evidence(result) if passage[0] in named],
         others=[passage for passage in _evidence(result) if passage[0] not in named],
@@ -51,7 +51,7 @@ def result_markdown(result: "Result") -> str:
         "result.md",
         result=result,
         answer=_markdown_answer(result.cited_answer, len(result.passages)),
-        numbers=numbers_of(result.passages),
+        sources=[_markdown_answer(text, len(result.passages)) for text in sources_of(result)],
         evidence=[passage for passage in _evidence(result) if passage[0] in named],
         cautions=cautions(result),
         took=took(result),
@@ -62,7 +62,10 @@ def _cited(result: "Result") -> set[int]:
     """Return the numbers of the passages that the answer or a reading names."""
     numbers = numbers_of(result.passages)
     named = cited(result.cited_answer, len(result.passages))
-    return named | {numbers[reading.pid] for reading in result.interpretations if reading.pid in numbers}
+    others = [pid for one in result.sources for other in one.otherwise for pid in other.pids]
+    backing = [pid for one in result.sources for pid in one.pids]
+    pids = [*(reading.pid for reading in result.interpretations), *backing, *others]
+    return named | {numbers[pid] for pid in pids if pid in numbers}
 
 
 def _evidence(result: "Result") -> Iterator[tuple[int, Passage, list[tuple[str, bool]], list[tuple[str, bool]]]]:
@@ -101,6 +104,25 @@ def _markdown_answer(answer: str, passages: int) -> Markup:
 def numbers_of(passages: Sequence[Passage]) -> dict[str, int]:
     """Return the number under which each passage is cited, from 1, by its id."""
     return {passage.pid: number for number, passage in enumerate(passages, 1)}
+
+
+def sources_of(result: "Result") -> list[str]:
+    """Return the sources of each reading as text: the passages that back it, then other answers with theirs.
+
+    ``[1][3]; 1885 [2]`` says that two independent passages back it, and that the second says 1885.
+    """
+    numbers = numbers_of(result.passages)
+
+    def marks(pids: Sequence[str | None]) -> str:
+        return "".join(f"[{number}]" for number in sorted(numbers[pid] for pid in pids if pid in numbers))
+
+    every = [*result.sources, *[Sources()] * len(result.interpretations)]
+    return [
+        "; ".join(
+            [marks(one.pids or [reading.pid]) or "none", *(f"{o.answer} {marks(o.pids)}" for o in one.otherwise)]
+        )
+        for reading, one in zip(result.interpretations, every, strict=False)
+    ]
 
 
 def cautions(result: "Result") -> list[str]:

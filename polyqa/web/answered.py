@@ -51,12 +51,13 @@ def _pieces(text: str, result: Result) -> list[dict[str, Any]]:
 def _evidence(result: Result) -> Iterator[dict[str, Any]]:
     named = cited(result.cited_answer, len(result.passages))
     numbers = numbers_of(result.passages)
+    backing = {pid for one in result.sources for pid in one.pids}
     for number, passage in enumerate(result.passages, 1):
         readings = [at for at, r in enumerate(result.interpretations, 1) if numbers.get(r.pid or "") == number]
         answers = {at: result.interpretations[at - 1].answer for at in readings}
         yield {
             "number": number,
-            "cited": number in named or bool(readings),
+            "cited": number in named or bool(readings) or passage.pid in backing,
             "readings": readings,
             "title": _parts(passage.title, answers),
             "place": passage.place,

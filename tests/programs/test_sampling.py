@@ -28,6 +28,7 @@ PAPER: dict[str, set[tuple[float, int]]] = {
     "verdict": {GREEDY},
     "dtv": {GREEDY},
     "spanwise": {GREEDY},
+    "madam-rag": {GREEDY},
     "jpr": {OWN},
     "self-rag": {OWN},
     "sixpaq": {OWN},

@@ -16,6 +16,7 @@ USUAL: dict[str, object] = {
     "short_answer": "April 1953",
     "source": "null",
     "settled": "No",
+    "explanation": "The film came out in April 1953.",
     "interpretation": FILM["question"],
     "relaxed_query": "Titanic release",
     "search_query": "Titanic release",

@@ -88,12 +88,15 @@ def questions_fingerprint(questions: Iterable[Question]) -> str:
 
     They are the beginning of the SHA-256 of the questions as JSON with sorted keys, no spaces and ASCII
     only. Everything that a question holds counts, and so does the order: it is what was loaded that is
-    told apart, not the file that it came from. ``other_questions`` stand in the JSON only where there are some.
+    told apart, not the file that it came from. What few data sets have stands in the JSON only where there is some.
     """
     data = [asdict(question, dict_factory=_shown) for question in questions]
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:16]
 
 
+_RARE = ("other_questions", "wrong_answers", "documents")
+
+
 def _shown(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in fields if value or name != "other_questions"}
+    return {name: value for name, value in fields if value or name not in _RARE}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Document, Question, Reading
 
 from .record import Record, excerpt, problem
 
@@ -122,12 +122,37 @@ class _LongAnswer(Part):
     long_answer: Text
 
 
+class _Document(Part):
+    id: Id | None = None
+    type: Literal["correct", "misinfo", "noise"]
+    answer: str = ""
+    text: str = ""
+
+
+def _document_rows(value: Any) -> Any:
+    """Turn lists of passage id, type and answer into objects; texts then stand in the corpus."""
+    if not isinstance(value, list):
+        return _rows(value)
+    return [dict(zip(("id", "type", "answer"), one, strict=False)) if isinstance(one, list) else one for one in value]
+
+
+_Documents = Annotated[list[_Document], BeforeValidator(_document_rows)]
+
+
+def _documents(documents: Iterable[_Document], id: str) -> tuple[Document, ...]:
+    return tuple(
+        Document(one.id or f"{id}-{number}", one.type, "" if one.type == "noise" else one.answer, one.text)
+        for number, one in enumerate(documents, 1)
+    )
+
+
 class AsqaRecord(QuestionRecord):
     """ASQA (Stelmakh et al., 2022): a question with its readings as ``qa_pairs``, and the annotators' long answers.
 
     Long answers stand in ``annotations``, or alone as ``long_answer``. ``pid``, ``ambiguity``, ``reason`` and
-    ``other_questions``, which ask what a pair asks in other words, are the shipped questions' and your own. The
-    copy on the hub calls the id ``sample_id``.
+    ``other_questions``, which ask what a pair asks in other words, are the shipped questions' and your own, as are
+    ``wrong_answers`` and ``documents`` (``[passage id, type, answer]``, see `RamdocsRecord`). The copy on the hub calls
+    the id ``sample_id``.
     """
 
     id: Id | None = Field(default=None, validation_alias=AliasChoices("id", "sample_id"))
@@ -137,6 +162,8 @@ class AsqaRecord(QuestionRecord):
     long_answer: Text | None = None
     ambiguity: Text | None = None
     reason: Text | None = None
+    wrong_answers: list[Text] | None = None
+    documents: _Documents | None = None
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question; pairs are kept as they are, also where two ask the same."""
@@ -150,6 +177,8 @@ class AsqaRecord(QuestionRecord):
             long_answers=tuple(answers),
             ambiguity=self.ambiguity,
             reason=self.reason,
+            wrong_answers=_distinct(self.wrong_answers or ()),
+            documents=_documents(self.documents or (), id),
         )
 
 
@@ -265,6 +294,33 @@ class MultiAnswerRecord(QuestionRecord):
         return Question(id=id, question=self.question, readings=tuple(readings))
 
 
+class RamdocsRecord(QuestionRecord):
+    """RAMDocs (Wang et al., 2025): a question with its documents; right answers by what they are about, and wrong ones.
+
+    ``documents`` have a ``text``, a ``type`` (``correct``, ``misinfo`` or ``noise``) and the ``answer`` that they give.
+    """
+
+    question: Text
+    documents: Annotated[_Documents, Field(min_length=1)]
+    gold_answers: Annotated[list[Text], Field(min_length=1)]
+    wrong_answers: list[Text]
+    disambig_entity: list[Text] = Field(default_factory=list)
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question with a reading for each right answer, named by what it is about."""
+        named = self.disambig_entity if len(self.disambig_entity) == len(self.gold_answers) else []
+        asked = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in named] or [self.question] * len(
+            self.gold_answers
+        )
+        return Question(
+            id=id,
+            question=self.question,
+            readings=tuple(Reading(text, (gold,)) for text, gold in zip(asked, self.gold_answers, strict=True)),
+            wrong_answers=_distinct(self.wrong_answers),
+            documents=_documents(self.documents, id),
+        )
+
+
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         format.name: format
@@ -274,6 +330,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             Format("situatedqa", SituatedQARecord, _join),
             Format("nq-open", NQOpenRecord),
             Format("multi-answer", MultiAnswerRecord),
+            Format("ramdocs", RamdocsRecord),
         )
     }
 )

@@ -29,6 +29,7 @@ from polyqa.signatures import (
     InferPseudoInterpretations,
     InterpretPassage,
     LocateAnswer,
+    ReadDocument,
     RefineQuestion,
     SelectPassages,
     SelectQuestions,
@@ -190,6 +191,21 @@ def _interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
         for number in sorted([*answered, *empty[: len(answered)]])
         for interpretation, answer in [answered.get(number, ("null", "null"))]
     ]
+
+
+@_demos_of(ReadDocument)
+def _read_documents(question: Question, shown: Shown) -> list[Demo]:
+    """Give for each reading the passage that answers it with the sentence that says so, and one that answers none."""
+    demos = []
+    for _, number, alias in held_readings(question, shown.retrieved):
+        passage = shown.retrieved[number - 1]
+        said = (one.text for one in sentences_by_shape(passage.text) if exact_presence([alias], one.text))
+        if sentence := next(said, ""):
+            demos.append({"passage": passage.render(), "short_answer": alias, "explanation": sentence})
+    empty = first_empty(question, shown.retrieved)
+    if demos and empty is not None:
+        demos.append({"passage": empty.render(), "short_answer": "null", "explanation": "null"})
+    return [{"question": question.question, **demo} for demo in demos]
 
 
 @_demos_of(AnswerClosedBook, from_memory=True)

@@ -120,7 +120,18 @@ class Drawing {
         ? h("p", { class: "confidence", title: "How sure the reader is that the passage gives this answer to this reading" },
           bar(sure, "sure"), `${percent(sure)} sure`)
         : h("p", { class: "confidence muted" }, evidence ? "Certainty unknown" : "No passage backs this reading"),
-      evidence ? h("blockquote", {}, excerpt(evidence.text, at + 1), " ", this.mark(n)) : null);
+      evidence ? h("blockquote", {}, excerpt(evidence.text, at + 1), " ", this.mark(n)) : null,
+      ...this.backing(at));
+  }
+
+  /** How many independent passages back a reading, and which say otherwise. */
+  backing(at) {
+    const { pids = [], otherwise = [] } = this.result.sources?.[at] ?? {};
+    const marks = (some) => some.map((pid) => this.markOf(pid));
+    return [
+      pids.length > 1 ? h("p", { class: "backing" }, `${pids.length} independent sources say so `, marks(pids)) : null,
+      ...otherwise.map((other) => h("p", { class: "otherwise" }, h("strong", {}, "Otherwise: "), other.answer, " ", marks(other.pids))),
+    ];
   }
 }
 

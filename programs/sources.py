@@ -1,0 +1,186 @@
+"""Which passages back a reading, and which say otherwise about the same thing: the step after the readings.
+
+Passages about different things are readings; where passages about the same thing give different answers they disagree,
+and the answer says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
+from polyqa.extractive.answer_kinds import answer_kind, fits_kind, names_and_figures
+from polyqa.extractive.answers import whole_answer
+from polyqa.extractive.evidence import says_something
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.text import content_words, normalize_words, sentences, split_title, words
+from polyqa.models import SpanReader
+
+from .citation import holding
+
+_COPY = 0.7  # share of the shorter passage's word triples that stand in the other
+# Share of common names and figures from which on passages are about the same thing. Times and amounts exclude each
+# other; a thing may have several names, places or kinds, so more is asked for. Fitted on half of RAMDocs.
+_SAME = {"time": 0.4, "number": 0.4}
+_SAME_OTHERWISE = 0.6
+_MARGIN = 2.0  # by which the reader prefers an answer to there being none, in logits
+_LONGEST = 8  # words
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_Claim = tuple[str, Passage]
+
+
+def compare_sources(
+    question: str, readings: Sequence[Interpretation], passages: Sequence[Passage], reader: SpanReader
+) -> list[Sources]:
+    """Return for each reading which passages back its answer, and which say otherwise about the same thing.
+
+    A passage is about the same thing as the one that a reading cites if they share enough names and figures beside
+    those of the question and the answers, and their titles name no namesakes. It backs the answer if that stands in it.
+    It says otherwise if another reading cites it, or the reader finds another answer of the asked kind in it, unless a
+    passage that backs the one answer gives the other as well. Parts of one document do not disagree.
+
+    Parameters
+    ----------
+    question
+        As it was asked.
+    readings
+        Cited, see `citation.cite`.
+    passages
+        Those that were read.
+    reader
+        Is asked a reading's question of each passage about the same thing in which its answer does not stand.
+    """
+    by_pid = {passage.pid: passage for passage in passages}
+    cited = [(reading, by_pid[reading.pid]) for reading in readings if reading.pid in by_pid]
+    known = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
+
+    def sources(reading: Interpretation) -> Sources:
+        if reading.pid not in by_pid:
+            return Sources()
+        home = by_pid[reading.pid]
+        same = [passage for passage in passages if passage is not home and _same_thing(question, home, passage, known)]
+        holders = holding(same, reading.answer)
+        others = [one for one in same if one not in holders and not _one_document(one, home)]
+        claims: list[_Claim] = [(other.answer, place) for other, place in cited if place in others]
+        unclaimed = [one for one in others if all(one is not place for _, place in claims)]
+        claims += _read(reading.question, unclaimed, reader)
+        backing = [home, *holders]
+        apart = [one for one in claims if not agree(one[0], [reading.answer]) and not holding(backing, one[0])]
+        return Sources(pids=_independent(backing), otherwise=_grouped(apart))
+
+    return [sources(reading) for reading in readings]
+
+
+def settled(readings: Sequence[Interpretation], sources: Sequence[Sources]) -> list[int]:
+    """Return the places of the readings that stay: of those that disagree the best backed, of equal ones the first."""
+    stay = sorted(range(len(readings)), key=lambda place: -len(sources[place].pids))
+    kept: list[int] = []
+    for place in stay:
+        rivals = [other for one in kept for other in sources[one].otherwise]
+        reading = readings[place]
+        if not any(reading.pid in rival.pids and agree(reading.answer, [rival.answer]) for rival in rivals):
+            kept.append(place)
+    return sorted(kept)
+
+
+def disagreements(
+    readings: Sequence[Interpretation], sources: Sequence[Sources], numbers: Mapping[str, int] | None = None
+) -> str:
+    """Return the sentences that say where sources disagree; nothing where they do not.
+
+    Parameters
+    ----------
+    readings, sources
+        See `compare_sources`.
+    numbers
+        Under which passages are cited, by id; without them the sentences have no marks.
+
+    >>> reading = Interpretation(question="When did the mill open?", answer="1902", pid="a")
+    >>> sources = Sources(pids=("a", "c"), otherwise=(Otherwise(answer="1885", pids=("b",)),))
+    >>> print(disagreements([reading], [sources], {"a": 1, "b": 2, "c": 3}))
+    Sources disagree on “When did the mill open?”: two of three say 1902 [1][3], one says 1885 [2].
+    """
+    told = []
+    for reading, one in zip(readings, sources, strict=False):
+        if one.otherwise:
+            sides = [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)]
+            first, *rest = (_side(answer, pids, numbers or {}) for answer, pids in sides)
+            total = sum(len(pids) for _, pids in sides)
+            count, says = first.split(" ", 1)
+            parts = ", ".join([f"{count} of {_count(total)} {says}", *rest])
+            told.append(f"Sources disagree on “{reading.question.strip()}”: {parts}.")
+    return " ".join(told)
+
+
+def _side(answer: str, pids: Sequence[str], numbers: Mapping[str, int]) -> str:
+    marks = "".join(f"[{number}]" for number in sorted(numbers[pid] for pid in pids if pid in numbers))
+    says = f"{_count(len(pids))} {'says' if len(pids) == 1 else 'say'} {answer.strip().rstrip('.')}"
+    return f"{says} {marks}" if marks else says
+
+
+def _count(number: int) -> str:
+    return _COUNTS[number] if number < len(_COUNTS) else str(number)
+
+
+def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[_Claim]:
+    """Return the answers that the reader finds, each with its passage."""
+    kind = answer_kind(question)
+    claims = []
+    for passage, reading in zip(passages, reader.read([(question, one.text) for one in passages]), strict=True):
+        if reading.spans and reading.spans[0].score - reading.null_score >= _MARGIN:
+            answer = whole_answer(question, passage.text, reading.spans[0])
+            if fits_kind(answer, kind) and says_something(answer, question) and len(answer.split()) <= _LONGEST:
+                claims.append((answer, passage))
+    return claims
+
+
+def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
+    groups: dict[str, list[Passage]] = {}
+    for answer, passage in claims:
+        same = next((other for other in groups if agree(answer, [other])), answer)
+        groups.setdefault(same, []).append(passage)
+    others = [Otherwise(answer=answer, pids=_independent(passages)) for answer, passages in groups.items()]
+    return tuple(sorted(others, key=lambda other: -len(other.pids)))
+
+
+def _independent(passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Return the ids of the passages of which none is a near-duplicate of an earlier one, or of its document."""
+    first: list[Passage] = []
+    for passage in passages:
+        if not any(_one_document(passage, other) or _copies(passage, other) for other in first):
+            first.append(passage)
+    return tuple(passage.pid for passage in first)
+
+
+def _one_document(one: Passage, other: Passage) -> bool:
+    source = one.metadata.get("source")
+    return source is not None and source == other.metadata.get("source")
+
+
+def _copies(one: Passage, other: Passage) -> bool:
+    """Return whether the shorter passage stands in the other, nearly: containment of word triples (Broder, 1997)."""
+    few, many = sorted((_triples(one.text), _triples(other.text)), key=len)
+    return len(few & many) >= _COPY * len(few)
+
+
+def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
+    (name, more), (other_name, other_more) = (split_title(passage.title, commas=True) for passage in (one, other))
+    if name and normalize_words(name) == normalize_words(other_name) and (more or other_more):
+        return normalize_words(more) == normalize_words(other_more)  # namesakes have titles that tell them apart
+    few, many = sorted((_names(one.title, one.text) - known, _names(other.title, other.text) - known), key=len)
+    if not few:  # nothing tells them apart if both name what is asked about
+        asked = names_and_figures(question)
+        return bool(asked) and all(asked <= set(content_words(passage.render())) for passage in (one, other))
+    return len(few & many) >= _SAME.get(answer_kind(question), _SAME_OTHERWISE) * len(few)
+
+
+@lru_cache(maxsize=2_000)
+def _triples(text: str) -> frozenset[tuple[str, ...]]:
+    tokens = normalize_words(text).split()
+    return frozenset(tuple(tokens[at : at + 3]) for at in range(max(1, len(tokens) - 2)))
+
+
+@lru_cache(maxsize=2_000)
+def _names(title: str, text: str) -> frozenset[str]:
+    """Return the words written with a capital, but for the first of a sentence, or with a digit."""
+    told = [*words(title), *(word for one in sentences(text) for word in words(one.text)[1:])]
+    return frozenset(content_words(" ".join(word for word in told if word[0].isupper() or any(map(str.isdigit, word)))))
