@@ -80,9 +80,10 @@ def _documents(number: int, placed: tuple[str, Any]) -> list[tuple[str, Any]]:
     if not isinstance(documents, list) or record.keys() & {*_TEXT_KEYS}:
         return [placed]
     own = next((record[key] for key in _ID_KEYS if record.get(key)), number)
+    numbered = [(f"{own}-{place}", document) for place, document in enumerate(documents, 1)]
     return [
-        (f"{where}, document {place}", {"id": f"{own}-{place}", **document} if isinstance(document, Mapping) else document)
-        for place, document in enumerate(documents, 1)
+        (f"{where}, document {name}", {"id": name, **document} if isinstance(document, Mapping) else document)
+        for name, document in numbered
     ]
 
 
