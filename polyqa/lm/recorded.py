@@ -558,7 +558,6 @@ def _telling(settings: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-
 def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:
     kinds = {part.type for part in response.message.parts} - {"text", "thinking", "refusal"}
     if kinds:
