@@ -103,7 +103,7 @@ class Manifest(BaseModel):
     settings
         The `IndexSettings`.
     fingerprint
-        Hash of the passages in order, the checkpoint's hash and the settings.
+        Hash of the passages in order with their metadata, the checkpoint's hash and the settings.
     encoder
         Name of the sentence encoder whose passage vectors lie beside, or ``None``.
     shards
@@ -139,6 +139,8 @@ def fingerprint(
     if shards > 1:
         digest.update(f"{shards} shards".encode())
     for passage in passages:
-        fields = [passage.pid, passage.title, passage.text] if passage else None
-        digest.update(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
+        # Without metadata the hash is that of an index of the time before metadata.
+        more = [dict(passage.metadata)] if passage and passage.metadata else []
+        fields = [passage.pid, passage.title, passage.text, *more] if passage else None
+        digest.update(json.dumps(fields, ensure_ascii=False, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()[:16]

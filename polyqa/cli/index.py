@@ -217,6 +217,8 @@ def search_command(
     for rank, passage in enumerate(found, 1):
         say(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
         say(_indented(f"{passage.text[:150]}{'…' if len(passage.text) > 150 else ''}"))
+        if passage.metadata:
+            say(_indented(" · ".join(f"{name}: {value}" for name, value in passage.metadata.items())))
 
 
 def _indented(text: str) -> str:

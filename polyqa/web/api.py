@@ -75,7 +75,7 @@ def api_router(service: Service) -> APIRouter:
     ) -> SearchResult:
         """Find passages."""
         passages = await service.search(query, k, index)
-        listed = [ScoredPassage(pid=p.pid, title=p.title, text=p.text, score=p.score) for p in passages]
+        listed = [ScoredPassage(**passage.model_dump()) for passage in passages]
         return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
 
     return router

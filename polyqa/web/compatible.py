@@ -71,6 +71,7 @@ def compatible_router(service: Service) -> APIRouter:
                 "prob": float(share),
                 "text": passage.render(),
                 "long_text": passage.render(),
+                "metadata": dict(passage.metadata),
             }
             for rank, (passage, share) in enumerate(zip(passages, shares, strict=True), 1)
         ]
@@ -131,7 +132,7 @@ def _chunks(model: str, with_usage: bool) -> Callable[[Event], list[ServerSentEv
 def _citations(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the passages that an answer names."""
     return [
-        {"number": evidence["number"], "pid": passage["pid"], "title": passage["title"], "text": passage["text"]}
+        {"number": evidence["number"], **{key: value for key, value in passage.items() if key != "score"}}
         for evidence, passage in zip(answer["evidence"], answer["passages"], strict=True)
         if evidence["cited"]
     ]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.asking import MAX_QUESTION
+from polyqa.base.values import MetadataValue
 
 _QUESTION = "When did Titanic come out?"
 _NAME = 200
@@ -43,6 +44,7 @@ class ScoredPassage(BaseModel):
     title: str
     text: str
     score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
+    metadata: dict[str, MetadataValue] = Field({}, description="What else the corpus says of it: source, page, date, …")
 
 
 class SearchResult(BaseModel):
