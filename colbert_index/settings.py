@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.base.values import Passage
 
+from .filters import Kind
+
 MOST_SHARDS = 10_000
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
 
@@ -108,6 +110,8 @@ class Manifest(BaseModel):
         Name of the sentence encoder whose passage vectors lie beside, or ``None``.
     shards
         How many parts of the corpus lie in folders of their own, with the same centroids; 1 if there are none.
+    columns
+        The names of the passages' metadata, each with the kind of its values: what a search can be filtered by.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -122,6 +126,7 @@ class Manifest(BaseModel):
     encoder: str | None = None
     colbert_ai: str
     shards: int = Field(1, ge=1, le=MOST_SHARDS)
+    columns: dict[str, Kind] = Field(default_factory=dict, exclude_if=lambda columns: not columns)
 
 
 def fingerprint(

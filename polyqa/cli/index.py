@@ -139,7 +139,8 @@ def info_command(
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:
-        whole = f"{index.name} is intact: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}"
+        columns = f", metadata {', '.join(index.columns)}" if index.columns else ""
+        whole = f"{index.name} is intact: {counted(len(index), 'passage')}{columns}, fingerprint {index.fingerprint}"
         say(whole + (f"; {counted(len(database), 'question')}" if database is not None else ""))
 
 
@@ -192,6 +193,7 @@ def search_command(
     retriever: Annotated[
         str, typer.Option(help="colbert, bm25 or fused.", autocompletion=completion.one_of(*completion.RETRIEVER_NAMES))
     ] = "colbert",
+    where: options.Where = None,
     as_json: options.Json = False,
 ) -> None:
     """Search an index."""
@@ -200,7 +202,7 @@ def search_command(
 
     from .display import show_json
 
-    index = ColBERTIndex(name)
+    index = ColBERTIndex(name) if where is None else ColBERTIndex(name).where(where)
     retrievers: dict[str, Callable[[], Retriever]] = {
         "colbert": lambda: index,
         "bm25": lambda: index.bm25,
