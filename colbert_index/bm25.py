@@ -4,11 +4,15 @@ The papers pool ColBERT's candidates with those of the Bing search API, which wa
 BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes its place.
 """
 
+import copy
 import json
 import logging
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
 from polyqa.models.memory import Shared
@@ -29,11 +33,19 @@ class BM25Retriever(Shared, Ranks):
         A `bm25s.BM25` already built over just these passages; built here if not given.
     """
 
+    _weights: NDArray[np.float32] | None = None
+
     def __init__(self, passages: Sequence[Passage], model: Any = None) -> None:
         if not passages:
             raise ValueError("BM25 needs at least one passage")
         self.passages = list(passages)
         self._model = model if model is not None else _build([passage.indexed_text for passage in self.passages])
+
+    def among(self, allowed: NDArray[np.bool_]) -> "BM25Retriever":
+        """Return a retriever with the same statistics that finds only some of the passages, shape (passages,)."""
+        restricted = copy.copy(self)
+        restricted._weights = allowed.astype(np.float32)
+        return restricted
 
     def save(self, folder: Path) -> None:
         """Write the term statistics into ``folder`` (the passages are not written)."""
@@ -66,7 +78,7 @@ class BM25Retriever(Shared, Ranks):
             return []
         return [
             [(self.passages[position], score) for position, score in row]
-            for row in _ranked(self._model, queries, min(k, len(self.passages)))
+            for row in _ranked(self._model, queries, min(k, len(self.passages)), self._weights)
         ]
 
 
@@ -90,9 +102,11 @@ def _build(texts: Sequence[str]) -> Any:
     return model
 
 
-def _ranked(model: Any, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+def _ranked(
+    model: Any, queries: Sequence[str], k: int, weights: NDArray[np.float32] | None = None
+) -> list[list[tuple[int, float]]]:
     """Return per query the positions and scores of the ``k`` best texts, without those that score nothing."""
-    positions, scores = model.retrieve(_tokenize(queries), k=k, show_progress=False)
+    positions, scores = model.retrieve(_tokenize(queries), k=k, show_progress=False, weight_mask=weights)
     return [
         [(int(position), float(score)) for position, score in zip(row, values, strict=True) if score > 0]
         for row, values in zip(positions, scores, strict=True)

@@ -10,6 +10,7 @@ from polyqa.models import Encoder
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .files import write_checksums, write_manifest
+from .filters import ColumnKinds
 from .lengths import LengthCheck
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
 from .shards import Part, Run, build_shards, forget_shards, write_part
@@ -98,9 +99,10 @@ def build_index(
             part = Part(work, location, settings, encoder.name if encoder else None)
             tokens = write_part(part, passages, bars, encoder=encoder).tokens
             count, content_hash = len(passages), fingerprint(lengths.watch(passages), weights_hash, settings)
+            columns = ColumnKinds(passages).columns
         else:
             each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, content_hash = build_shards(
+            count, tokens, content_hash, columns = build_shards(
                 corpus, target, each, shards, weights_hash, bars, run, encoder, lengths.watch
             )
         manifest = Manifest(
@@ -113,6 +115,7 @@ def build_index(
             encoder=encoder.name if encoder else None,
             colbert_ai=version("colbert-ai"),
             shards=shards,
+            columns=columns,
         )
         with bars.stage("writing checksums"):
             write_manifest(work, manifest)

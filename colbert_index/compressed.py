@@ -41,12 +41,34 @@ class Candidates(NamedTuple):
     positions
         Which, ascending, shape (n,).
     met, near
-        Their scores in the first and in the second pass, each of shape (n,).
+        Their scores in the first and in the second pass, each of shape (n,). In the first, one that stands in no
+        probed cell has -∞.
     """
 
     positions: NDArray[np.int64]
     met: NDArray[np.float32]
     near: NDArray[np.float32]
+
+
+class Selection(NamedTuple):
+    """Which passages a search may find.
+
+    Attributes
+    ----------
+    allowed
+        Whether it may find each, shape (passages,); all if ``None``.
+    least
+        If the probed cells hold fewer passages than this, those in other cells may be found, too.
+    """
+
+    allowed: NDArray[np.bool_] | None
+    least: int
+
+    @classmethod
+    def of(cls, allowed: NDArray[np.bool_] | None, k: int, settings: SearchSettings) -> "Selection":
+        """Return the selection for a search for ``k`` passages: of few, every one is looked at."""
+        count = None if allowed is None else int(np.count_nonzero(allowed))
+        return cls(allowed, k if count is None or count > settings.passes(k)[0] else count)
 
 
 class CompressedVectors:
@@ -97,7 +119,9 @@ class CompressedVectors:
         """Return the number of passages, removed ones counted."""
         return len(self.offsets) - 1
 
-    def search(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> list[tuple[int, float]]:
+    def search(
+        self, query: NDArray[np.float32], k: int, settings: SearchSettings, selection: Selection | None = None
+    ) -> list[tuple[int, float]]:
         """Return positions and scores of the best passages, best first; of equal ones the earlier first.
 
         Parameters
@@ -105,9 +129,11 @@ class CompressedVectors:
         query
             Token vectors of length 1, shape (tokens, dim).
         k
-            How many passages at most; fewer come if the probed cells hold fewer.
+            How many passages; fewer come only if there are fewer that may be found.
         settings
             How thoroughly to search.
+        selection
+            Which passages may be found; all if not given.
 
         Raises
         ------
@@ -118,13 +144,15 @@ class CompressedVectors:
         positions, scores = np.empty(most, np.int32), np.empty(most, np.float32)
         count = self._run(
             kernel().polyqa_search,
-            self._asked(query, k, settings),
+            self._asked(query, k, settings, selection),
             pointer(positions, np.int32),
             pointer(scores, np.float32),
         )
         return list(zip(positions[:count].tolist(), scores[:count].tolist(), strict=True))
 
-    def candidates(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Candidates:
+    def candidates(
+        self, query: NDArray[np.float32], k: int, settings: SearchSettings, selection: Selection | None = None
+    ) -> Candidates:
         """Return the passages that the second pass takes, if these are a part of an index; see `spread.documents_of`.
 
         The parameters and errors are those of `search`.
@@ -134,7 +162,7 @@ class CompressedVectors:
         met, near = np.empty(most, np.float32), np.empty(most, np.float32)
         count = self._run(
             kernel().polyqa_candidates,
-            self._asked(query, k, settings),
+            self._asked(query, k, settings, selection),
             pointer(positions, np.int32),
             pointer(met, np.float32),
             pointer(near, np.float32),
@@ -161,13 +189,20 @@ class CompressedVectors:
         )
         return scores
 
-    def _asked(self, query: NDArray[np.float32], k: int, settings: SearchSettings) -> Asked:
+    def _asked(
+        self, query: NDArray[np.float32], k: int, settings: SearchSettings, selection: Selection | None = None
+    ) -> Asked:
         if query.ndim != 2 or query.shape[1] != self.dim:
             raise ValueError(f"expected token vectors of {self.dim} dimensions, got an array of shape {query.shape}")
         candidates, documents = settings.passes(k)
         query = np.ascontiguousarray(query, dtype=np.float32)
-        asked = Asked(len(query), settings.ncells, candidates, documents, min(k, len(self)), pointer(query, np.float32))
-        asked.keeps = query  # ctypes holds an address only
+        allowed, least = selection or Selection(None, k)
+        if allowed is not None and allowed.shape != (len(self),):
+            raise ValueError(f"expected a choice of {len(self)} passages, got an array of shape {allowed.shape}")
+        mask = None if allowed is None else pointer(allowed, np.bool_)
+        numbers = (len(query), settings.ncells, candidates, documents, min(k, len(self)), least)
+        asked = Asked(*numbers, pointer(query, np.float32), mask)
+        asked.keeps = query, allowed  # ctypes holds addresses only
         return asked
 
     def _run(self, function: Any, asked: Asked, *arrays: int) -> int:

@@ -5,21 +5,22 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.base.html import render
+from polyqa.base.errors import PolyqaError
+from polyqa.base.html import render, shortened
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Memory, Shared, locked_property
 from polyqa.models.running import own_threads
 
 from .bm25 import BM25Retriever
-from .compressed import CompressedVectors, Rows
+from .compressed import CompressedVectors, Rows, Selection
 from .files import (
     BM25,
     BM25_FILES,
@@ -37,6 +38,7 @@ from .files import (
     require_vectors,
     require_written,
 )
+from .filters import Filter, Kind
 from .query_encoder import Encode, load_query_encoder
 from .retriever import MergedRetriever, Ranking, Ranks, Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
@@ -116,6 +118,47 @@ class ColBERTIndex(Shared, Ranks):
         self._warm = False
         self._queries: Memory[NDArray[np.float32]] = Memory(_QUERIES)
 
+    condition: str | None = None
+    """What the passages fulfil that this handle finds, see `where`; ``None`` if it finds all."""
+    _allowed: NDArray[np.bool_] | None = None
+
+    def where(self, condition: str) -> Self:
+        """Return a handle of the same index that finds only the passages whose metadata fulfil a condition.
+
+        They are chosen before the search: of ``k`` that are asked for, ``k`` are found if there are as many. What is
+        loaded is shared with this handle.
+
+        Parameters
+        ----------
+        condition
+            An expression of SQLite's SQL over `columns`, ``pid`` and ``title``, such as
+            ``product = 'Falcon' and date >= 2024-01-01``. A passage without a value in a column fulfils no comparison
+            with it. It may come from a stranger, see `filters`.
+
+        Raises
+        ------
+        PolyqaError
+            If the condition cannot be used, or no passage fulfils it.
+        """
+        both = condition if self.condition is None else f"({self.condition}) and ({condition})"
+        allowed = self._matching(Filter(both, self.columns))
+        if not allowed.any():
+            raise PolyqaError(f"No passage of {self.name} fulfils the condition {shortened(both, 80)!r}.")
+        self.warm_up()
+        filtered = object.__new__(type(self))
+        vars(filtered).update(vars(self), condition=both, _allowed=allowed)
+        vars(filtered).pop("bm25", None)
+        return filtered
+
+    def _matching(self, asked: Filter) -> NDArray[np.bool_]:
+        """Return which positions fulfil a condition."""
+        return asked.matching(self.positions)
+
+    @property
+    def columns(self) -> Mapping[str, Kind]:
+        """The names of the passages' metadata, each with the kind of its values."""
+        return self.manifest.columns
+
     @property
     def name(self) -> str:
         """The folder's name."""
@@ -166,10 +209,11 @@ class ColBERTIndex(Shared, Ranks):
         return (self.manifest.passages, self.manifest.tokens) if self._shards is None else (None, None)
 
     def __len__(self) -> int:
-        return self.manifest.passages
+        return self.manifest.passages if self._allowed is None else int(np.count_nonzero(self._allowed))
 
     def __repr__(self) -> str:
-        return f"ColBERTIndex({str(self.path)!r}, passages={len(self)}, fingerprint={self.fingerprint!r})"
+        where = "" if self.condition is None else f", where={self.condition!r}"
+        return f"ColBERTIndex({str(self.path)!r}, passages={len(self)}, fingerprint={self.fingerprint!r}{where})"
 
     @locked_property
     def positions_of_parts(self) -> list[list[Passage | None]]:
@@ -191,8 +235,10 @@ class ColBERTIndex(Shared, Ranks):
 
     @property
     def passages(self) -> list[Passage]:
-        """All passages, in corpus order."""
-        return [passage for passage in self.positions if passage is not None]
+        """All passages that can be found, in corpus order."""
+        allowed = repeat(True) if self._allowed is None else self._allowed
+        pairs = zip(self.positions, allowed, strict=False)
+        return [passage for passage, may in pairs if passage is not None and may]
 
     @cached_property
     def _position_of(self) -> Mapping[str, int]:
@@ -201,6 +247,10 @@ class ColBERTIndex(Shared, Ranks):
     def first_passage(self) -> Passage:
         """Return the first passage."""
         return next(passage for passage in self.positions if passage is not None)
+
+    def may_find(self, pid: str) -> bool:
+        """Return whether a passage of the index fulfils the condition, if there is one."""
+        return self._allowed is None or bool(self._allowed[self._position_of[pid]])
 
     def passage(self, pid: str) -> Passage:
         """Return a passage by its id; `KeyError` if the index does not hold it."""
@@ -234,6 +284,12 @@ class ColBERTIndex(Shared, Ranks):
     @cached_property
     def bm25(self) -> Retriever:
         """BM25 over the same passages; how rare a term is, is counted in each shard."""
+        if self._allowed is not None:
+            return self.bm25_among(self._allowed)
+        return self._bm25_of_parts[0] if len(self._bm25_of_parts) == 1 else MergedRetriever(self._bm25_of_parts)
+
+    @cached_property
+    def _bm25_of_parts(self) -> list[BM25Retriever]:
         self._require_files(lambda _: BM25_FILES)
         loaded: list[BM25Retriever] = []
         for part, positions in zip(self.parts, self.positions_of_parts, strict=True):
@@ -241,7 +297,16 @@ class ColBERTIndex(Shared, Ranks):
             with reading(part / BM25):
                 loaded.append(BM25Retriever.load(part / BM25, passages))
             require_terms(part, *loaded[-1].terms, len(passages))
-        return loaded[0] if len(loaded) == 1 else MergedRetriever(loaded)
+        return loaded
+
+    def bm25_among(self, allowed: NDArray[np.bool_]) -> Retriever:
+        """Return BM25 that finds only some of the passages, by their positions."""
+        parts = np.split(allowed, np.cumsum([len(positions) for positions in self.positions_of_parts])[:-1])
+        restricted = [
+            bm25.among(chosen[[passage is not None for passage in positions]])
+            for bm25, chosen, positions in zip(self._bm25_of_parts, parts, self.positions_of_parts, strict=True)
+        ]
+        return restricted[0] if len(restricted) == 1 else MergedRetriever(restricted)
 
     @locked_property
     def query_encoder(self) -> Encode:
@@ -271,8 +336,8 @@ class ColBERTIndex(Shared, Ranks):
         Returns
         -------
         list of Ranking
-            Per query at most ``k`` passages, best first. The score is the sum over query tokens of
-            the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
+            Per query the ``k`` best passages, or all if there are fewer, best first. The score is the sum over query
+            tokens of the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
         require_positive(k)
         asked = [index for index, query in enumerate(queries) if query.strip()]
@@ -289,7 +354,8 @@ class ColBERTIndex(Shared, Ranks):
 
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
         """Return the best passages of each query, which is given by its token vectors."""
-        rows = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings), queries)
+        selection = Selection.of(self._allowed, k, self.search_settings)
+        rows = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings, selection), queries)
         rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
         return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
 
@@ -326,6 +392,7 @@ class ColBERTIndex(Shared, Ranks):
             "checkpoint": self.manifest.checkpoint,
             "passages, questions cut at": f"{settings.doc_maxlen}, {settings.query_maxlen} tokens",
             "sentence encoder": self.manifest.encoder or "none",
+            "metadata": ", ".join(f"{name} ({kind})" for name, kind in self.columns.items()) or "none",
             "size": f"{info['bytes'] / 1e6:,.1f} MB",
             **({"shards": str(self.manifest.shards)} if self.manifest.shards > 1 else {}),
             "fingerprint": self.fingerprint,
@@ -338,7 +405,11 @@ class ColBERTIndex(Shared, Ranks):
             "fingerprint": self.fingerprint,
             "search_settings": self.search_settings,
             "shards": self._shards,
+            "condition": self.condition,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        condition = state.pop("condition")
         self.__init__(**{**state, "index": Path(state["index"])})  # type: ignore[misc]
+        if condition is not None:
+            vars(self).update(vars(self.where(condition)))

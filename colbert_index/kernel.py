@@ -38,8 +38,8 @@ class Asked(ctypes.Structure):
     """``struct Asked`` of the source: a query and how thoroughly to search."""
 
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("tokens", "cells", "candidates", "documents", "k")),
-        ("vector", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("tokens", "cells", "candidates", "documents", "k", "least")),
+        *((name, ctypes.c_void_p) for name in ("vector", "allowed")),
     ]
 
 

@@ -91,7 +91,9 @@ struct Index {
 // A query and how thoroughly to search.
 struct Asked {
     int64_t tokens, cells, candidates, documents, k;
-    const float* vector;  // (tokens, dim)
+    int64_t least;           // if the probed cells hold fewer passages, all others may be found, too
+    const float* vector;     // (tokens, dim)
+    const uint8_t* allowed;  // (P,): which passages may be found; all if null
 };
 
 }  // extern "C"
@@ -157,7 +159,7 @@ EVERY_PROCESSOR void best_cells(const Index& index, const Query& query, std::vec
 }
 
 // All passages in a probed cell. A token that finds a passage in none of its cells is taken to score there as in the
-// worst of them, which is what it scores at most.
+// worst of them, which is what it scores at most. A passage in no probed cell comes after all others.
 void probe(const Index& index, const Query& query, std::vector<Scored>& found) {
     thread_local std::vector<float> gain;    // per passage, above what it would score if it stood in no cell
     thread_local std::vector<int32_t> seen;  // per passage, the last token that met it, from 1
@@ -180,6 +182,7 @@ void probe(const Index& index, const Query& query, std::vector<Scored>& found) {
             const float more = own[cell].score - worst;
             for (int64_t at = index.first_member[centroid]; at < index.first_member[centroid + 1]; at++) {
                 const int32_t passage = index.member[at];
+                if (query.allowed && !query.allowed[passage]) continue;
                 if (seen[passage] == token + 1) continue;  // a better cell of this token held it
                 if (!seen[passage]) found.push_back({0, passage});
                 seen[passage] = token + 1;
@@ -187,7 +190,14 @@ void probe(const Index& index, const Query& query, std::vector<Scored>& found) {
             }
         }
     }
-    for (Scored& one : found) {
+    const size_t met = found.size();
+    if (static_cast<int64_t>(met) < query.least)
+        for (int64_t passage = 0; passage < index.passages; passage++)
+            if (!seen[passage] && index.first[passage] < index.first[passage + 1] &&  // a removed one has no vectors
+                (!query.allowed || query.allowed[passage]))
+                found.push_back({-std::numeric_limits<float>::infinity(), static_cast<int32_t>(passage)});
+    for (size_t i = 0; i < met; i++) {
+        Scored& one = found[i];
         one.score = floor + gain[one.position];
         gain[one.position] = 0;
         seen[one.position] = 0;
@@ -306,8 +316,8 @@ extern "C" int64_t polyqa_search(const Index* index, const Asked* asked, int32_t
     }
 }
 
-// Search a part of an index: write each passage that the second pass may take, with its score in the first and in the
-// second pass. Return as `polyqa_search`.
+// Search a part of an index: write each passage that the second pass may take, with its score in the first (-∞ if it is in
+// no probed cell) and in the second pass. Return as `polyqa_search`.
 extern "C" int64_t polyqa_candidates(const Index* index, const Asked* asked, int32_t* position, float* met, float* near) {
     try {
         const Query query = prepare(*index, *asked);

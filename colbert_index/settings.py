@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.base.values import Passage
 
+from .filters import Kind
+
 MOST_SHARDS = 10_000
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
 
@@ -103,11 +105,13 @@ class Manifest(BaseModel):
     settings
         The `IndexSettings`.
     fingerprint
-        Hash of the passages in order, the checkpoint's hash and the settings.
+        Hash of the passages in order with their metadata, the checkpoint's hash and the settings.
     encoder
         Name of the sentence encoder whose passage vectors lie beside, or ``None``.
     shards
         How many parts of the corpus lie in folders of their own, with the same centroids; 1 if there are none.
+    columns
+        The names of the passages' metadata, each with the kind of its values: what a search can be filtered by.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -122,6 +126,7 @@ class Manifest(BaseModel):
     encoder: str | None = None
     colbert_ai: str
     shards: int = Field(1, ge=1, le=MOST_SHARDS)
+    columns: dict[str, Kind] = Field(default_factory=dict, exclude_if=lambda columns: not columns)
 
 
 def fingerprint(
@@ -139,6 +144,8 @@ def fingerprint(
     if shards > 1:
         digest.update(f"{shards} shards".encode())
     for passage in passages:
-        fields = [passage.pid, passage.title, passage.text] if passage else None
-        digest.update(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
+        # Without metadata the hash is that of an index of the time before metadata.
+        more = [dict(passage.metadata)] if passage and passage.metadata else []
+        fields = [passage.pid, passage.title, passage.text, *more] if passage else None
+        digest.update(json.dumps(fields, ensure_ascii=False, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()[:16]

@@ -25,6 +25,7 @@ from polyqa.models import Encoder
 from .compressing import sampled, train_codec, write_vectors
 from .corpus import CorpusSource, iter_corpus
 from .files import VECTORS, parts_of, passage_line, read_part, read_passages, write_texts
+from .filters import ColumnKinds, Kind
 from .settings import IndexSettings, fingerprint
 from .stages import Stages
 
@@ -111,7 +112,7 @@ def build_shards(
     run: Run | None,
     encoder: Encoder | None,
     watch: Callable[[Iterable[Passage]], Iterable[Passage]],
-) -> tuple[int, int, str]:
+) -> tuple[int, int, str, dict[str, Kind]]:
     """Write all shards into the folder of a part that stands for the whole index; ``watch`` sees the passages pass.
 
     Returns
@@ -120,6 +121,8 @@ def build_shards(
         How many there are.
     fingerprint : str
         See `settings.fingerprint`.
+    columns : dict
+        See `settings.Manifest`.
     """
     home = shards_home(index.resolve())
     require_no_links(home)
@@ -156,7 +159,7 @@ def build_shards(
         place.parent.mkdir(exist_ok=True)
         shard.folder.rename(place)
     shutil.rmtree(home)
-    return spooled.count, tokens, content_hash
+    return spooled.count, tokens, content_hash, spooled.columns
 
 
 def _keep_only(home: Path, build: str) -> None:
@@ -195,11 +198,14 @@ class Spool:
     ----------
     count, characters
         How many the corpus has; the latter of all indexed texts together.
+    columns
+        See `settings.Manifest`.
     """
 
     files: tuple[Path, ...]
     count: int
     characters: int
+    columns: dict[str, Kind]
 
     def passages(self) -> Iterator[Passage]:
         """Yield all passages, one shard after the other; one shard is in memory at a time."""
@@ -229,19 +235,20 @@ def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spoo
     """
     folder.mkdir(parents=True)
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
-    hashes, count, characters = array("Q"), 0, 0
+    hashes, kinds, count, characters = array("Q"), ColumnKinds(), 0, 0
     with ExitStack() as opened, bars.stage("reading the corpus") as advance:
         streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
         for _, passage in iter_corpus(corpus):
             streams[count % shards].write(passage_line(passage))
             hashes.append(_hash(passage.pid))
+            kinds.add(passage)
             count += 1
             characters += len(passage.indexed_text)
             if count % _READ_AT_ONCE == 0:
                 advance(_READ_AT_ONCE)
     if count < shards:
         raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")
-    spooled = Spool(files, count, characters)
+    spooled = Spool(files, count, characters, kinds.columns)
     _require_unique(spooled, np.sort(np.frombuffer(hashes, dtype=np.uint64)))
     return spooled
 

@@ -16,8 +16,9 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.models.memory import Memory
 
-from .compressed import Candidates, CompressedVectors, require_within
+from .compressed import Candidates, CompressedVectors, Selection, require_within
 from .files import IndexFaultError
+from .filters import Filter
 from .index import ColBERTIndex, each_query
 from .retriever import Ranking, Ranks, Retriever, ranked, require_positive
 from .settings import SearchSettings
@@ -83,10 +84,18 @@ class Share:
         """Return how much is held."""
         return self.size
 
-    def candidates(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Candidates]:
+    def matching(self, asked: Filter) -> NDArray[np.bool_]:
+        """Return which positions fulfil a condition."""
+        return self._index._matching(asked)
+
+    def candidates(
+        self, queries: Sequence[NDArray[np.float32]], k: int, selection: Selection | None = None
+    ) -> list[Candidates]:
         """Return what may be among the nearest passages of each query, given by its token vectors."""
-        settings = self._index.search_settings
-        return each_query(lambda query: self._index.token_vectors.candidates(query, k, settings), queries)
+        index = self._index
+        return each_query(
+            lambda query: index.token_vectors.candidates(query, k, index.search_settings, selection), queries
+        )
 
     def exact(
         self, queries: Sequence[NDArray[np.float32]], positions: Sequence[NDArray[np.int64]]
@@ -94,9 +103,12 @@ class Share:
         """Return, for each query, the exact scores of the passages at its positions."""
         return list(map(self._index.token_vectors.score, queries, positions))
 
-    def by_words(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+    def by_words(
+        self, queries: Sequence[str], k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[list[tuple[int, float]]]:
         """Return BM25's best positions for each query, and their scores."""
-        rankings = ranked(self._index.bm25, queries, k)
+        retriever = self._index.bm25 if allowed is None else self._index.bm25_among(allowed)
+        rankings = ranked(retriever, queries, k)
         return [[(self._index._position_of[passage.pid], score) for passage, score in row] for row in rankings]
 
     def entries(self, positions: Sequence[int]) -> list[Entry]:
@@ -207,9 +219,24 @@ class SpreadIndex(ColBERTIndex):
         self._places.put({passage.pid.encode(): at for at, (passage, _) in known if passage is not None})
         return entries
 
+    def _matching(self, asked: Filter) -> NDArray[np.bool_]:
+        return np.concatenate(self._ask_all("matching", asked))
+
+    def may_find(self, pid: str) -> bool:
+        """Return whether a passage of the index fulfils the condition, if there is one."""
+        return self._allowed is None or bool(self._allowed[self._place(pid)])
+
+    def _allowed_of_shares(self) -> list[NDArray[np.bool_] | None]:
+        """Return which passages each worker may find."""
+        return [None] * len(self._shares) if self._allowed is None else np.split(self._allowed, self._starts[1:-1])
+
     def by_words(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return BM25's best passages of each query."""
-        replies: list[list[list[tuple[int, float]]]] = self._ask_all("by_words", list(queries), k)
+        requests: dict[int, Request] = {
+            number: ("by_words", (list(queries), k, allowed))
+            for number, allowed in enumerate(self._allowed_of_shares())
+        }
+        replies: list[list[list[tuple[int, float]]]] = list(self._ask(requests).values())
         pooled: list[list[tuple[int, float]]] = [[] for _ in queries]
         for start, rows in zip(self._starts[:-1].tolist(), replies, strict=True):
             for pool, row in zip(pooled, rows, strict=True):
@@ -217,13 +244,18 @@ class SpreadIndex(ColBERTIndex):
         return self._rankings([sorted(pool, key=lambda hit: -hit[1])[:k] for pool in pooled])
 
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
-        replies: list[list[Candidates]] = self._ask_all("candidates", list(queries), k)
+        least = Selection.of(self._allowed, k, self.search_settings).least
+        requests: dict[int, Request] = {
+            number: ("candidates", (list(queries), k, Selection(allowed, least)))
+            for number, allowed in enumerate(self._allowed_of_shares())
+        }
+        replies: list[list[Candidates]] = list(self._ask(requests).values())
         shifted = [
             [part._replace(positions=part.positions + start) for part in parts]
             for start, parts in zip(self._starts[:-1], replies, strict=True)
         ]
         passes = self.search_settings.passes(k)
-        documents = [documents_of(parts, passes) for parts in zip(*shifted, strict=True)]
+        documents = [documents_of(parts, passes, least) for parts in zip(*shifted, strict=True)]
         scores = self._exact(queries, documents)
         return self._rankings([best_of(*pair, k) for pair in zip(documents, scores, strict=True)])
 
@@ -317,7 +349,7 @@ class _SpreadRows:
         return np.array(vectors, dtype=np.float16).reshape(*wanted.shape, self.shape[1])
 
 
-def documents_of(parts: Sequence[Candidates], passes: tuple[int, int]) -> NDArray[np.int64]:
+def documents_of(parts: Sequence[Candidates], passes: tuple[int, int], least: int = 0) -> NDArray[np.int64]:
     """Return the positions of the passages that reach the third pass of a search of the whole index.
 
     Parameters
@@ -326,8 +358,13 @@ def documents_of(parts: Sequence[Candidates], passes: tuple[int, int]) -> NDArra
         The candidates of each part of the index, with positions in the whole.
     passes
         How many passages reach the second and the third pass.
+    least
+        See `compressed.Selection`.
     """
     positions, met, near = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    in_cells = met > -np.inf
+    if np.count_nonzero(in_cells) >= least:
+        positions, met, near = positions[in_cells], met[in_cells], near[in_cells]
     second, third = passes
     best = np.lexsort((positions, -met))[:second]
     if len(best) > third:

@@ -9,7 +9,7 @@ are taken over as they are.
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -40,6 +40,7 @@ from .files import (
     write_manifest,
     write_texts,
 )
+from .filters import ColumnKinds
 from .index import ColBERTIndex
 from .lengths import LengthCheck
 from .settings import fingerprint
@@ -111,8 +112,8 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     return _rewrite(index, {number: _Change(positions, change)})
 
 
-def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
-    """Remove passages by their ids; a shard that is left without any goes.
+def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) -> ColBERTIndex:
+    """Remove passages by their ids, or one by its id; a shard that is left without any goes.
 
     A handle opened before goes on serving the old content.
 
@@ -121,7 +122,7 @@ def remove_passages(index: ColBERTIndex, pids: Collection[str]) -> ColBERTIndex:
     PolyqaError
         If an id is not in the index, or nothing would be left.
     """
-    gone = set(pids)
+    gone = {str(pids)} if isinstance(pids, (str, int)) else set(map(str, pids))
     if unknown := sorted(gone - {passage.pid for passage in index.passages}):
         raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
     if len(gone) == len(index):
@@ -225,6 +226,7 @@ def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTInde
                 "tokens": sum(read_part(part / "metadata.json")["num_embeddings"] for part in parts),
                 "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings, len(parts)),
                 "shards": len(parts),
+                "columns": ColumnKinds(positions).columns,
             }
         )
         write_manifest(work, manifest)

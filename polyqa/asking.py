@@ -175,7 +175,8 @@ def ask(
         A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
     settings
-        More for `polyqa.load`, such as ``helper_lm``; not with a program from it, which has its own.
+        More for `polyqa.load`, such as ``helper_lm`` or ``where="product = 'Falcon'"``; not with a program from it,
+        which has its own.
 
     Raises
     ------

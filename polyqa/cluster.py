@@ -350,7 +350,9 @@ def programs_on_ray(
         if ray.index_workers and not isinstance(index, SpreadIndex):
             if index is None:
                 raise PolyqaError("index_workers spread an index that is named: give index.")
-            travelling["index"] = running.enter_context(spread_index(index, ray))
+            condition = getattr(index, "condition", None)
+            spread = running.enter_context(spread_index(getattr(index, "path", index), ray))
+            travelling["index"] = spread if condition is None else spread.where(condition)
         yield running.enter_context(on_ray(partial(make, named, travelling, chosen, *more), ray, at_once=at_once))
 
 
@@ -390,6 +392,6 @@ def _absolute(name: str | Path) -> str:
 
 
 def _travelling(value: Any) -> Any:
-    if isinstance(value, ColBERTIndex) and not isinstance(value, SpreadIndex):
+    if isinstance(value, ColBERTIndex) and not isinstance(value, SpreadIndex) and value.condition is None:
         return str(value.path)
     return _absolute(value) if isinstance(value, Path) else value

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -44,7 +45,7 @@ SMALL_PROGRAM = "spanwise"
 """What is asked by default of a language model on this machine, which is a small one."""
 READER_RERANKER = "reader"
 _ANYTHING = "warm up"
-_PARTS = frozenset({"program", "index", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
+_PARTS = frozenset({"program", "index", "where", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
 """What `load` is given beside a program's settings."""
 
 
@@ -102,8 +103,9 @@ def load(
         Runs the predictors whose output the user never sees (`polyqa.lm.calls.CALLS`): a name for
         `polyqa.language_model`, or a `dspy.LM`. It is kept in no file.
     settings
-        More for the program's constructor, such as ``passages=5``, see `polyqa.program_settings.checked_settings`; a
-        compiled program has its own.
+        ``where="product = 'Falcon'"`` has the index find only passages that fulfil this condition, see
+        `ColBERTIndex.where`. All others are for the program's constructor, such as ``passages=5``, see
+        `polyqa.program_settings.checked_settings`; a compiled program has its own.
 
     Returns
     -------
@@ -114,16 +116,18 @@ def load(
     ------
     PolyqaError
         If the program, the index or the demos are not there, damaged or do not fit, a setting is not one of the
-        program's or not of its type, or there is nothing for a helper to do.
+        program's or not of its type, the condition cannot be used or no passage fulfils it, or there is nothing for a
+        helper to do.
     """
+    where = settings.pop("where", None)
     helper = Models(helper_lm=helper_lm).helping()
     checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
     if program not in PROGRAMS:
-        loaded = _load_compiled(read_artifact(program), index, own_encoder, reranker, questions, strict)
+        loaded = _load_compiled(read_artifact(program), index, where, own_encoder, reranker, questions, strict)
     else:
         opened = index if index is not None else DEFAULT_INDEX
-        loaded = _assemble(str(program), opened, own_encoder, reranker, questions, checked)
+        loaded = _assemble(str(program), opened, where, own_encoder, reranker, questions, checked)
     if demos is not None:
         _load_demos(loaded, Path(demos))
     if helper is not None:
@@ -229,6 +233,17 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
         models.writer.write([Task(_ANYTHING, 0, 4)])
 
 
+def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:
+    """Return a copy of a loaded program that searches another handle of its index; all other parts are shared."""
+    copied = program.deepcopy()
+    for _, module in copied.named_sub_modules():
+        if isinstance(getattr(module, "retriever", None), FusedRetriever):
+            module.retriever = FusedRetriever([index, index.bm25])
+        if isinstance(asked := getattr(module, "asked", None), QuestionRetriever):
+            module.asked = replace(asked, index=index)
+    return copied
+
+
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches; ``None`` if it searches none."""
     retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
@@ -282,6 +297,7 @@ def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
 def _assemble(
     program: str,
     index: str | Path | ColBERTIndex,
+    where: str | None,
     encoder: Encoder,
     reranker: str | None,
     questions: str | Path | None,
@@ -289,8 +305,10 @@ def _assemble(
 ) -> dspy.Module:
     """Return an uncompiled program; no index is opened for one that searches none."""
     parts: list[Any] = []
+    if where is not None and not needs_index(program):
+        raise PolyqaError(f"{program} searches no index: leave out the condition (where).")
     if needs_index(program):
-        opened = open_index(index)
+        opened = open_index(index) if where is None else open_index(index).where(where)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
         if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
@@ -372,6 +390,7 @@ def _restore(program: dspy.Module, artifact: Artifact) -> None:
 def _load_compiled(
     artifact: Artifact,
     index: str | Path | ColBERTIndex | None,
+    where: str | None,
     encoder: Encoder,
     reranker: str | None,
     questions: str | Path | None,
@@ -388,7 +407,7 @@ def _load_compiled(
         raise _untrusted(artifact, "reranker", card.reranker)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
     settings = checked_settings(card.program, _settings_of(card))
-    program = _assemble(card.program, opened, encoder, reranker or card.reranker, questions, settings)
+    program = _assemble(card.program, opened, where, encoder, reranker or card.reranker, questions, settings)
     _restore(program, artifact)
     return program
 

@@ -112,7 +112,7 @@ class DiversifyingProgram(GroundedProgram):
         """Return the generated questions that stand for readings of a question, nearest first."""
         assert self.asked is not None
         assert self.encoder is not None
-        similar = self.asked.database.search(question, _SIMILAR, ranking=self.asked.ranking)
+        similar = self.asked.questions(question, _SIMILAR)
         return from_questions(similar, self.encoder, most=self.max_interpretations)
 
     def diversify(self, question: str, pseudo_interpretations: Sequence[str]) -> list[Passage]:

@@ -84,7 +84,7 @@ class SIXPAQ(GroundedProgram):
 
     def similar_questions(self, question: str) -> list[FoundQuestion]:
         """Return the generated questions nearest to the question."""
-        return self.asked.database.search(question, self.similar, ranking=self.asked.ranking)
+        return self.asked.questions(question, self.similar)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

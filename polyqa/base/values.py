@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 MetadataValue = str | int | float | bool
 """What a field of a passage's metadata may hold."""
@@ -35,6 +35,14 @@ class Passage(BaseModel):
     text: str
     score: float = 0.0
     metadata: Mapping[str, MetadataValue] = Field(default_factory=dict, exclude_if=lambda metadata: not metadata)
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _without_missing(cls, metadata: Any) -> Any:
+        """Leave out what is missing: null, and NaN, which JSON does not have."""
+        if not isinstance(metadata, Mapping):
+            return metadata
+        return {name: value for name, value in metadata.items() if value is not None and value == value}
 
     def __hash__(self) -> int:
         return hash((self.pid, self.title, self.text, self.score))

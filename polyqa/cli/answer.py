@@ -29,6 +29,7 @@ def answer_command(
     out: Annotated[Path, typer.Option(help="File for the answers, such as answers.jsonl.")],
     program: options.Program = None,
     index: options.Index = None,
+    where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
     reranker: options.Reranker = None,
@@ -73,7 +74,7 @@ def answer_command(
     answering = models.models()
     program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets, preset)
-    chosen = {"demos": demos, "reranker": reranker, **settings}
+    chosen = {"where": where, "demos": demos, "reranker": reranker, **settings}
     if not yes:
         expected = _expected(read_asked(questions), program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):

@@ -17,6 +17,7 @@ def ask_command(
     question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
     program: options.Program = None,
     index: options.Index = None,
+    where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
     reranker: options.Reranker = None,
@@ -48,7 +49,7 @@ def ask_command(
     model, helper = chosen.answering(), chosen.helping()
     program = program or default_program(model)
     settings = options.program_settings(program, passages, sets, preset)
-    ready = load(program, index=index, demos=demos, reranker=reranker, helper_lm=helper, **settings)
+    ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     if plot is not None:
         from polyqa.reports.compilation_plots import plot_neighbourhood
 

@@ -221,7 +221,8 @@ def info_command(
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:
-        whole = f"{index.name} is intact: {counted(len(index), 'passage')}, fingerprint {index.fingerprint}"
+        columns = f", metadata {', '.join(index.columns)}" if index.columns else ""
+        whole = f"{index.name} is intact: {counted(len(index), 'passage')}{columns}, fingerprint {index.fingerprint}"
         say(whole + (f"; {counted(len(database), 'question')}" if database is not None else ""))
 
 
@@ -274,6 +275,7 @@ def search_command(
     retriever: Annotated[
         str, typer.Option(help="colbert, bm25 or fused.", autocompletion=completion.one_of(*completion.RETRIEVER_NAMES))
     ] = "colbert",
+    where: options.Where = None,
     as_json: options.Json = False,
 ) -> None:
     """Search an index."""
@@ -282,7 +284,7 @@ def search_command(
 
     from .display import show_json
 
-    index = ColBERTIndex(name)
+    index = ColBERTIndex(name) if where is None else ColBERTIndex(name).where(where)
     retrievers: dict[str, Callable[[], Retriever]] = {
         "colbert": lambda: index,
         "bm25": lambda: index.bm25,
@@ -299,6 +301,8 @@ def search_command(
     for rank, passage in enumerate(found, 1):
         say(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
         say(_indented(f"{passage.text[:150]}{'…' if len(passage.text) > 150 else ''}"))
+        if passage.metadata:
+            say(_indented(" · ".join(f"{name}: {value}" for name, value in passage.metadata.items())))
 
 
 def _indented(text: str) -> str:

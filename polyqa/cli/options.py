@@ -40,6 +40,13 @@ Index = Annotated[
         autocompletion=completion.indexes,
     ),
 ]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        help="Search only passages whose metadata fulfil this condition, such as \"product = 'Falcon' and date >= "
+        '2024-01-01"; `polyqa index info NAME` lists the columns.',
+    ),
+]
 Demos = Annotated[Path | None, typer.Option(help="JSON file of a saved program, for its demos and instructions.")]
 Reranker = Annotated[
     str | None,

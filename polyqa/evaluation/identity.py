@@ -32,7 +32,8 @@ class RunIdentity(BaseModel):
     reader, judge
         What Disambig-F1 and the grounded metrics were made with; empty and ``None`` where nothing is scored.
     index
-        Name and fingerprint of the index; ``None`` for closed-book programs.
+        Name and fingerprint of the index, and the condition that its passages had to fulfil; ``None`` for closed-book
+        programs.
     questions, n
         Where the questions came from with their fingerprint, and how many there are.
     versions
@@ -76,7 +77,7 @@ class RunIdentity(BaseModel):
             lm_settings=sampling(lm),
             own_lms=describe_lms(program),
             adapter=adapter_name(),
-            index=f"{index.name} ({index.fingerprint})" if index is not None else None,
+            index=_described(index) if index is not None else None,
             versions={package: version(package) for package in ("polyqa", "dspy")},
             **more,
         )
@@ -84,3 +85,8 @@ class RunIdentity(BaseModel):
     def changed_since(self, earlier: "RunIdentity") -> str:
         """Return in words how this identity differs from an earlier one; nothing if they are the same."""
         return differences(earlier.model_dump(), self.model_dump())
+
+
+def _described(index: ColBERTIndex) -> str:
+    where = "" if index.condition is None else f" where {index.condition}"
+    return f"{index.name} ({index.fingerprint}){where}"

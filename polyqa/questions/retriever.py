@@ -55,22 +55,44 @@ class QuestionRetriever(Retriever):
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return at most ``k`` passages for each query, best first; the score is that of equation 1 or 2."""
         require_positive(k)
-        depth = self.depth if self.by == "count" else max(self.depth, 2 * k)
+        if self.by == "count":
+            return [self._passages(self.questions(query, self.depth), k) for query in queries]
+        depth = max(self.depth, 2 * k)
         ranked = self.database.search_many(queries, depth, ranking=self.ranking)
-        if self.by == "max":
-            ranked = [self._deep_enough(query, found, depth, k) for query, found in zip(queries, ranked, strict=True)]
-        return [self._passages(found, k) for found in ranked]
+        return [
+            self._passages(self._deep_enough(query, found, depth, k), k)
+            for query, found in zip(queries, ranked, strict=True)
+        ]
+
+    def questions(self, query: str, k: int) -> list[FoundQuestion]:
+        """Return the ``k`` nearest questions of those that were made from passages which the index may find."""
+        depth = k
+        while True:
+            found = self.database.search(query, depth, ranking=self.ranking)
+            usable = self._usable(found)
+            if len(usable) >= k or len(found) < depth:
+                return usable[:k]
+            depth *= 4
 
     def _deep_enough(self, query: str, found: list[FoundQuestion], depth: int, k: int) -> list[FoundQuestion]:
         """Search deeper until the last question can no longer bring one of the first ``k`` passages."""
         while len(found) == depth:
-            best = _scores(found, "max")
+            best = _scores(self._usable(found), "max")
             settled = sum(score > found[-1].score for score, _ in best.values())
             if settled >= k:
                 break
             depth *= 4
             found = self.database.search(query, depth, ranking=self.ranking)
-        return found
+        return self._usable(found)
+
+    def _usable(self, found: Sequence[FoundQuestion]) -> list[FoundQuestion]:
+        """Return the questions that were made from passages which the index may find, with only those passages."""
+        if self.index.condition is None:
+            return list(found)
+        chosen = ([pid for pid in question.pids if self.index.may_find(pid)] for question in found)
+        return [
+            question.model_copy(update={"pids": pids}) for question, pids in zip(found, chosen, strict=True) if pids
+        ]
 
     def _passages(self, found: Sequence[FoundQuestion], k: int) -> list[Passage]:
         scores = _scores(found, self.by)

@@ -8,13 +8,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from polyqa import __version__
 
-from .schemas import Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
+from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": text}
     for status, text in {
-        400: "The question is none: empty, too long.",
+        400: "The question is none (empty, too long), or the condition cannot be used.",
         404: "No program or index of that name.",
         429: "Too many questions: `Retry-After` says how many seconds to wait.",
         503: "The program or its language model failed.",
@@ -39,7 +39,9 @@ def api_router(service: Service) -> APIRouter:
         With `Accept: text/event-stream` each step is told as it ends: `waiting`, `started`, `step`, `sentence`, and at
         last `result` (what is answered otherwise) or `error`.
         """
-        checked = service.checked(asked.question, asked.program, asked.index, request.scope["request_id"])
+        checked = await service.checked(
+            asked.question, asked.program, asked.index, asked.where, request.scope["request_id"]
+        )
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), _sent)
         return await answer_while_connected(request, service.answer(checked), JSONResponse)
@@ -63,8 +65,10 @@ def api_router(service: Service) -> APIRouter:
 
     @router.get("/indexes", tags=["catalog"])
     async def indexes() -> dict[str, Any]:
-        """List the indexes and their sizes."""
-        listed = [{"name": name, "passages": len(index)} for name, index in shelf.indexes.items()]
+        """List the indexes, their sizes, and the columns that `where` can name."""
+        listed = [
+            {"name": name, "passages": len(index), "columns": index.columns} for name, index in shelf.indexes.items()
+        ]
         return {"default": shelf.default_index, "indexes": listed}
 
     @router.get("/search", tags=["catalog"])
@@ -72,10 +76,11 @@ def api_router(service: Service) -> APIRouter:
         query: Annotated[str, Query(description="What to search for.")],
         k: Annotated[int, Query(ge=1, le=MOST_PASSAGES, description="How many passages.")] = 5,
         index: Annotated[str | None, Query(max_length=200, description="One of `/indexes`.")] = None,
+        where: Annotated[str | None, Query(max_length=LONGEST, description=CONDITION)] = None,
     ) -> SearchResult:
         """Find passages."""
-        passages = await service.search(query, k, index)
-        listed = [ScoredPassage(pid=p.pid, title=p.title, text=p.text, score=p.score) for p in passages]
+        passages = await service.search(query, k, index, where)
+        listed = [ScoredPassage(**passage.model_dump()) for passage in passages]
         return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
 
     return router

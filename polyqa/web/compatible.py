@@ -15,11 +15,12 @@ from scipy.special import softmax
 from polyqa.base.html import markdown
 
 from .errors import Kind, WebError
-from .schemas import ColBERTQuery, Completion, Message
+from .schemas import CONDITION, LONGEST, ColBERTQuery, Completion, Message
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
 
 MODEL = "polyqa"
 _Index = Annotated[str | None, Query(max_length=200)]
+_Where = Annotated[str | None, Query(max_length=LONGEST, description=CONDITION)]
 
 
 def compatible_router(service: Service) -> APIRouter:
@@ -46,22 +47,24 @@ def compatible_router(service: Service) -> APIRouter:
             raise WebError(Kind.BAD_REQUEST, "n is 1: a question has one answer that covers its readings.")
         program, _, index = sent.model.partition("/")
         named = None if program == MODEL else program
-        asked = service.checked(_last_question(sent.messages), named, index or None, request.scope["request_id"])
+        asked = await service.checked(
+            _last_question(sent.messages), named, index or None, sent.where, request.scope["request_id"]
+        )
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
             return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
         return await answer_while_connected(request, service.answer(asked), partial(_completion, sent.model))
 
     @router.get("/api/search", tags=["ColBERTv2"])
-    async def search(query: str, k: int = 10, index: _Index = None) -> Any:
+    async def search(query: str, k: int = 10, index: _Index = None, where: _Where = None) -> Any:
         """Find passages: `dspy.ColBERTv2(url="http://127.0.0.1:8000/api/search")` asks here.
 
         `text` is title and text, as the hosted server's index of Wikipedia's abstracts had it; `prob` is the softmax of
-        the scores of what was found. `index` is polyqa's own.
+        the scores of what was found. `index` and `where` are polyqa's own.
         """
         if not 1 <= k <= MOST_PASSAGES:
             raise WebError(Kind.BAD_REQUEST, f"k is from 1 to {MOST_PASSAGES}, not {k}.")
-        passages = await service.search(query, k, index)
+        passages = await service.search(query, k, index, where)
         shares = softmax(np.array([passage.score for passage in passages])) if passages else []
         topk = [
             {
@@ -71,15 +74,16 @@ def compatible_router(service: Service) -> APIRouter:
                 "prob": float(share),
                 "text": passage.render(),
                 "long_text": passage.render(),
+                "metadata": dict(passage.metadata),
             }
             for rank, (passage, share) in enumerate(zip(passages, shares, strict=True), 1)
         ]
         return {"query": query, "topk": topk}
 
     @router.post("/api/search", tags=["ColBERTv2"])
-    async def search_posted(asked: ColBERTQuery, index: _Index = None) -> Any:
+    async def search_posted(asked: ColBERTQuery, index: _Index = None, where: _Where = None) -> Any:
         """Find passages: `dspy.ColBERTv2(url=…, post_requests=True)` asks here."""
-        return await search(asked.query, asked.k, index)
+        return await search(asked.query, asked.k, index, where)
 
     return router
 
@@ -131,7 +135,7 @@ def _chunks(model: str, with_usage: bool) -> Callable[[Event], list[ServerSentEv
 def _citations(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the passages that an answer names."""
     return [
-        {"number": evidence["number"], "pid": passage["pid"], "title": passage["title"], "text": passage["text"]}
+        {"number": evidence["number"], **{key: value for key, value in passage.items() if key != "score"}}
         for evidence, passage in zip(answer["evidence"], answer["passages"], strict=True)
         if evidence["cited"]
     ]

@@ -20,6 +20,13 @@ _INSTRUCTIONS = (
 )
 _Program = Annotated[str | None, Field(description="What answers; by default the server's choice.")]
 _Index = Annotated[str | None, Field(description="Which documents; by default the server's choice.")]
+_Where = Annotated[
+    str | None,
+    Field(
+        description="Only passages that fulfil this condition on their metadata, such as "
+        "product = 'Falcon' and date >= 2024-01-01; the catalog lists the columns."
+    ),
+]
 
 
 class Answer(BaseModel):
@@ -46,12 +53,13 @@ def mcp_server(shelf: Shelf) -> MCPServer:
         question: Annotated[str, Field(description="One question, ambiguous or not.")],
         program: _Program = None,
         index: _Index = None,
+        where: _Where = None,
     ) -> Answer:
         """Answer a question completely: every reading, its short answer, one text with sources."""
         try:
             checked = check_question(question)
             names = shelf.names(program, index)
-            ready = await asyncio.to_thread(shelf.program, *names)
+            ready = await asyncio.to_thread(shelf.program, *names, where)
             result = await aask(checked, program=ready, lm=shelf.lm)
         except (PolyqaError, WebError) as error:
             raise ToolError(_said(error)) from None
@@ -67,10 +75,11 @@ def mcp_server(shelf: Shelf) -> MCPServer:
         query: Annotated[str, Field(description="What to search for.")],
         k: Annotated[int, Field(ge=1, le=50, description="How many passages.")] = 5,
         index: _Index = None,
+        where: _Where = None,
     ) -> Passages:
         """Find the passages that are nearest to a query."""
         try:
-            checked, opened = check_question(query), shelf.index(index)
+            checked, opened = check_question(query), await asyncio.to_thread(shelf.index, index, where)
         except (PolyqaError, WebError) as error:
             raise ToolError(_said(error)) from None
         return Passages(passages=await asyncio.to_thread(opened.search, checked, k))
@@ -79,7 +88,9 @@ def mcp_server(shelf: Shelf) -> MCPServer:
     def catalog() -> dict[str, Any]:
         """Say which programs and indexes there are."""
         programs = {offered.name: offered.about.get("summary", "") for offered in shelf.programs.values()}
-        return {"programs": programs, "indexes": {name: len(index) for name, index in shelf.indexes.items()}}
+        columns = {name: list(index.columns) for name, index in shelf.indexes.items() if index.columns}
+        sizes = {name: len(index) for name, index in shelf.indexes.items()}
+        return {"programs": programs, "indexes": sizes, "columns": columns}
 
     return server
 

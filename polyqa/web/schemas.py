@@ -5,9 +5,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.asking import MAX_QUESTION
+from polyqa.base.values import MetadataValue
+from polyqa.colbert_index.filters import LONGEST
 
 _QUESTION = "When did Titanic come out?"
 _NAME = 200
+CONDITION = (
+    "Search only passages that fulfil this condition, such as `product = 'Falcon' and date >= 2024-01-01`; `/indexes` "
+    "lists the columns."
+)
 
 
 class Ask(BaseModel):
@@ -21,6 +27,7 @@ class Ask(BaseModel):
     question: str = Field(description=f"A question, ambiguous or not; at most {MAX_QUESTION:,} characters.")
     program: str | None = Field(None, max_length=_NAME, description="One of `/programs`; by default the server's.")
     index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
+    where: str | None = Field(None, max_length=LONGEST, description=CONDITION)
 
 
 class ErrorBody(BaseModel):
@@ -43,6 +50,7 @@ class ScoredPassage(BaseModel):
     title: str
     text: str
     score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
+    metadata: dict[str, MetadataValue] = Field({}, description="What else the corpus says of it: source, page, date, …")
 
 
 class SearchResult(BaseModel):
@@ -83,6 +91,7 @@ class Completion(BaseModel):
     stream: bool = False
     stream_options: dict[str, Any] | None = None
     n: int | None = None
+    where: str | None = Field(None, max_length=LONGEST, description=f"polyqa's own. {CONDITION}")
 
 
 class ColBERTQuery(BaseModel):

@@ -42,6 +42,8 @@ class ClientQuestion:
         As it is asked.
     program, index
         Names on the shelf.
+    where
+        The condition on passages, see `ColBERTIndex.where`.
     request_id
         Of the request.
     """
@@ -49,6 +51,7 @@ class ClientQuestion:
     question: str
     program: str
     index: str
+    where: str | None = None
     request_id: str = ""
 
 
@@ -82,28 +85,38 @@ class Service:
         self.gate = Gate(limits)
         self._reader = reader
 
-    def checked(self, question: str, program: str | None, index: str | None, request_id: str = "") -> ClientQuestion:
+    async def checked(
+        self,
+        question: str,
+        program: str | None = None,
+        index: str | None = None,
+        where: str | None = None,
+        request_id: str = "",
+    ) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
         Raises
         ------
         WebError
-            If the question is none, or a name is unknown.
+            If the question is none, a name is unknown, or the condition cannot be used.
         """
         try:
-            return ClientQuestion(check_question(question), *self.shelf.names(program, index), request_id)
+            text = check_question(question)
         except PolyqaError as error:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
+        names = self.shelf.names(program, index)
+        await asyncio.to_thread(self.shelf.index, names[1], where)
+        return ClientQuestion(text, *names, where, request_id)
 
-    async def search(self, query: str, k: int, index: str | None) -> list[Passage]:
+    async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
 
         Raises
         ------
         WebError
-            If the query is none, or there is no such index.
+            If the query is none, there is no such index, or the condition cannot be used.
         """
-        opened = self.shelf.index(index)
+        opened = await asyncio.to_thread(self.shelf.index, index, where)
         try:
             checked = check_question(query)
         except PolyqaError as error:
@@ -193,7 +206,7 @@ class Service:
         return result
 
     async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
-        program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index)
+        program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         loop = asyncio.get_running_loop()
 
         def emit(name: str, data: Mapping[str, Any]) -> None:

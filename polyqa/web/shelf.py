@@ -1,6 +1,7 @@
 """What a server has loaded: programs over indexes, each once, shared by all who ask."""
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +13,13 @@ from polyqa.artifacts.store import artifact_names, find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
-from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, warm_up
+from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 
 from .errors import Kind, WebError
+
+_FILTERED = 64  # conditions whose passages are remembered, a byte each
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Shelf:
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
+        self._filtered: OrderedDict[tuple[str, str], ColBERTIndex] = OrderedDict()
         self._lock = threading.Lock()
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
@@ -103,18 +107,41 @@ class Shelf:
             raise _unknown("index", index, self.indexes)
         return program, index
 
-    def index(self, name: str | None) -> ColBERTIndex:
-        """Return an index by its name, by default the default one; for errors see `names`."""
-        return self.indexes[self.names(None, name or self.default_index)[1]]
+    def index(self, name: str | None, where: str | None = None) -> ColBERTIndex:
+        """Return an index by its name, by default the default one, or what of it fulfils a condition. Blocks.
 
-    def program(self, name: str, index: str) -> dspy.Module:
+        Raises
+        ------
+        WebError
+            If there is none of that name, or the condition cannot be used.
+        """
+        index = self.names(None, name or self.default_index)[1]
+        if where is None:
+            return self.indexes[index]
+        with self._lock:
+            filtered = self._filtered.pop((index, where), None)
+        try:
+            filtered = filtered or self.indexes[index].where(where)
+        except PolyqaError as error:
+            raise WebError(Kind.BAD_REQUEST, str(error)) from None
+        with self._lock:
+            self._filtered[index, where] = filtered  # the latest is the last
+            while len(self._filtered) > _FILTERED:
+                self._filtered.popitem(last=False)
+        return filtered
+
+    def program(self, name: str, index: str, where: str | None = None) -> dspy.Module:
         """Return a program over an index, loaded and warm; names are those of `names`. Blocks while it loads.
+
+        With a condition it is a copy over the passages that fulfil it.
 
         Raises
         ------
         PolyqaError
             If it cannot be loaded.
         """
+        if where is not None:
+            return over(self.program(name, index), self.index(index, where))
         key = (name, index)
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())

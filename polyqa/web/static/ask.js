@@ -30,7 +30,7 @@ export class AskView {
       this.ask();
     });
     this.question.addEventListener("input", () => this.fit());
-    for (const name of ["program", "beside"]) byId(name).addEventListener("change", () => this.about());
+    for (const name of ["program", "beside", "index"]) byId(name).addEventListener("change", () => this.about());
     byId("stop").addEventListener("click", () => this.stop());
     byId("examples").querySelector("ul").append(...EXAMPLES.map((text) =>
       h("li", {}, h("button", { type: "button", onclick: () => this.askAgain({ q: text, index: EXAMPLES_INDEX }) }, text))));
@@ -68,6 +68,7 @@ export class AskView {
 
   offer(programs, indexes) {
     this.programs = new Map(programs.programs.map((one) => [one.name, one]));
+    this.columns = new Map(indexes.indexes.map((one) => [one.name, Object.keys(one.columns ?? {})]));
     this.defaults = { program: programs.default, index: indexes.default };
     const options = (compiled) => programs.programs.filter((one) => Boolean(one.compiled) === compiled)
       .map((one) => h("option", { value: one.name }, one.name));
@@ -96,6 +97,7 @@ export class AskView {
         missing.push(wanted[name]);
       }
     }
+    byId("where").value = wanted.where ?? "";
     if (missing.length) byId("question-error").textContent = `This server has no ${missing.join(" and no ")}; its default is chosen.`;
     this.about();
   }
@@ -112,6 +114,10 @@ export class AskView {
       place.append(h("strong", {}, one.name), `: ${one.summary} · `,
         h("span", {}, ...told.flatMap((part, at) => (at ? [" · ", part] : [part]))));
     }
+    const columns = this.columns?.get(byId("index").value) ?? [];
+    byId("where-choice").hidden = !columns.length && !byId("where").value;
+    byId("where-about").textContent = columns.length
+      ? `Columns of ${byId("index").value}: ${columns.join(", ")}. For example: ${columns[0]} = 'a text'` : "";
   }
 
   fit() {
@@ -124,7 +130,7 @@ export class AskView {
 
   /** Fills the form from a link. Nothing is asked: a link must not spend anybody's tokens by being opened. */
   fill(params) {
-    const wanted = Object.fromEntries(["program", "index", "beside"].map((name) => [name, params.get(name) ?? ""]));
+    const wanted = Object.fromEntries(["program", "index", "beside", "where"].map((name) => [name, params.get(name) ?? ""]));
     const q = params.get("q") ?? "";
     if (q !== this.question.value) {
       this.question.value = q;
@@ -134,11 +140,11 @@ export class AskView {
     byId("linked").hidden = !q;
   }
 
-  async askAgain({ q, program, index, beside }) {
+  async askAgain({ q, program, index, beside, where }) {
     if (this.running) this.stop();
     this.question.value = q;
     this.fit();
-    this.choose({ program: program ?? byId("program").value, index: index ?? byId("index").value, beside: beside ?? byId("beside").value });
+    this.choose({ program: program ?? byId("program").value, index: index ?? byId("index").value, beside: beside ?? byId("beside").value, where });
     scrollTo({ top: 0 });
     this.question.focus();
     await this.ask();
@@ -151,15 +157,16 @@ export class AskView {
     if (!this.programs.size && !(await (this.ready = this.load()))) return undefined;
     const [program, index, other] = ["program", "index", "beside"].map((name) => byId(name).value);
     const beside = other === program ? "" : other;
+    const where = byId("where").value.trim();
     for (const panel of this.panels) panel.stop();
     byId("linked").hidden = true;
     byId("examples").hidden = true;
     document.body.classList.add("asked-once");
-    const hash = link({ q: question, program, index, beside });
+    const hash = link({ q: question, program, index, beside, where });
     history.replaceState(null, "", hash);
-    const accepted = () => this.history.add({ q: question, program, index, beside });
+    const accepted = () => this.history.add({ q: question, program, index, beside, ...(where ? { where } : {}) });
     this.panels = [program, beside].filter(Boolean).map((name, at) =>
-      new Panel(this.api, `panel-${at + 1}`, { question, program: name, index }, () => this.changed(), accepted));
+      new Panel(this.api, `panel-${at + 1}`, { question, program: name, index, where }, () => this.changed(), accepted));
     for (const panel of this.panels) panel.onAgain = () => this.changed(true);
     this.comparison = h("div", {});
     const heading = h("h2", { id: "outcome-title", tabindex: -1 }, question);
@@ -215,7 +222,7 @@ export class AskView {
   }
 }
 
-function link({ q, program, index, beside }) {
-  const params = new URLSearchParams({ q, program, index, ...(beside ? { beside } : {}) });
+function link({ q, program, index, beside, where }) {
+  const params = new URLSearchParams({ q, program, index, ...(beside ? { beside } : {}), ...(where ? { where } : {}) });
   return `#/ask?${params}`;
 }

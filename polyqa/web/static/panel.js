@@ -15,7 +15,7 @@ export class Panel {
     this.title = h("h3", { id: `${id}-title`, tabindex: -1 }, asked.program);
     this.body = h("div", { class: "panel-body" });
     this.element = h("article", { class: "panel", "aria-labelledby": this.title.id, "aria-busy": "false" },
-      h("div", { class: "panel-head" }, this.title, h("span", { class: "muted" }, `on ${asked.index}`)), this.body);
+      h("div", { class: "panel-head" }, this.title, h("span", { class: "muted" }, `on ${asked.index}${asked.where ? ` where ${asked.where}` : ""}`)), this.body);
   }
 
   get running() {
@@ -32,8 +32,8 @@ export class Panel {
     this.body.replaceChildren(this.steps.element, this.live);
     this.element.setAttribute("aria-busy", "true");
     try {
-      const { question, program, index } = this.asked;
-      await this.api.ask({ question, program, index }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
+      const { question, program, index, where } = this.asked;
+      await this.api.ask({ question, program, index, ...(where ? { where } : {}) }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
     } catch (error) {
       this.failed(error);
     } finally {
