@@ -21,6 +21,7 @@ from polyqa.base.values import Passage
 from polyqa.cli.app import app
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import SHIPPED, index_path
+from polyqa.evaluation.homonyms import questions_path
 from polyqa.programs.registry import REGISTRY
 
 ROOT = Path(polyqa.__file__).resolve().parents[1]
@@ -111,7 +112,10 @@ def test_the_readme_is_short() -> None:
 def readers_place(
     index: ColBERTIndex, passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A folder as a reader of the pages has it: a corpus of forty passages, an index of it, and the shipped index."""
+    """A folder as a reader of the pages has it: a corpus of forty passages, an index of it, and the shipped index.
+
+    Of the shipped questions there are the first sixteen of each split.
+    """
     shipped = index_path(SHIPPED)
     monkeypatch.setenv("POLYQA_HOME", str(tmp_path / "home"))
     (tmp_path / "home" / "indexes").mkdir(parents=True)
@@ -119,6 +123,14 @@ def readers_place(
     shutil.copytree(index.path, tmp_path / "home" / "indexes" / "mine")
     records = ({"id": passage.pid, "title": passage.title, "text": passage.text} for passage in passages)
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    def first_questions(split: str) -> Path:
+        questions = json.loads(questions_path(split).read_text(encoding="utf-8"))[split]
+        path = tmp_path / "home" / f"{split}.json"
+        path.write_text(json.dumps({split: dict(list(questions.items())[:16])}), encoding="utf-8")
+        return path
+
+    monkeypatch.setattr("polyqa.evaluation.loading.load.questions_path", first_questions)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path

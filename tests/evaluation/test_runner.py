@@ -538,7 +538,7 @@ def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
     import polyqa
     from polyqa.language_models import language_model
 
-    asked = load_questions("homonyms/dev")[:24]
+    asked = load_questions("homonyms/dev")[:16]
     lm = language_model()
     program = polyqa.load("rac", index=ColBERTIndex("homonyms"))
     assert isinstance(program, RAC)
