@@ -157,8 +157,8 @@ def _numbers(inputs: Mapping[str, Any]) -> str:
 
 
 def _texts_by_name(inputs: Mapping[str, Any]) -> str:
-    """Return a rule for a JSON object with a text for each name that the last input lists, as SIMBA asks for."""
-    names: Any = next(reversed([*inputs.values()]), None)
+    """Return a rule for a JSON object of texts, for SIMBA with one for each of the modules that it names."""
+    names: Any = inputs.get("module_names")
     if isinstance(names, str):
         with suppress(ValueError):
             names = json.loads(names)

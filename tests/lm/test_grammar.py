@@ -10,6 +10,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
+from dspy.teleprompt.simba_utils import OfferFeedback
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_engine import ScriptedEngine, scripted_lm
@@ -154,6 +155,7 @@ class Kinds(dspy.Signature):
     sure: bool = dspy.OutputField()
     mood: Literal['so "so"', "good"] = dspy.OutputField()
     names: list[str] = dspy.OutputField()
+    meanings: dict[str, str] = dspy.OutputField()
 
 
 class Unknown(dspy.Signature):
@@ -164,11 +166,21 @@ class Unknown(dspy.Signature):
 
 
 def test_types_of_a_user_s_own() -> None:
-    values = {"number": -12, "sure": True, "mood": 'so "so"', "names": ['Ann "B." C', "Ö"]}
+    values = {"number": -12, "sure": True, "mood": 'so "so"', "names": ['Ann "B." C', "Ö"], "meanings": {"a": "b"}}
     shown = LeanAdapter().format_assistant_message_content(Kinds, values)
     assert re.fullmatch(as_regex(grammar_of(Kinds)), shown)
     assert LeanAdapter().parse(Kinds, shown) == values
     assert reply_grammar(Unknown, INPUTS) is None
+
+
+@pytest.mark.parametrize("names", [["clarify", "write"], '[\n  "clarify",\n  "write"\n]'])
+def test_simbas_advice_has_a_text_for_each_module(names: object) -> None:
+    grammar = reply_grammar(OfferFeedback, {"module_names": names})
+    assert grammar is not None
+    head = "## discussion\nIt went wrong.\n\n## module_advice\n"
+    assert re.fullmatch(as_regex(grammar), head + '{"clarify": "Be brief.", "write": "Say \\"it\\"."}')
+    for advice in ("{}", '{"clarify": "Be brief."}', '{"write": "x", "clarify": "x"}', '{"clarify": "", "write": "x"}'):
+        assert not re.fullmatch(as_regex(grammar), head + advice)
 
 
 def extensions(request: Request) -> Any:

@@ -23,7 +23,7 @@ from polyqa.base.extras import missing, needs
         (
             "optuna",
             "mipro",
-            ["compile", "--recipe", "miprov2", "--out", "made", "--prompt-lm", "openai/x"],
+            ["compile", "--recipe", "miprov2", "--out", "made", "--prompt-lm", "ollama_chat/x"],
         ),
     ],
 )
