@@ -81,7 +81,10 @@ def _documents(number: int, placed: tuple[str, Any]) -> list[tuple[str, Any]]:
         return [placed]
     own = next((record[key] for key in _ID_KEYS if record.get(key)), number)
     return [
-        (f"{where}, document {place}", {"id": f"{own}-{place}", **document} if isinstance(document, Mapping) else document)
+        (
+            f"{where}, document {place}",
+            {"id": f"{own}-{place}", **document} if isinstance(document, Mapping) else document,
+        )
         for place, document in enumerate(documents, 1)
     ]
 

@@ -116,9 +116,7 @@ def sources_of(result: "Result") -> list[str]:
 
     every = [*result.sources, *[Sources()] * len(result.interpretations)]
     return [
-        "; ".join(
-            [marks(one.pids or [reading.pid]) or "none", *(f"{o.answer} {marks(o.pids)}" for o in one.otherwise)]
-        )
+        "; ".join([marks(one.pids or [reading.pid]) or "none", *(f"{o.answer} {marks(o.pids)}" for o in one.otherwise)])
         for reading, one in zip(result.interpretations, every, strict=False)
     ]
 
