@@ -133,12 +133,14 @@ class Program(dspy.Module):
 
     def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
         """Add to a prediction which passages back its readings and which say otherwise."""
-        readings = prediction.interpretations
-        sources = compare_sources(question, readings, prediction.passages, reader)
-        places = settled(readings, sources)
-        prediction.sources = sources
+        readings, passages = prediction.interpretations, list(prediction.passages)
+        every = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
+        prediction.sources = compare_sources(question, readings, every, reader)
+        places = settled(readings, prediction.sources)
         for name in ("interpretations", "sources", *self.per_reading):
             prediction[name] = [prediction[name][place] for place in places]
+        named = {pid for one in prediction.sources for side in (one, *one.otherwise) for pid in side.pids}
+        prediction.passages = [*passages, *(one for one in every[len(passages) :] if one.pid in named)]
         if told := disagreements(prediction.interpretations, prediction.sources):
             prediction.answer = f"{prediction.answer} {told}".strip()
 

@@ -57,14 +57,20 @@ def compare_sources(
         if reading.pid not in by_pid:
             return Sources()
         home = by_pid[reading.pid]
-        same = [passage for passage in passages if passage is not home and _same_thing(question, home, passage, known)]
-        holders = holding(same, reading.answer)
-        others = [one for one in same if one not in holders and not _one_document(one, home)]
+        beside = [one for one in passages if one is not home and _no_namesakes(home, one)]
+        holders = holding(beside, reading.answer)
+        backing = [home, *(one for one in holders if _same_thing(question, home, one, known))]
+        others = [one for one in beside if one not in holders and not _one_document(one, home)]
         claims: list[_Claim] = [(other.answer, place) for other, place in cited if place in others]
         unclaimed = [one for one in others if all(one is not place for _, place in claims)]
-        claims += _read(reading.question, unclaimed, reader)
-        backing = [home, *holders]
-        apart = [one for one in claims if not agree(one[0], [reading.answer]) and not holding(backing, one[0])]
+        claims += _read(reading.question, [one for one in unclaimed if _names(one) & _names(home)], reader)
+        apart = [
+            (answer, place)
+            for answer, place in claims
+            if not agree(answer, [reading.answer])
+            and not holding(backing, answer)
+            and _same_thing(question, home, place, known | {*content_words(answer)})
+        ]
         return Sources(pids=_independent(backing), otherwise=_grouped(apart))
 
     return [sources(reading) for reading in readings]
@@ -162,11 +168,15 @@ def _copies(one: Passage, other: Passage) -> bool:
     return len(few & many) >= _COPY * len(few)
 
 
-def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
+def _no_namesakes(one: Passage, other: Passage) -> bool:
+    """Return whether two titles are not those of namesakes: "Perth" and "Perth, Ontario"."""
     (name, more), (other_name, other_more) = (split_title(passage.title, commas=True) for passage in (one, other))
-    if name and normalize_words(name) == normalize_words(other_name) and (more or other_more):
-        return normalize_words(more) == normalize_words(other_more)  # namesakes have titles that tell them apart
-    few, many = sorted((_names(one.title, one.text) - known, _names(other.title, other.text) - known), key=len)
+    same_name = name and normalize_words(name) == normalize_words(other_name)
+    return not same_name or normalize_words(more) == normalize_words(other_more)
+
+
+def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
+    few, many = sorted((_names(one) - known, _names(other) - known), key=len)
     if not few:  # nothing tells them apart if both name what is asked about
         asked = names_and_figures(question)
         return bool(asked) and all(asked <= set(content_words(passage.render())) for passage in (one, other))
@@ -180,7 +190,7 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=2_000)
-def _names(title: str, text: str) -> frozenset[str]:
+def _names(passage: Passage) -> frozenset[str]:
     """Return the words written with a capital, but for the first of a sentence, or with a digit."""
-    told = [*words(title), *(word for one in sentences(text) for word in words(one.text)[1:])]
+    told = [*words(passage.title), *(word for one in sentences(passage.text) for word in words(one.text)[1:])]
     return frozenset(content_words(" ".join(word for word in told if word[0].isupper() or any(map(str.isdigit, word)))))

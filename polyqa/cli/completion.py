@@ -40,7 +40,7 @@ RECIPE_NAMES = (
     "knn-then-bootstrap",
 )
 QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
-FORMAT_NAMES = ("asqa", "ambignq", "situatedqa", "nq-open", "multi-answer")
+FORMAT_NAMES = ("asqa", "ambignq", "situatedqa", "nq-open", "multi-answer", "ramdocs")
 RETRIEVER_NAMES = ("colbert", "bm25", "fused")
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -105,7 +105,7 @@ Asked = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open or multi-answer.",
+        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open, multi-answer or ramdocs.",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]

@@ -45,6 +45,18 @@ def test_jsonl_takes_the_usual_keys(write: Write, record: Mapping[str, Any], suf
     assert read_corpus(path) == [Passage(pid="p", title="Tea", text="Green.")]
 
 
+def test_a_question_with_documents_is_several_passages() -> None:
+    documents = [{"text": "One.", "type": "correct"}, {"text": "Two.", "type": "noise"}]
+    found = read_corpus(
+        [{"question": "Who?", "documents": documents}, {"id": "q", "documents": [*documents[:1], "T."]}]
+    )
+    assert [(one.pid, one.text) for one in found[:3]] == [("1-1", "One."), ("1-2", "Two."), ("q-1", "One.")]
+    assert found[3].text == "T."
+    for bad in ({"documents": "Who?"}, {"documents": [{"type": "noise"}]}):
+        with pytest.raises(PolyqaError, match="no text"):
+            read_corpus([{"question": "Who?", **bad}])
+
+
 def test_jsonl_skips_blank_lines_and_a_byte_order_mark(write: Write) -> None:
     path = write("corpus.jsonl", '\ufeff{"id": 7, "text": "a"}\r\n\r\n  \r\n{"id": "b", "text": "c"}')
     assert read_corpus(str(path)) == [Passage(pid="7", text="a"), Passage(pid="b", text="c")]

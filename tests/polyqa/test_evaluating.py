@@ -10,7 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
-from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Document, Question, Reading
 from polyqa.programs import SelfRAG
 
 Evaluate = Callable[..., Run]
@@ -125,3 +125,44 @@ def test_a_run_is_known_by_what_a_text_means(evaluate: Evaluate) -> None:
     evaluate("toc", pruning=False, depth=1)
     with pytest.raises(PolyqaError, match="program_state was"):
         evaluate("toc", pruning=True, depth=1)
+
+
+def _mill(*documents: Document) -> Question:
+    readings = (Reading("When was the Harrow Mill opened?", ("1902",)),)
+    return Question("mill", readings[0].question, readings, wrong_answers=("1885",), documents=documents)
+
+
+MILL = (
+    Document("one", "correct", "1902", "The Harrow Mill was opened in 1902 by the brothers Lund of Kiel."),
+    Document(
+        "two", "correct", "1902", "Since 1902, when they opened it, the brothers Lund ran the Harrow Mill in Kiel."
+    ),
+    Document("lie", "misinfo", "1885", "The brothers Lund of Kiel opened the Harrow Mill in 1885."),
+    Document("no", "noise", "", "Kiel is a city by the sea."),
+)
+
+
+def test_each_question_is_answered_from_its_own_documents(evaluate: Evaluate) -> None:
+    looked_up = Document("titanic-musical", "noise")
+    run = evaluate("rac", polyqa.Questions([_mill(*MILL, looked_up)], own_documents=True))
+    (record,) = run.records
+    assert sorted(one.pid for one in record.passages) == sorted(["one", "two", "lie", "no", "titanic-musical"])
+    wanted = {"strict_exact_match": 1.0, "wrong_told": 0.0, "noise_cited": 0.0, "conflicts_shown": 1.0}
+    assert {name: record.scores[name] for name in wanted} == wanted
+    assert "over their own documents" in run.settings.questions
+    assert run.summarized()["strict_exact_match"].value == 100
+
+
+@pytest.mark.parametrize(
+    ("program", "documents", "message"),
+    [
+        ("rac", (), "'mill' has no documents of its own"),
+        ("closed-book", MILL, "cannot be given the documents"),
+        ("rac", (Document("nowhere", "noise"),), "'nowhere' of question 'mill' has no text"),
+    ],
+)
+def test_what_has_no_documents_is_refused_before_a_call(
+    program: str, documents: tuple[Document, ...], message: str, evaluate: Evaluate
+) -> None:
+    with pytest.raises(PolyqaError, match=message):
+        evaluate(program, polyqa.Questions([_mill(*documents)], own_documents=True))

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 import dspy
@@ -32,7 +33,10 @@ def exhausting(verdict: str) -> ScriptedEngine:
         "support": "Fully" if verdict == "Yes" else "No",
     }
 
+    changing = count(1)  # agents that change their minds go on debating
+
     def reply(prompt: Prompt) -> Mapping[str, object]:
+        values["short_answer"] = f"number {next(changing)}"
         return {name: values[name] for name in prompt.output_fields}
 
     return ScriptedEngine(reply)

@@ -6,7 +6,7 @@ import pytest
 from refusals import told
 
 from polyqa.evaluation.loading import FORMATS, questions_from_records
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Document, Question, Reading
 
 RECORDS: dict[str, dict[str, Any]] = {
     "asqa": {"ambiguous_question": "Who?", "qa_pairs": [{"question": "Who won?", "short_answers": ["Gil"]}]},
@@ -14,6 +14,17 @@ RECORDS: dict[str, dict[str, Any]] = {
     "situatedqa": {"id": "q", "question": "Who?", "edited_question": "Who, in Kiel?", "answer": ["Gil"]},
     "nq-open": {"question": "Who?", "answer": ["Gil"]},
     "multi-answer": {"question": "Who?", "answers": ["Gil"]},
+    "ramdocs": {
+        "question": "Who?",
+        "documents": [
+            {"text": "Gil won in Kiel.", "type": "correct", "answer": "Gil"},
+            {"text": "Hal won in Kiel.", "type": "misinfo", "answer": "Hal"},
+            {"text": "Kiel lies by the sea.", "type": "noise", "answer": "unknown"},
+        ],
+        "disambig_entity": ["Kiel race"],
+        "gold_answers": ["Gil"],
+        "wrong_answers": ["Hal", "Hal"],
+    },
 }
 AMBIGUOUS = {"question": "Who?", "answer": ["Gil"], "answers": ["Gil", "Hal"]}
 
@@ -40,6 +51,26 @@ def test_empty_columns_tell_nothing(name: str) -> None:
     assert questions_from_records([{**columns, **RECORDS[name]}], format=name) == questions_from_records(
         [{**columns, **RECORDS[name]}]
     )
+
+
+def test_ramdocs_keeps_documents_and_wrong_answers() -> None:
+    (question,) = questions_from_records([RECORDS["ramdocs"]])
+    assert question.readings == (Reading("Who (Kiel race)?", ("Gil",)),)
+    assert question.wrong_answers == ("Hal",)
+    assert [(one.pid, one.kind, one.answer) for one in question.documents] == [
+        ("1-1", "correct", "Gil"),
+        ("1-2", "misinfo", "Hal"),
+        ("1-3", "noise", ""),
+    ]
+    assert question.documents[2].text == "Kiel lies by the sea."
+    named = {**RECORDS["asqa"], "wrong_answers": ["Hal"], "documents": [["p7", "misinfo", "Hal"]]}
+    (elsewhere,) = questions_from_records([named])
+    assert (elsewhere.wrong_answers, elsewhere.documents) == (("Hal",), (Document("p7", "misinfo", "Hal"),))
+
+
+@pytest.mark.parametrize("key", ["documents", "gold_answers"])
+def test_a_ramdocs_question_without_documents_or_answers_is_told(key: str) -> None:
+    assert f"no ramdocs record: {key}" in told(questions_from_records, [{**RECORDS["ramdocs"], key: []}])
 
 
 @pytest.mark.parametrize(

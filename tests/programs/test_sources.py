@@ -1,0 +1,150 @@
+"""Sources: what is independent, what is the same thing, and what an answer says where sources disagree."""
+
+import asyncio
+from collections.abc import Sequence
+
+import dspy
+import pytest
+
+import polyqa
+from polyqa.base.values import Interpretation, Passage
+from polyqa.colbert_index import ColBERTIndex, build_index
+from polyqa.extractive import embedded_lm
+from polyqa.models import Encoder, Reader
+from polyqa.models.spans import Reading, Span
+from polyqa.programs.base import Program
+from polyqa.programs.sources import compare_sources, disagreements, settled
+from polyqa.programs.steps import Steps, work
+
+ASKED = "When was the Harrow Mill opened?"
+A = Passage(pid="a", text="The Harrow Mill was opened in 1902 by the brothers Lund, and ground wheat for all Kiel.")
+COPY = Passage(pid="copy", text=f"{A.text} It stands.")
+B = Passage(pid="b", text="Wheat was ground at the Harrow Mill from 1902 on, when the brothers Lund of Kiel opened it.")
+OTHER = Passage(pid="other", text="Opened in 1885, the Harrow Mill of the brothers Lund is the oldest of Kiel.")
+AWAY = Passage(pid="away", text="In Perth the Harrow Mill of Ada Brown was opened in 1911 beside the Swan Bridge.")
+
+
+class Spans:
+    """A reader that finds the first of some words in a passage."""
+
+    name, null_threshold = "spans", 0.0
+
+    def __init__(self, *found: str) -> None:
+        self.found = found
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+        return [self._one(text) for _, text in pairs]
+
+    def _one(self, text: str) -> Reading:
+        word = next((word for word in self.found if word in text), None)
+        if word is None:
+            return Reading((Span("", 0, 0, -5.0),), 5.0)
+        return Reading((Span(word, text.index(word), text.index(word) + len(word), 9.0),), 0.0)
+
+
+YEARS = Spans("1902", "1885", "1911")
+
+
+def of(passage: Passage, **changes: object) -> Passage:
+    return passage.model_copy(update=changes)
+
+
+X = {"metadata": {"source": "x"}}
+
+
+def reading(answer: str, pid: str | None, question: str = ASKED) -> Interpretation:
+    return Interpretation(question=question, answer=answer, pid=pid)
+
+
+@pytest.mark.parametrize(
+    ("passages", "backing", "otherwise"),
+    [
+        ([A], ("a",), []),
+        ([A, B], ("a", "b"), []),
+        ([A, COPY, B], ("a", "b"), []),  # near-duplicates count once
+        ([A, B, OTHER], ("a", "b"), [("1885", ("other",))]),
+        ([A, B, AWAY], ("a", "b"), []),  # a namesake
+        ([A, OTHER, Passage(pid="c", text=OTHER.text)], ("a",), [("1885", ("other",))]),
+        (
+            [
+                A.model_copy(update={"metadata": {"source": "x"}}),
+                OTHER.model_copy(update={"metadata": {"source": "x"}}),
+            ],
+            ("a",),
+            [],  # one document does not disagree with itself
+        ),
+        ([of(A, **X), of(OTHER, **X)], ("a",), []),  # one document does not disagree with itself
+        ([of(A, **X), of(B, **X)], ("a",), []),  # nor does it back itself
+        ([of(A, title="Mill (Kiel)"), of(OTHER, title="Mill (Rome)")], ("a",), []),
+        ([A, Passage(pid="p", text=f"{OTHER.text} Others say 1902.")], ("a", "p"), []),  # says both
+        ([A, Passage(pid="short", text="The Harrow Mill was opened in 1885.")], ("a",), [("1885", ("short",))]),
+    ],
+)
+def test_who_says_so_and_who_says_otherwise(
+    passages: list[Passage], backing: tuple[str, ...], otherwise: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    (sources,) = compare_sources(ASKED, [reading("1902", "a")], passages, YEARS)
+    assert sources.pids == backing
+    assert [(other.answer, other.pids) for other in sources.otherwise] == otherwise
+
+
+def test_a_reading_without_a_passage_has_no_sources() -> None:
+    (sources,) = compare_sources(ASKED, [reading("1902", None)], [A, OTHER], YEARS)
+    assert (sources.pids, sources.otherwise) == ((), ())
+
+
+def test_readings_about_one_thing_are_one_and_those_about_namesakes_stay() -> None:
+    readings = [reading("1885", "other"), reading("1902", "a"), reading("1911", "away", "When was it opened in Perth?")]
+    sources = compare_sources(ASKED, readings, [A, B, OTHER, AWAY], Spans())
+    assert settled(readings, sources) == [1, 2]
+    left = [(readings[at], sources[at]) for at in (1, 2)]
+    told = disagreements([one for one, _ in left], [one for _, one in left], {"a": 1, "b": 2, "other": 3})
+    assert told == f"Sources disagree on “{ASKED}”: two of three say 1902 [1][2], one says 1885 [3]."
+    equal = compare_sources(ASKED, readings[:2], [A, OTHER], Spans())
+    assert settled(readings[:2], equal) == [0], "of equals the first"
+
+
+class Told(Program):
+    """Returns what it was made with."""
+
+    def __init__(self, readings: list[Interpretation], passages: list[Passage], reader: Spans | None) -> None:
+        super().__init__(source_reader=reader)
+        self.readings, self.found = readings, passages
+
+    def steps(self, question: str) -> Steps[dspy.Prediction]:
+        yield from work(len, question)
+        return dspy.Prediction(answer="It is old.", interpretations=self.readings, passages=self.found)
+
+
+def test_every_program_tells_it_awaited_or_not() -> None:
+    program = Told([reading("1902", "a")], [A, B, OTHER], YEARS)
+    here = program(question=ASKED)
+    assert here.answer == f"It is old. Sources disagree on “{ASKED}”: two of three say 1902, one says 1885."
+    assert asyncio.run(program.acall(question=ASKED)).answer == here.answer
+    assert "sources" not in Told([reading("1902", "a")], [A, OTHER], None)(question=ASKED)
+    assert "sources" not in Told([], [A, OTHER], YEARS)(question=ASKED)
+
+
+@pytest.fixture(scope="module")
+def mills(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+    return build_index([A, B, OTHER], tmp_path_factory.mktemp("mills") / "mills", encoder=encoder, progress=False)
+
+
+@pytest.mark.parametrize("program", ["rac", "auto", "madam-rag", "verdict"])
+def test_a_conflict_is_told_and_cited_everywhere(program: str, mills: ColBERTIndex) -> None:
+    result = polyqa.ask(ASKED, program=program, index=mills, lm=embedded_lm())
+    (only,) = result.interpretations
+    assert only.answer == "1902"
+    numbers = {passage.pid: at for at, passage in enumerate(result.passages, 1)}
+    both, third = sorted((numbers["a"], numbers["b"])), numbers["other"]
+    told = f"two of three say 1902 [{both[0]}][{both[1]}], one says 1885 [{third}]."
+    assert result.cited_answer.endswith(told)
+    assert result.answer.endswith("two of three say 1902, one says 1885.")
+    assert result.to_dict()["sources"][0]["otherwise"] == [{"answer": "1885", "pids": ["other"]}]
+    assert f"[{both[0]}][{both[1]}]; 1885 [{third}]" in result.to_markdown()
+    assert "; 1885" in result._repr_html_()
+
+
+def test_the_embedded_reader_finds_the_other_year() -> None:
+    (sources,) = compare_sources(ASKED, [reading("1902", "a")], [A, B, OTHER, AWAY], Reader())
+    assert [(other.answer, other.pids) for other in sources.otherwise] == [("1885", ("other",))]
