@@ -26,7 +26,9 @@ def build_command(
         Path, typer.Argument(help="A .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text.")
     ],
     name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
-    checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
+    checkpoint: Annotated[
+        str, typer.Option(help="Stanford, PyLate or MultiVectorEncoder checkpoint: embedded, a path, or a hub name.")
+    ] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Tokens of a passage that are indexed.")] = 180,
     shards: Annotated[
