@@ -1,4 +1,4 @@
-"""Checkpoints of PyLate and of sentence-transformers: built with, searched with, and refused where they are not safe."""
+"""Checkpoints of PyLate and of sentence-transformers: built with, searched with, refused where they are not safe."""
 
 import json
 import shutil
