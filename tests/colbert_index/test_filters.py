@@ -203,5 +203,5 @@ def test_an_index_tells_its_columns(numbered: ColBERTIndex, index: ColBERTIndex,
     assert numbered.info()["columns"] == {"number": "number", "topic": "text"}
     assert "number (number), topic (text)" in numbered.to_markdown()
     assert "columns" not in index.info()
-    with pytest.raises(PolyqaError, match="there are pid, title. "):
+    with pytest.raises(PolyqaError, match=r"there are pid, title\. "):
         index.where("topic = 'x'")
