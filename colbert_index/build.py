@@ -50,7 +50,8 @@ def build_index(
     index
         A name (the folder is made in `store.index_home`) or a path.
     checkpoint
-        ``polyqa-minilm-colbert`` or ``embedded``, a path, or a hub name such as ``colbert-ir/colbertv2.0``.
+        ``polyqa-minilm-colbert`` or ``embedded``, a path, or a hub name such as ``colbert-ir/colbertv2.0`` or
+        ``lightonai/LateOn``: a checkpoint of Stanford's ColBERT, of PyLate, or of `MultiVectorEncoder`.
     settings
         How to build; the default is ColBERTv2's 2 bits.
     encoder

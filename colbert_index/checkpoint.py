@@ -12,6 +12,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
 from .engine import prepare_colbert, quiet
+from .multi_vector import checkpoint_files, is_multi_vector, require_loadable
 from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
@@ -47,6 +48,8 @@ def resolve_checkpoint(name: str) -> str:
         raise PolyqaError(f"{path} is no ColBERT checkpoint: it has no config.json.")
     for part in ("config.json", "tokenizer_config.json"):
         _refuse_code(path / part)
+    if is_multi_vector(path):
+        require_loadable(path)
     if not [*path.glob("*.safetensors")]:
         raise PolyqaError(f"{path} has no weights as safetensors; others are not loaded, as they could run code.")
     return str(path)
@@ -83,8 +86,9 @@ def checkpoint_hash(location: str) -> str:
     """
     folder = Path(location)
     digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.safetensors"), folder / "config.json"]):
-        digest.update(path.name.encode())
+    stanford = sorted([*folder.glob("*.safetensors"), folder / "config.json"])
+    for path in checkpoint_files(folder) if is_multi_vector(folder) else stanford:
+        digest.update(path.relative_to(folder).as_posix().encode())
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)

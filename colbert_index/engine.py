@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from polyqa.models.loading import Precision, resolve_precision
 from polyqa.models.running import by_padded_length, keep_freed_memory, own_threads
 
+from .multi_vector import MultiVectorModel, dimensions, is_multi_vector
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -66,8 +67,11 @@ def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any)
     """Return colbert-ai's configuration for a checkpoint under our settings."""
     from colbert.infra import ColBERTConfig
 
+    folder = Path(checkpoint)
     return ColBERTConfig.from_existing(
-        ColBERTConfig.load_from_checkpoint(str(checkpoint)),
+        ColBERTConfig(dim=dimensions(folder))
+        if is_multi_vector(folder)
+        else ColBERTConfig.load_from_checkpoint(str(checkpoint)),
         ColBERTConfig(
             nbits=settings.nbits,
             doc_maxlen=settings.doc_maxlen,
@@ -87,11 +91,13 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
 
     Returns
     -------
-    colbert.modeling.checkpoint.Checkpoint
-        Its `queryFromText` and `docFromText` make the token vectors.
+    colbert.modeling.checkpoint.Checkpoint or MultiVectorModel
+        The former's `queryFromText` and `docFromText` make the token vectors.
     """
     import torch
 
+    if is_multi_vector(Path(checkpoint)):
+        return MultiVectorModel(Path(checkpoint), settings, precision)
     own_threads()
     keep_freed_memory()
     prepare_colbert()
@@ -132,6 +138,8 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
     """
     import torch
 
+    if isinstance(model, MultiVectorModel):
+        return model.documents(texts, advance)
     settings = model.colbert_config
     rows = _tokens(model, texts)
     lengths = [len(row) for row in rows]

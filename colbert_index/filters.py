@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import shortened
+from polyqa.base.html import plain, shortened
 from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue, Passage
 
@@ -116,7 +116,7 @@ class Filter(NamedTuple):
     def _error(self, reason: str) -> PolyqaError:
         if reason == "interrupted":
             reason = f"it takes longer than {_SECONDS:.0f} s"
-        elif reason == "not authorized":
+        elif reason == "not authorized" or "is prohibited" in reason:
             reason = "it may hold no subquery, only columns, values, operators and functions"
         elif unknown := re.match("no such column: (.*)", reason, re.DOTALL):
             columns = [*_OWN_COLUMNS, *(name for name in self.columns if name not in _OWN_COLUMNS)]
@@ -127,7 +127,7 @@ class Filter(NamedTuple):
             )
         elif "function" in reason or "aggregate" in reason:
             reason = f"{reason}; allowed are {', '.join(_FUNCTIONS)}"
-        return PolyqaError(f"The condition {shortened(self.condition, 80)!r} cannot be used: {reason}.")
+        return PolyqaError(f"The condition {shortened(self.condition, 80)!r} cannot be used: {plain(reason)}.")
 
 
 class _Authorizer:
@@ -136,10 +136,10 @@ class _Authorizer:
     def __init__(self) -> None:
         self._selects = 0
 
-    def __call__(self, action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    def __call__(self, action: int, table: str | None, name: str | None, *_: str | None) -> int:
         self._selects += action == sqlite3.SQLITE_SELECT
         allowed = (
-            action == sqlite3.SQLITE_READ
+            (action == sqlite3.SQLITE_READ and table == "passages")
             or (action == sqlite3.SQLITE_SELECT and self._selects == 1)
             or (action == sqlite3.SQLITE_FUNCTION and str(name).lower() in _FUNCTIONS)
         )

@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from polyqa.models.loading import Precision, resolve_precision
 from polyqa.models.running import keep_freed_memory
 
+from .multi_vector import MultiVectorModel
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Encode = Callable[[Sequence[str]], list[NDArray[np.float32]]]
-"""Returns the token vectors of each query, shape (query_maxlen, dimensions), of unit length, or 0 for padding."""
+"""Returns the token vectors of each query, shape (query_maxlen, dimensions), of unit length, or 0 for padding.
+
+Those of a checkpoint of `multi_vector` may be fewer than query_maxlen.
+"""
 _BATCH = 128
 _SETTINGS = "artifact.metadata"  # colbert-ai's name for a checkpoint's own
 
@@ -36,7 +40,7 @@ def load_query_encoder(checkpoint: Path | str, settings: IndexSettings, precisio
         See `loading.resolve_precision`.
     """
     keep_freed_memory()
-    return _direct(Path(checkpoint), settings, precision) or _with_colbert_ai(checkpoint, settings, precision)
+    return _direct(Path(checkpoint), settings, precision) or _with_its_library(checkpoint, settings, precision)
 
 
 def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Encode | None:
@@ -94,8 +98,10 @@ def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Enco
     return encode
 
 
-def _with_colbert_ai(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
+def _with_its_library(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
     from .engine import load_checkpoint
 
     model = load_checkpoint(checkpoint, settings, precision)
+    if isinstance(model, MultiVectorModel):
+        return model.queries
     return lambda queries: list(model.queryFromText(list(queries), bsize=_BATCH, to_cpu=True).float().numpy())

@@ -32,7 +32,9 @@ def build_command(
         ),
     ],
     name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
-    checkpoint: Annotated[str, typer.Option(help="ColBERT checkpoint: embedded, a path, or a hub name.")] = "embedded",
+    checkpoint: Annotated[
+        str, typer.Option(help="Stanford, PyLate or MultiVectorEncoder checkpoint: embedded, a path, or a hub name.")
+    ] = "embedded",
     nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
     doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Tokens of a passage that are indexed.")] = 180,
     overlap: Annotated[
@@ -217,7 +219,8 @@ def info_command(
     if as_json:
         show_json({**info, "questions": database.manifest.model_dump(mode="json")} if database else info)
         return
-    console().print(facts(info))
+    columns = {"columns": ", ".join(f"{name} ({kind})" for name, kind in index.columns.items())}
+    console().print(facts({**info, **columns} if index.columns else info))
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:

@@ -89,7 +89,7 @@ class QuestionRetriever(Retriever):
         """Return the questions that were made from passages which the index may find, with only those passages."""
         if self.index.condition is None:
             return list(found)
-        chosen = ([pid for pid in question.pids if self.index.may_find(pid)] for question in found)
+        chosen = (tuple(filter(self.index.may_find, question.pids)) for question in found)
         return [
             question.model_copy(update={"pids": pids}) for question, pids in zip(found, chosen, strict=True) if pids
         ]

@@ -67,6 +67,31 @@ def test_passages_and_scores_are_those_of_one_machine(
     assert many.bm25.search_many([]) == []
 
 
+@pytest.mark.parametrize("held", [([0, 1, 2],), ([0], [1], [2])], ids=str)
+@pytest.mark.parametrize("settings", [SearchSettings(), NARROW, SearchSettings(1, 1, 1)], ids=str)
+def test_a_condition_finds_what_it_finds_on_one_machine(
+    passages: list[Passage], tmp_path: Path, held: Sequence[Sequence[int]], settings: SearchSettings
+) -> None:
+    numbered = [one.model_copy(update={"metadata": {"number": at}}) for at, one in enumerate(passages)]
+    build_index(iter(numbered), tmp_path / "numbered", shards=3, progress=False)
+    one = ColBERTIndex(tmp_path / "numbered", search_settings=settings)
+    many, _ = spread(one, held, settings)
+    for condition, count in (("number < 15 or number = 30", 16), ("number >= 1", 39), ("number = 5", 1)):
+        few, spread_few = one.where(condition), many.where(condition)
+        assert len(few) == len(spread_few) == count
+        for k in (1, 3, 40):
+            found = few.search_many(QUERIES, k)
+            assert spread_few.search_many(QUERIES, k) == found
+            assert [len(hits) for hits in found] == [min(k, count)] * len(QUERIES)
+            assert spread_few.bm25.search_many(QUERIES, k) == few.bm25.search_many(QUERIES, k)
+        assert [spread_few.may_find(p.pid) for p in numbered] == [few.may_find(p.pid) for p in numbered]
+    other = object.__new__(SpreadIndex)
+    other.__setstate__(many.where("number = 5").__getstate__())
+    assert len(other) == 1
+    with pytest.raises(PolyqaError, match="there are pid, title, number"):
+        many.where("nubmer = 5")
+
+
 def test_passages_vectors_and_positions_are_fetched_once(sharded: ColBERTIndex, encoder: Encoder) -> None:
     many, shares = spread(sharded)
     passages = [one for one in sharded.positions if one]

@@ -55,7 +55,7 @@ def test_additions_and_removals_in_a_row(copy_index: Callable[[], Path], encoder
     assert_holds(index, pids | {"marmot", "alphorn", "cheese"}, encoder)
     index = remove_passages(index, ["marmot", "kite-tail"])
     assert_holds(index, pids - {"kite-tail"} | {"alphorn", "cheese"}, encoder)
-    index = remove_passages(index, {"cheese"})
+    index = remove_passages(index, "cheese")  # one id
     assert_holds(index, pids - {"kite-tail"} | {"alphorn"}, encoder)
     index = add_passages(index, [MARMOT])
     assert_holds(index, pids - {"kite-tail"} | {"alphorn", "marmot"}, encoder)
@@ -154,3 +154,31 @@ def test_a_removed_passage_cannot_be_removed_again(copy_index: Callable[[], Path
     with pytest.raises(PolyqaError, match="holds no passage 'ice-blue'"):
         remove_passages(index, ["ice-blue"])
     assert remove_passages(index, ["ice-milk", "ice-milk"]).search("glacier milk", k=1)[0].pid != "ice-milk"
+
+
+def test_after_many_removals_all_that_is_left_is_found(tmp_path: Path) -> None:
+    topics = [
+        "Mars is a red planet.",
+        "The cello is a string instrument.",
+        "Iron rusts in wet air.",
+        "Bees make honey.",
+    ]
+    corpus = [Passage(pid=str(at), text=f"{topics[at % 4]} Note {at}.") for at in range(80)]
+    index = build_index(corpus, tmp_path / "topics", progress=False)
+    assert len(index.search("Who wrote the constitution?", 100)) == 80
+    for left in (12, 6, 2, 1):
+        gone = [passage.pid for passage in index.passages[left:]]
+        index = remove_passages(index, gone)
+        found = index.search("Who wrote the constitution?", left + 3)
+        assert sorted(passage.pid for passage in found) == sorted(map(str, range(left)))
+    assert check_index(index.path).passages == [corpus[0]]
+
+
+def test_an_id_of_several_digits_is_one_id(copy_index: Callable[[], Path]) -> None:
+    more = [Passage(pid=pid, text=f"A passage of number {pid}.") for pid in ("1", "2", "12", "59")]
+    index = add_passages(ColBERTIndex(copy_index()), more)
+    index = remove_passages(index, "12")
+    assert {"1", "2", "59"} <= {passage.pid for passage in index.passages}
+    with pytest.raises(PolyqaError, match="holds no passage '12'"):
+        remove_passages(index, 12)
+    assert len(remove_passages(index, [1, "59"])) == len(index) - 2

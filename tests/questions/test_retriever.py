@@ -1,6 +1,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -38,7 +39,13 @@ class Ranked:
 
 
 class Numbered:
-    """An index of passages p0 … p9."""
+    """An index of passages p0 … p9; with a condition, those with an even number may be found."""
+
+    def __init__(self, condition: str | None = None) -> None:
+        self.condition = condition
+
+    def may_find(self, pid: str) -> bool:
+        return int(pid[1:]) % 2 == 0
 
     def passage(self, pid: str) -> Passage:
         return Passage(pid=pid, text=f"Text of {pid}.")
@@ -72,6 +79,17 @@ def test_count_is_equation_2_with_ties_broken_by_max(ranked: list[tuple[float, l
     best = {pid: max(ranked[n][0] for n in top if pid in ranked[n][1]) for pid in count}
     expected = sorted(count, key=lambda pid: (-count[pid], -best[pid], int(pid[1:])))[:k]
     assert [(one.pid, one.score) for one in retriever.search("x", k)] == [(pid, count[pid]) for pid in expected]
+
+
+@given(questions, st.integers(1, 12), st.integers(1, 8), st.sampled_from(["max", "count"]))
+def test_a_condition_is_as_if_there_were_no_other_passages(
+    ranked: list[tuple[float, list[str]]], k: int, depth: int, by: Literal["max", "count"]
+) -> None:
+    whole = QuestionRetriever(Ranked(ranked), Numbered("even"), by=by, depth=depth)  # type: ignore[arg-type]
+    even = [(score, [pid for pid in pids if int(pid[1:]) % 2 == 0]) for score, pids in ranked]
+    part = QuestionRetriever(Ranked([row for row in even if row[1]]), Numbered(), by=by, depth=depth)  # type: ignore[arg-type]
+    assert whole.search("x", k) == part.search("x", k)
+    assert [one.pids for one in whole.questions("x", k)] == [one.pids for one in part.questions("x", k)]
 
 
 def test_max_searches_no_deeper_than_it_must() -> None:
