@@ -190,7 +190,7 @@ def _quoted(name: str) -> str:
 
 
 def _row(passage: Passage, keys: Sequence[str]) -> list[MetadataValue | None]:
-    values = {name.lower(): value for name, value in reversed(passage.metadata.items())}
+    values = {name.lower(): value for name, value in reversed([*passage.metadata.items()])}
     values |= {"pid": passage.pid, "title": passage.title}
     return [_storable(values.get(key)) for key in keys]
 

@@ -224,8 +224,8 @@ def info_command(
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:
-        columns = f", metadata {', '.join(index.columns)}" if index.columns else ""
-        whole = f"{index.name} is intact: {counted(len(index), 'passage')}{columns}, fingerprint {index.fingerprint}"
+        kept = f", metadata {', '.join(index.columns)}" if index.columns else ""
+        whole = f"{index.name} is intact: {counted(len(index), 'passage')}{kept}, fingerprint {index.fingerprint}"
         say(whole + (f"; {counted(len(database), 'question')}" if database is not None else ""))
 
 
