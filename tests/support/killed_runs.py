@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from polyqa.evaluation.runner import run_program
 from polyqa.evaluation.runs import LEDGER, read_identity
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, warm_up
-from polyqa.models import Reader
+from polyqa.models import Reader, Reading
 
 # A progress bar's lock is a semaphore that forks share: a child killed while it draws would hold it for ever, and
 # every later child would wait. No process here draws into another's terminal.
@@ -93,12 +93,21 @@ class Counting(Display):
             yield lambda: out.write(b"\n")
 
 
+class Slow(Reader):
+    """A reader that takes its time, as its results are stored: no run is over before it is killed."""
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, keep: int = 1) -> list[Reading]:
+        """Read every pair, after a while."""
+        time.sleep(0.15)
+        return super().read(pairs, keep=keep)
+
+
 def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     """Make both runs."""
     chance = random.Random(seed)
     # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the
     # batch, and a resumed run has other batches.
-    lm = embedded_lm(ExtractiveEngine(reader=Reader()))
+    lm = embedded_lm(ExtractiveEngine(reader=Slow()))
     program, scorer = load("rac", index=index, passages=2), make_scorer(judge=None)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
