@@ -1,7 +1,7 @@
 """Results of the embedded encoder, reader and writer, kept between tests, processes and runs of the tests.
 
 The same few hundred texts are read in thousands of tests. What a model makes of one is kept in an SQLite file under
-everything that decides it: the code of `polyqa.models`, the weights, the precision and the input. Tests of the models
+everything that decides it: the code of the models, the weights, the precision and the input. Tests of the models
 themselves bypass it (`tests/models/conftest.py`), and so does everything with ``POLYQA_TEST_RESULTS=off``.
 """
 
@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +79,20 @@ def bypassed() -> Iterator[None]:
         STORE.bypassed = before
 
 
+@cache
+def _version() -> bytes:
+    models, code = ROOT / "polyqa" / "models", hashlib.blake2b(digest_size=20)
+    queries = ROOT / "colbert_index" / "query_encoder.py"
+    for path in (*sorted(models.rglob("*.py")), *sorted(models.glob("weights/**/*.safetensors")), queries):
+        code.update(path.read_bytes())
+    return code.digest()
+
+
 def install() -> None:
     """Have the embedded models look into the store first."""
     if OFF:
         return
-    code = hashlib.blake2b(digest_size=20)
-    for path in sorted((ROOT / "polyqa" / "models").rglob("*.py")):
-        code.update(path.read_bytes())
-    for path in sorted((ROOT / "polyqa" / "models" / "weights").rglob("*.safetensors")):
-        code.update(path.read_bytes())
-    version = code.digest()
-
+    version = _version()
     forward = Encoder._forward
 
     def stored_forward(self: Encoder) -> Callable[[list[str]], Any]:
@@ -134,7 +137,7 @@ def _stored_writing(version: bytes, fresh: Callable[..., Any], kind: str) -> Cal
 
 
 def load_checkpoint_once() -> None:
-    """Hash and load the embedded ColBERT checkpoint once in this process, however many indexes it is for."""
+    """Hash and load the embedded ColBERT checkpoint once in this process, and store the vectors of queries."""
     from polyqa.colbert_index import build, compressing, index, trust, update
 
     for name, modules in {
@@ -152,7 +155,11 @@ def _once(load: Callable[..., Any]) -> Callable[..., Any]:
 
     @lru_cache(maxsize=4)
     def kept(precision: str | None, location: Path | str, *settings: Any) -> Any:
-        return load(location, *settings)
+        model = load(location, *settings)
+        if load.__name__ != "load_query_encoder" or OFF:
+            return model
+        how = f"queries {Path(location).name} {settings} {resolve_precision('auto')}".encode()
+        return lambda queries: STORE.results(_version() + how, list(queries), model)
 
     def loaded(location: Path | str, *settings: Any) -> Any:
         if Path(location).resolve().parent != home:
