@@ -268,7 +268,9 @@ def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
             passages.append(Passage(pid=document.pid, text=document.text))
             continue
         try:
-            passages.append({}[document.pid] if index is None else index.passage(document.pid))
+            if index is None:
+                raise KeyError(document.pid)
+            passages.append(index.passage(document.pid))
         except KeyError:
             where = f"Document {document.pid!r} of question {question.id!r}"
             raise PolyqaError(f"{where} has no text and is not in the index; name the index that holds it.") from None

@@ -128,7 +128,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
         ),
         "madam-rag": Entry(
             "madam_rag.MadamRAG",
-            "an agent answers from each document, an aggregator keeps the right answers, agents debate where they differ",
+            "an agent answers from each passage, an aggregator keeps what is right, agents debate where they differ",
             "Wang et al. 2025",
             "https://arxiv.org/abs/2504.13079",
             "1 + K, at most three times",
