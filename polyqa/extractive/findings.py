@@ -15,6 +15,7 @@ from .readings import NULL
 from .wordings import wordings
 
 _HOLDS = 0.2  # support
+_ANSWERS = 0.1  # support of a document's answer; low, for the aggregator has other documents to hold against it
 _UNKNOWN = "unknown"
 
 
@@ -43,7 +44,7 @@ def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
     """
     passages = [tidy(passage) for passage in prompt.passages("passage")]
     found = telling(prompt.question, gather(prompt.question, passages, models, ranked=False))
-    if not found or found[0].support < _HOLDS:
+    if not found or found[0].support < _ANSWERS:
         return {"short_answer": NULL, "explanation": NULL}
     reading = Interpretation(question=prompt.question, answer=found[0].answer)
     return {"short_answer": found[0].answer, "explanation": tell(reading, passages, models, named=True)[1]}
