@@ -114,6 +114,8 @@ def readers_place(
 ) -> Path:
     """A folder as a reader of the pages has it: a corpus of forty passages, an index of it, and the shipped index.
 
+    A folder of documents stands beside them.
+
     Of the shipped questions there are the first sixteen of each split.
     """
     shipped = index_path(SHIPPED)
@@ -123,6 +125,10 @@ def readers_place(
     shutil.copytree(index.path, tmp_path / "home" / "indexes" / "mine")
     records = ({"id": passage.pid, "title": passage.title, "text": passage.text} for passage in passages)
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    (tmp_path / "handbook").mkdir()
+    sections = (f"## {passage.title}\n\n{passage.text}\n" for passage in passages)
+    (tmp_path / "handbook" / "handbook.md").write_text("\n".join(sections), encoding="utf-8")
 
     def first_questions(split: str) -> Path:
         questions = json.loads(questions_path(split).read_text(encoding="utf-8"))[split]
