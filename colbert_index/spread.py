@@ -228,7 +228,9 @@ class SpreadIndex(ColBERTIndex):
 
     def _allowed_of_shares(self) -> list[NDArray[np.bool_] | None]:
         """Return which passages each worker may find."""
-        return [None] * len(self._shares) if self._allowed is None else np.split(self._allowed, self._starts[1:-1])
+        if self._allowed is None:
+            return [None] * len(self._shares)
+        return list(np.split(self._allowed, self._starts[1:-1]))
 
     def by_words(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return BM25's best passages of each query."""

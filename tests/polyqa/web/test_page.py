@@ -198,7 +198,7 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
     passages = [film.model_copy(update={"metadata": {"year": film.pid[-4:]}}) for film in films.passages]
     dated = build_index(passages, tmp_path / "dated", progress=False)
     with web_server([films, dated], programs=["rac"]) as web:
-        page = open_page(web)
+        page = open_page(web, refused=True)
         page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
         where = page.get_by_label("Only passages where")
         expect(where).to_be_hidden()
