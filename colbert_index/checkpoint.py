@@ -11,7 +11,6 @@ from filelock import FileLock
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
-from .engine import prepare_colbert, quiet
 from .multi_vector import checkpoint_files, is_multi_vector, require_loadable
 from .store import checkpoint_home
 
@@ -118,6 +117,8 @@ def embedded_checkpoint() -> Path:
 
 def _make(shipped: Path, target: Path) -> None:
     import torch
+
+    from .engine import prepare_colbert, quiet
 
     prepare_colbert()
     from colbert.infra import ColBERTConfig

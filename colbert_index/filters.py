@@ -190,8 +190,9 @@ def _quoted(name: str) -> str:
 
 
 def _row(passage: Passage, keys: Sequence[str]) -> list[MetadataValue | None]:
-    values = {name.lower(): value for name, value in reversed([*passage.metadata.items()])}
-    values |= {"pid": passage.pid, "title": passage.title}
+    values: dict[str, MetadataValue] = {"pid": passage.pid, "title": passage.title}
+    for name, value in passage.metadata.items():
+        values.setdefault(name.lower(), value)
     return [_storable(values.get(key)) for key in keys]
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from polyqa.models.loading import Precision, resolve_precision
 from polyqa.models.running import keep_freed_memory
 
-from .multi_vector import MultiVectorModel
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -100,6 +99,7 @@ def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Enco
 
 def _with_its_library(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
     from .engine import load_checkpoint
+    from .multi_vector import MultiVectorModel
 
     model = load_checkpoint(checkpoint, settings, precision)
     if isinstance(model, MultiVectorModel):

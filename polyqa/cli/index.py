@@ -219,8 +219,8 @@ def info_command(
     if as_json:
         show_json({**info, "questions": database.manifest.model_dump(mode="json")} if database else info)
         return
-    columns = {"columns": ", ".join(f"{name} ({kind})" for name, kind in index.columns.items())}
-    console().print(facts({**info, **columns} if index.columns else info))
+    listed = {"columns": ", ".join(f"{name} ({kind})" for name, kind in index.columns.items())}
+    console().print(facts({**info, **listed} if index.columns else info))
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:

@@ -126,7 +126,10 @@ def test_what_there_is_is_listed(client: httpx.Client) -> None:
     assert programs["default"] == "rac"
     assert [one["name"] for one in programs["programs"]] == ["rac", "diva", "toc"]
     assert programs["programs"][1]["url"].startswith("https://arxiv.org/")
-    assert client.get("/indexes").json() == {"default": "films", "indexes": [{"name": "films", "passages": 5}]}
+    assert client.get("/indexes").json() == {
+        "default": "films",
+        "indexes": [{"name": "films", "passages": 5, "columns": {}}],
+    }
 
 
 def test_the_description_has_examples_and_every_error(client: httpx.Client) -> None:

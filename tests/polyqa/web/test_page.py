@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from web_server import Web, web_server
 
 import polyqa.web
-from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
 from polyqa.web.guard import Guard
 from polyqa.web.limits import WebLimits
@@ -192,6 +192,30 @@ def test_examples_are_offered_over_the_shipped_index_only(films: ColBERTIndex, t
         expect(panel(page)).to_contain_text("on homonyms")
         expect(field(page)).to_have_value("Who directed Titanic?")
         expect(page.get_by_role("heading", name="For example")).to_be_hidden()
+
+
+def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
+    passages = [film.model_copy(update={"metadata": {"year": film.pid[-4:]}}) for film in films.passages]
+    dated = build_index(passages, tmp_path / "dated", progress=False)
+    with web_server([films, dated], programs=["rac"]) as web:
+        page = open_page(web, refused=True)
+        page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+        where = page.get_by_label("Only passages where")
+        expect(where).to_be_hidden()
+        page.get_by_label("Index", exact=True).select_option("dated")
+        expect(page.get_by_text("Columns of dated: year.")).to_be_visible()
+        assert _faults(page) == []
+        where.fill("yaer = '1972'")
+        ask(page)
+        expect(panel(page)).to_contain_text("there are pid, title, year")
+        where.fill("year = '1972'")
+        ask(page)
+        section = answered(page)
+        expect(section).to_contain_text("on dated where year = '1972'")
+        expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
+        expect(section.locator(".answer-text")).not_to_contain_text("2002")
+        other = open_page(web, f"#{urlsplit(page.url).fragment}")
+        expect(other.get_by_label("Only passages where")).to_have_value("year = '1972'")
 
 
 def test_prompts_tokens_and_time_of_each_call(web: Web, open_page: Open) -> None:
