@@ -23,7 +23,7 @@ from polyqa.programs.registry import REGISTRY, needs_questions
 
 KEY = "sk-helper-secret"
 TITANIC = "When did Titanic come out?"
-WITHOUT = {"closed-book", "rac", "query-refinement"}
+WITHOUT = {"closed-book", "rac", "query-refinement", "madam-rag"}
 NAMES = [name for name in REGISTRY if not needs_questions(name)]
 
 
