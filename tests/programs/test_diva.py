@@ -120,8 +120,10 @@ print(json.dumps([result.to_dict() | {"seconds": 0}, [call.messages for call in 
 @pytest.mark.slow
 def test_a_saved_diva_gives_identical_prompts_and_answers_in_a_new_process(diva: DIVA, tmp_path: Path) -> None:
     import polyqa
+    from polyqa.language_models import shared_reader
 
     with_demos(diva)
+    diva.source_reader = shared_reader()  # as `polyqa.load` gives it
     path = tmp_path / "diva.json"
     diva.save(str(path))
     assert "Solaris" in path.read_text()

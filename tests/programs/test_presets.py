@@ -98,8 +98,8 @@ def test_auto_writes_again_what_a_reading_is_taken_from(make: Make) -> None:
     assert len(engine.asked("answer")) == 2
 
 
-# Tree of Clarifications leaves out more repetitions with lean, see test_tree.
-@pytest.mark.parametrize("name", [name for name in REGISTRY if name not in {*QUESTIONS, "toc"}])
+# Tree of Clarifications leaves out more repetitions with lean, see test_tree, and MADAM-RAG agents, see test_madam_rag.
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name not in {*QUESTIONS, "toc", "madam-rag"}])
 def test_programs_that_put_nothing_together_make_the_same_calls_with_both(
     name: str, make: Make, embedded: dspy.LM
 ) -> None:
