@@ -78,6 +78,6 @@ def test_search_is_compared_with_an_exact_one(run: Run, index: ColBERTIndex) -> 
 def test_faults_prints_and_stores_its_tables(run: Run, tmp_path: Path) -> None:
     words = ("--program", "closed-book", "--shown", "closed-book", "--failure", "empty", "--failure", "401")
     out = run("faults", "lm", *words, "--json", tmp_path / "f.json")
-    assert "| 401, a wrong key | `the language model's server refused the key" in out
+    assert "| 401, a wrong key | `[openai/m] the server refused the key" in out
     assert "| `closed-book` | 0 of 1 | 0 of 1 |" in out
     assert list(stored(tmp_path / "f.json")["tables"]) == ["told", "answered", "kept"]

@@ -8,6 +8,7 @@ import pytest
 from polyqa import signatures
 from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.signatures import (
+    AggregateAnswers,
     AnswerClosedBook,
     AnswerRefined,
     ClarifyQuestion,
@@ -23,8 +24,10 @@ from polyqa.signatures import (
     InterpretPassage,
     LocateAnswer,
     MatchInterpretations,
+    ReadDocument,
     RefineQuestion,
     RelaxQuery,
+    ReviseAnswer,
     ReviseQuestion,
     RewriteQuery,
     SelectPassages,
@@ -53,6 +56,9 @@ OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
     (VerifyReadings, {"supported": []}),
     (VerifyFinding, {"holds": "Yes"}),
     (TellFindings, {"interpretations": READINGS, "answer": "Both came out."}),
+    (ReadDocument, {"short_answer": "1953", "explanation": "It is about the film of 1953."}),
+    (ReviseAnswer, {"short_answer": "null", "explanation": "null"}),
+    (AggregateAnswers, {"interpretations": READINGS, "answer": "Both came out."}),
     (ClarifyQuestion, {"interpretations": READINGS, "answer": "There are two.\nOne came out in 1953."}),
     (WriteLongFormAnswer, {"answer": "There are two.\nOne came out in 1953."}),
     (AnswerClosedBook, {"answer": 'It may mean two films, "Titanic" and «Titanic».'}),
