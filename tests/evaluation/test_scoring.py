@@ -9,7 +9,7 @@ from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.scoring import SUFFICIENT, Output, Scorer
 from polyqa.metrics.embedded_judge import EmbeddedJudge
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Document, Question, Reading
 from polyqa.metrics.judges import Claim
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.models import Encoder, Reader
@@ -165,7 +165,10 @@ def test_every_column_is_made_of_scores_that_are_given(reader: Reader, encoder: 
     scorer = Scorer(reader, EmbeddedJudge(reader, encoder))
     output = Output(TEXT, ANSWERS, PASSAGES)
     given = set()
+    planted = replace(BOTH, wrong_answers=("green",), documents=(Document("1", "misinfo", "green"), Document("2", "noise", "")))
     for asked in (question("sky", ("blue",), long_answers=(TEXT,)), BOTH):
         given |= scores(scorer, asked, output).keys()
+    cited = [one.model_copy(update={"pid": "2"}) for one in ANSWERS]
+    given |= scores(scorer, planted, Output(TEXT, cited, PASSAGES)).keys()
     given |= {"failed", "calls", "input_tokens", "output_tokens", "seconds"} & {*Record.model_fields, "failed"}
     assert {name for column in COLUMNS.values() for name in column.scores} <= given

@@ -37,6 +37,8 @@ INPUTS: dict[str, Any] = {
     "findings": ["RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911"],
     "question": QUESTION,
     "reason": "[AmbObj] It may be a film & a <novel>.",
+    "replies": ["RMS Titanic | The liner was launched in 1911. | 31 May 1911"],
+    "summary": "The ship was launched on 31 May 1911.",
     "refinements": READINGS,
     "segment": "It was published in Poland in 1961.",
 }
