@@ -165,7 +165,9 @@ def test_every_column_is_made_of_scores_that_are_given(reader: Reader, encoder: 
     scorer = Scorer(reader, EmbeddedJudge(reader, encoder))
     output = Output(TEXT, ANSWERS, PASSAGES)
     given = set()
-    planted = replace(BOTH, wrong_answers=("green",), documents=(Document("1", "misinfo", "green"), Document("2", "noise", "")))
+    planted = replace(
+        BOTH, wrong_answers=("green",), documents=(Document("1", "misinfo", "green"), Document("2", "noise", ""))
+    )
     for asked in (question("sky", ("blue",), long_answers=(TEXT,)), BOTH):
         given |= scores(scorer, asked, output).keys()
     cited = [one.model_copy(update={"pid": "2"}) for one in ANSWERS]
