@@ -144,7 +144,7 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
     s.DraftSegment: CallKind("readings", "Readings of a passage", False, _IRRELEVANT),
     s.CritiqueSegment: CallKind("verdicts", "What the passage supports", True, _UNSUPPORTED),
     s.ReadDocument: CallKind("readings", "Answer of a document", False, _SILENT),
-    s.ReviseAnswer: CallKind("readings", "Answer after debate", False, _SILENT),
+    s.ReviseAnswer: CallKind("readings", "Answer after debate", False, lambda inputs, reply: None),
     s.AggregateAnswers: CallKind("answer", "The right answers are collected", False, _readings_and_answer),
     s.SelectPassages: CallKind(
         "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])

@@ -8,7 +8,7 @@ from polyqa.base.values import Interpretation
 from polyqa.lm.calls import CALLS, complete_readings, fallback_for, kind_of
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import needs_index, needs_questions, needs_reader
-from polyqa.signatures import AnswerClosedBook, ExtractInterpretations, WriteLongFormAnswer
+from polyqa.signatures import ExtractInterpretations, WriteLongFormAnswer
 
 READING = Interpretation(question="Who won in 1998?", answer="France.")
 INPUTS = {
@@ -37,7 +37,8 @@ def test_a_fallback_has_all_output_fields_with_values_of_their_types(
 ) -> None:
     fallback = fallback_for(signature, {**INPUTS, "refinements": [READING]}, reply)
     if fallback is None:
-        assert signature is AnswerClosedBook or (
+        # The program of ReviseAnswer has a fallback of its own, see test_madam_rag.
+        assert signature.__name__ in ("AnswerClosedBook", "ReviseAnswer") or (
             signature.__name__ in ("ClarifyQuestion", "AggregateAnswers") and reply != LISTED
         )
         return

@@ -107,3 +107,14 @@ def test_replies_that_cannot_be_read_leave_what_the_agents_said(encoder: Encoder
     assert sorted(one.answer for one in result.interpretations) == ["1902", "1911"]
     assert "It says 1902." in result.answer
     assert "the answers of all documents are told" in str(result.faults[0])
+
+
+def test_an_agent_whose_second_reply_cannot_be_had_keeps_its_answer(encoder: Encoder) -> None:
+    good = agents(0)
+
+    def reply(prompt: Prompt) -> Mapping[str, object] | str:
+        return "" if "summary" in prompt.inputs else dict(good.reply(prompt))
+
+    result = asked(ScriptedEngine(reply), encoder)
+    assert sorted(filter(None, result.agents)) == ["1902", "1911"]
+    assert {fault.became for fault in result.faults} == {"the agent keeps its answer"}
