@@ -85,11 +85,10 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
     location = trusted_checkpoint(index.manifest, index.path)
     check = LengthCheck(location, index.settings.doc_maxlen)
-    for _ in check.watch(new):
-        pass
+    texts = [passage.indexed_text for passage in check.watch(new)]
     check.warn()
     model = load_checkpoint(location, index.settings)
-    vectors, lengths = encode_documents(model, [passage.indexed_text for passage in new])
+    vectors, lengths = encode_documents(model, texts)
     parts = index.positions_of_parts
     number = min(range(len(parts)), key=lambda at: len(parts[at]))
     before, old = parts[number], index.parts[number]

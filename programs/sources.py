@@ -77,11 +77,15 @@ def compare_sources(
 
 
 def settled(readings: Sequence[Interpretation], sources: Sequence[Sources]) -> list[int]:
-    """Return the places of the readings that stay: of those that disagree the best backed, of equal ones the first."""
+    """Return the places of the readings that stay: of those that disagree the best backed ones.
+
+    Where as many sources say one thing as the other, nothing says who is right, and both stay.
+    """
     stay = sorted(range(len(readings)), key=lambda place: -len(sources[place].pids))
     kept: list[int] = []
     for place in stay:
-        rivals = [other for one in kept for other in sources[one].otherwise]
+        better = [one for one in kept if len(sources[one].pids) > len(sources[place].pids)]
+        rivals = [other for one in better for other in sources[one].otherwise]
         reading = readings[place]
         if not any(reading.pid in rival.pids and agree(reading.answer, [rival.answer]) for rival in rivals):
             kept.append(place)
@@ -91,7 +95,7 @@ def settled(readings: Sequence[Interpretation], sources: Sequence[Sources]) -> l
 def disagreements(
     readings: Sequence[Interpretation], sources: Sequence[Sources], numbers: Mapping[str, int] | None = None
 ) -> str:
-    """Return the sentences that say where sources disagree; nothing where they do not.
+    """Return the sentences that say where sources disagree, each disagreement once; nothing where they do not.
 
     Parameters
     ----------
@@ -105,10 +109,13 @@ def disagreements(
     >>> print(disagreements([reading], [sources], {"a": 1, "b": 2, "c": 3}))
     Sources disagree on “When did the mill open?”: two of three say 1902 [1][3], one says 1885 [2].
     """
-    told = []
+    told: list[str] = []
+    said: set[frozenset[str]] = set()
     for reading, one in zip(readings, sources, strict=False):
-        if one.otherwise:
-            sides = [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)]
+        sides = [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)]
+        dispute = frozenset(pid for _, pids in sides for pid in pids)
+        if one.otherwise and dispute not in said:
+            said.add(dispute)
             first, *rest = (_side(answer, pids, numbers or {}) for answer, pids in sides)
             total = sum(len(pids) for _, pids in sides)
             count, says = first.split(" ", 1)

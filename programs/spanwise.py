@@ -112,6 +112,7 @@ class Spanwise(RetrievingProgram):
     """
 
     paper_sampling = GREEDY_SAMPLING
+    per_reading = ("probabilities",)
 
     def __init__(
         self,

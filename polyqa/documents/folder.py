@@ -22,9 +22,10 @@ from .converting import FORMATS
 from .splitting import Splitter, content_id, split_passages
 from .worker import Worker, reason_against
 
-CORPUS_FORMATS = (".jsonl", ".ndjson", ".tsv", ".parquet")
+CORPUS_FORMATS = (".jsonl", ".tsv", ".parquet")
 _TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
+_BEGINNING = 4_096  # characters of a file that tell whether it is a corpus
 _AHEAD = 4  # files per worker whose passages wait to be taken
 
 
@@ -138,12 +139,16 @@ class Documents:
                         if fault != "other":
                             self.left_out[source] = fault
                         continue
-                    digest = _digest(path)
+                    try:
+                        digest, ready = _digest(path), _is_ready(path)
+                    except OSError as error:  # no permission, or gone since the folder was listed
+                        self.left_out[source] = f"cannot be read ({error.strerror})"
+                        continue
                     if self.unchanged.get(source) == digest:
                         self.files[source] = digest
                         self.skipped.add(source)
                         continue
-                    read = _ready_passages if _is_ready(path) else convert
+                    read = _ready_passages if ready else convert
                     waiting.append((source, digest, pool.submit(read, path, source)))
                     if len(waiting) > _AHEAD * workers:
                         yield from self._taken(*waiting.pop(0))
@@ -219,10 +224,11 @@ def _is_ready(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in next(csv.reader(lines), [])})
+            header = next(csv.reader([lines.readline(_BEGINNING)]), [])
+        return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in header})
     if suffix == ".json":
         with path.open(encoding="utf-8-sig", errors="replace") as lines:
-            beginning = lines.read(4096).lstrip()
+            beginning = lines.read(_BEGINNING).lstrip()
         return bool(re.match(r"\[\s*\{", beginning) and re.search(rf'"(?:{"|".join(_TEXT_COLUMNS)})"\s*:', beginning))
     return suffix in CORPUS_FORMATS
 

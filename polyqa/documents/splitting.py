@@ -86,14 +86,15 @@ class Splitter:
                 starts.append(at)
                 at += len(block.text) + 2
             for start, text in self.split(full_title, "\n\n".join(block.text for block in blocks)):
-                block = blocks[bisect_right(starts, start) - 1]
+                number = bisect_right(starts, start) - 1
+                block = blocks[number]
                 place: dict[str, MetadataValue] = {"source": source}
                 if section:
                     place["section"] = SEPARATOR.join(section)
                 if block.page is not None:
                     place["page"] = block.page
                 elif block.line is not None:
-                    inside = text_before(block.text, start - starts[blocks.index(block)])
+                    inside = text_before(block.text, start - starts[number])
                     place["line"] = block.line + (inside if block.kind in ("code", "table") else 0)
                 yield Passage(pid="", title=full_title, text=text, metadata={**document.metadata, **place})
 

@@ -28,9 +28,9 @@ _ARCHIVES = (".docx", ".pptx", ".xlsx", ".epub")
 
 def reason_against(path: Path, root: Path) -> str | None:
     """Return why a file is not even opened by a converter, or ``None``."""
-    if not path.resolve().is_relative_to(root.resolve()):
-        return "is a link out of the folder"
     try:
+        if not path.resolve().is_relative_to(root.resolve()):
+            return "is a link out of the folder"
         size = path.stat().st_size
         if size == 0:
             return "is empty"
@@ -39,6 +39,8 @@ def reason_against(path: Path, root: Path) -> str | None:
         return _archive_fault(path) if path.suffix.lower() in _ARCHIVES else None
     except OSError as error:
         return f"cannot be read ({error.strerror})"
+    except RuntimeError:  # what pathlib says of it before Python 3.13
+        return "is a link that leads back to itself"
 
 
 def _archive_fault(path: Path) -> str | None:

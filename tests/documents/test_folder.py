@@ -3,6 +3,7 @@
 import json
 import mailbox
 import os
+import sys
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -341,6 +342,8 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "out.md": (lambda path: path.symlink_to("/etc/hostname"), "is a link out of the folder"),
     "away": (lambda path: path.symlink_to("/etc"), "is a link to a folder"),
     "gone.md": (lambda path: path.symlink_to(path.with_name("nothing.md")), "cannot be read (No such file"),
+    "loop.md": (lambda path: path.symlink_to(path), "leads back to itself" if sys.version_info < (3, 13) else "cannot"),
+    "line.csv": (lambda path: path.write_bytes(b"\0" * 200_000), "holds no text"),
     "half.json": (lambda path: path.write_text('{"a":'), "cannot be read"),
     "deep.json": (lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "blank.html": (lambda path: path.write_text("<html><body></body></html>"), "holds no text"),

@@ -53,7 +53,7 @@ def model(name: str, address: str, **settings: Any) -> dspy.LM:
         ("ollama", "ollama_chat/m", "", {"engine": "litellm"}, "/api/chat", {}),
         ("lmstudio", "openai/m", "/v1", {}, "/v1/chat/completions", {}),
         ("lmstudio", "lm_studio/m", "/v1", {}, "/v1/chat/completions", {}),
-        ("vllm", "openai/root/models/R1", "/v1", {}, "/v1/chat/completions", {"model": "root/models/R1"}),
+        ("vllm", "openai/team/models/R1", "/v1", {}, "/v1/chat/completions", {"model": "team/models/R1"}),
         ("vllm", "hosted_vllm/m", "/v1", {}, "/v1/chat/completions", {}),
         ("vllm", "openai/m", "/v1/chat/completions", {}, "/v1/chat/completions", {}),
         ("vllm", "openai/m", "/v1", {"min_p": 0.1}, "/v1/chat/completions", {"min_p": 0.1}),

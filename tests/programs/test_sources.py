@@ -65,14 +65,6 @@ def reading(answer: str, pid: str | None, question: str = ASKED) -> Interpretati
         ([A, B, OTHER], ("a", "b"), [("1885", ("other",))]),
         ([A, B, AWAY], ("a", "b"), []),  # a namesake
         ([A, OTHER, Passage(pid="c", text=OTHER.text)], ("a",), [("1885", ("other",))]),
-        (
-            [
-                A.model_copy(update={"metadata": {"source": "x"}}),
-                OTHER.model_copy(update={"metadata": {"source": "x"}}),
-            ],
-            ("a",),
-            [],  # one document does not disagree with itself
-        ),
         ([of(A, **X), of(OTHER, **X)], ("a",), []),  # one document does not disagree with itself
         ([of(A, **X), of(B, **X)], ("a",), []),  # nor does it back itself
         ([of(A, title="Mill (Kiel)"), of(OTHER, title="Mill (Rome)")], ("a",), []),
@@ -101,7 +93,12 @@ def test_readings_about_one_thing_are_one_and_those_about_namesakes_stay() -> No
     told = disagreements([one for one, _ in left], [one for _, one in left], {"a": 1, "b": 2, "other": 3})
     assert told == f"Sources disagree on “{ASKED}”: two of three say 1902 [1][2], one says 1885 [3]."
     equal = compare_sources(ASKED, readings[:2], [A, OTHER], Spans())
-    assert settled(readings[:2], equal) == [0], "of equals the first"
+    assert settled(readings[:2], equal) == [0, 1], "as many say one thing as the other"
+    told = disagreements(readings[:2], equal)
+    # Each disagreement is told once, not the other way round, too.
+    assert (
+        told == f"Sources disagree on “{ASKED}”: one of two says 1885, one says 1902."
+    )  # not the other way round, too
 
 
 class Told(Program):

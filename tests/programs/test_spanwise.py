@@ -231,3 +231,25 @@ def test_labels_make_demos_of_findings() -> None:
     assert demo["answer"] == told[0]
     # Told with a reading that no finding has, a language model would learn to tell what it was not given.
     assert label_demos(made, [Question("2", QUESTION, (film, musical), told)])["tell"] == []
+
+
+def test_a_reading_that_is_outvoted_takes_its_probability_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "Opened in 1885, the Harrow Mill of the brothers Lund is the oldest of Kiel.": "1885",
+        "The Harrow Mill was opened in 1902 by the brothers Lund, and ground wheat for all Kiel.": "1902",
+        "Wheat was ground at the Harrow Mill from 1902 on, when the brothers Lund of Kiel opened it.": "1902",
+    }
+    for text, year in texts.items():
+        monkeypatch.setitem(SPANS, text, ((year, 8.0),))
+    passages = [Passage(pid=str(at), text=text) for at, text in enumerate(texts)]
+    told = {"interpretations": [], "answer": "In 1885 or 1902."}
+    engine = replying(dict.fromkeys(texts.values(), "Yes"), told)
+    results = []
+    for reader in (None, Marked()):
+        with dspy.context(lm=scripted_lm(engine)):
+            made = program(*passages, source_reader=reader)
+            results.append(made(question="When was the Harrow Mill opened?"))
+    alone, compared = results
+    assert [one.answer for one in alone.interpretations] == ["1885", "1902"]
+    assert [one.answer for one in compared.interpretations] == ["1902"]
+    assert compared.probabilities == alone.probabilities[1:]
