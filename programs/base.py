@@ -52,8 +52,8 @@ class Program(dspy.Module):
     and ``await program.acall(question=…)`` both run it. The prediction has at least ``answer`` (text),
     ``interpretations`` (list of `Interpretation`), ``passages`` (list of `Passage`) and ``faults`` (list of
     `polyqa.lm.attempts.FailedCall`: calls that failed twice, and the fallback used for each). With a source reader it
-    has ``sources`` (a `Sources` for each interpretation), of readings that disagree about the same thing only the best
-    backed, and sentences at the end of the answer that say who disagrees (see `sources.compare_sources`).
+    has ``sources`` (a `Sources` for each interpretation), no reading that more of them
+    contradict, and sentences at the end of the answer that say who disagrees (see `sources.compare_sources`).
 
     Parameters
     ----------
