@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE
-from polyqa.base.values import Coverage, Interpretation, Passage, Sources
+from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.assigned import names_of, own_lms
@@ -247,7 +247,7 @@ def result_of(
         answer=fields.pop("answer"),
         interpretations=fields.pop("interpretations"),
         passages=fields.pop("passages"),
-        sources=_sources(fields),
+        sources=pop_sources(fields),
         coverage=fields.pop("coverage", None),
         program=name,
         lm=model.model,
@@ -260,12 +260,6 @@ def result_of(
         helper_lm=names_of(assigned),
         unheeded=_unheeded(program, model, assigned),
     )
-
-
-def _sources(fields: dict[str, Any]) -> tuple[Sources, ...]:
-    """Take the sources of the readings out of a prediction's fields; a user's program may mean something else."""
-    known = all(isinstance(one, Sources) for one in fields.get("sources") or ())
-    return tuple(fields.pop("sources", ())) if known else ()
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:

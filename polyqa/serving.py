@@ -7,6 +7,7 @@ from collections.abc import Callable
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.lm.reply_cache import bound_cache
 from polyqa.lm.servers import TIMEOUT
 from polyqa.web.app import make_app
 from polyqa.web.guard import LOCAL, Guard
@@ -75,6 +76,7 @@ def serve(
         If the address cannot be had.
     """
     _bound_threads(limits.at_once)
+    bound_cache()
     listening = _listening(host, port)
     with listening:
         shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next

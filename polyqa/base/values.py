@@ -152,6 +152,19 @@ class Sources(BaseModel):
     otherwise: tuple[Otherwise, ...] = ()
 
 
+def pop_sources(fields: dict[str, Any]) -> tuple[Sources, ...]:
+    """Take the sources out of a prediction's fields; a user's own program may mean something else, which stays.
+
+    >>> fields = {"sources": None, "answer": "1902"}
+    >>> pop_sources(fields), pop_sources({"sources": ["a newspaper"]})
+    ((), ())
+    """
+    sources = fields.get("sources")
+    if not isinstance(sources, (list, tuple)) or not all(isinstance(one, Sources) for one in sources):
+        return ()
+    return tuple(fields.pop("sources"))
+
+
 class AmbiguityType(StrEnum):
     """What makes a question ambiguous (DIVA, Table 7).
 

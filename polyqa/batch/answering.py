@@ -30,6 +30,7 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
 from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
+from polyqa.lm.reply_cache import bound_cache
 from polyqa.loading import checked_program, default_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
 
@@ -237,6 +238,7 @@ def answer_many(
         that are not asked now; if the limit is reached, or questions fail one after the other (what was answered is
         kept, and the same call goes on).
     """
+    bound_cache()
     path = Path(out).expanduser()
     asked = read_asked(questions)
     given = {"index": index, **settings}

@@ -12,9 +12,10 @@ from pydantic_core import to_jsonable_python
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Interpretation, Passage, Sources
+from polyqa.base.values import Interpretation, Passage, pop_sources
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
+from polyqa.lm.reply_cache import bound_cache
 from polyqa.metrics.gold import Question
 
 from .identity import RunIdentity
@@ -96,6 +97,7 @@ def run_answers(
     folder = Path(folder)
     ids = [question.id for question in questions]
     require_no_links(folder)
+    bound_cache()
     with locked(folder / ".lock", folder):
         done = _earlier_records(folder, ids, identity)
         with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:
@@ -178,14 +180,12 @@ def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
     fields = dict(prediction.items())
     answer = str(fields.pop("answer", None) or "")
-    sources = fields.get("sources") or ()
-    known = all(isinstance(one, Sources) for one in sources)  # a user's own program may mean something else
     output = Output(
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
         interpretations=_INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ()),
         passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
         universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
-        sources=tuple(fields.pop("sources", ())) if known else (),
+        sources=pop_sources(fields),
     )
     if not fields.get("faults", True):
         del fields["faults"]  # of nearly all questions

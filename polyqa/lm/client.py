@@ -28,7 +28,6 @@ from polyqa.base.text import counted
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
 from .errors import AsyncErrorReader, ErrorReader, explain
-from .reply_cache import bound_cache
 from .servers import TIMEOUT
 
 REMEMBERED = 256
@@ -107,8 +106,6 @@ class BoundedLM(RecentLM):
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
-        if kwargs.get("cache", self.cache):
-            bound_cache()
         if dspy.settings.send_stream is not None:  # belongs to this thread's event loop, where a call can be ended
             return anyio.from_thread.run(partial(self._awaited, prompt, messages=messages, **kwargs))
         call = _Call(time.monotonic() + self.timeout)
@@ -142,8 +139,6 @@ class BoundedLM(RecentLM):
         return await self._awaited(prompt, messages=messages, **kwargs)
 
     async def _awaited(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        if kwargs.get("cache", self.cache):
-            bound_cache()
         limit = asyncio.timeout(self.timeout)
         call = _Call(time.monotonic() + self.timeout, limit)
         before = _CALL.set(call)

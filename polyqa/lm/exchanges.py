@@ -13,7 +13,6 @@ from dspy.utils.exceptions import AdapterParseError
 
 from .dspy_internals import forget_reply
 from .recorder import Ended, Listener, Started, listening, reply_text
-from .reply_cache import bound_cache
 
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
@@ -45,8 +44,6 @@ class Exchange(Listener):
     def call_started(self, event: Started) -> None:
         """Remember what is asked."""
         self._calls.append(event)
-        if event.instance.cache:
-            bound_cache()
         self.replied = False
 
     def call_ended(self, event: Ended) -> None:

@@ -58,7 +58,8 @@ class _InOneThread:
 def bound_cache(cache: Cache | None = None) -> None:
     """Have a cache, by default DSPy's own, use one connection to its folder, and no gigabytes of memory.
 
-    Nothing changes for one without a folder, or whose size in memory somebody has set.
+    For what asks in many threads: a server, a batch, an evaluation. Nothing changes for a cache without a folder, and
+    none of the size in memory that somebody has set.
     """
     cache = dspy.cache if cache is None else cache
     if not cache.enable_disk_cache or isinstance(cache.disk_cache, _InOneThread):

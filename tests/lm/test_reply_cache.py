@@ -29,6 +29,9 @@ def test_however_many_threads_ask_the_cache_is_opened_once(kind: type[dspy.LM], 
 
     with serve(ScriptedEngine(lambda message: "yes", given=last_message)) as server:
         lm = kind("openai/m", api_base=server.base, api_key="none")
+        assert lm("hello") == ["yes"]
+        assert type(own_cache.disk_cache).__module__.startswith("diskcache"), "one question changes nobody's cache"
+        bound_cache()
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(32)]
         for thread in threads:
             thread.start()
@@ -40,7 +43,7 @@ def test_however_many_threads_ask_the_cache_is_opened_once(kind: type[dspy.LM], 
             thread.join()
         own_cache.reset_memory_cache()
         assert lm("hello 3") == ["yes"]
-        assert len(server.requests) == 32, "replies are kept on the disk"
+        assert len(server.requests) == 33, "replies are kept on the disk"
     assert 0 < most <= 2 * 16 * 3, "at most those of the thread that made it, and of the one that uses it"
 
 
