@@ -92,7 +92,7 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise PolyqaError(f"{path} is not a file; give a corpus in {_NAMED} format, or a folder of such files.")
+        raise PolyqaError(f"{path} is not a file; give documents, a corpus in {_NAMED} format, or a folder of them.")
     files = (file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in _FORMATS)
     visible = sorted(file for file in files if not any(name.startswith(".") for name in file.relative_to(path).parts))
     if not visible:

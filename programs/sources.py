@@ -63,7 +63,8 @@ def compare_sources(
         others = [one for one in beside if one not in holders and not _one_document(one, home)]
         claims: list[_Claim] = [(other.answer, place) for other, place in cited if place in others]
         unclaimed = [one for one in others if all(one is not place for _, place in claims)]
-        claims += _read(reading.question, [one for one in unclaimed if _names(one) & _names(home)], reader)
+        near = [one for one in unclaimed if _may_be_same(question, home, one, known)]
+        claims += _read(reading.question, near, reader)
         apart = [
             (answer, place)
             for answer, place in claims
@@ -188,6 +189,13 @@ def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[st
         asked = names_and_figures(question)
         return bool(asked) and all(asked <= set(content_words(passage.render())) for passage in (one, other))
     return len(few & many) >= _SAME.get(answer_kind(question), _SAME_OTHERWISE) * len(few)
+
+
+def _may_be_same(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
+    """Return whether two passages may be about the same thing, whatever the answer is: to read them costs most."""
+    few, many = sorted((_names(one) - known, _names(other) - known), key=len)
+    least = _SAME.get(answer_kind(question), _SAME_OTHERWISE) * (len(few) - _LONGEST)  # an answer takes its own words
+    return bool(_names(one) & _names(other)) and len(few & many) >= least
 
 
 @lru_cache(maxsize=2_000)

@@ -43,7 +43,7 @@ class Splitter:
     """
 
     def __init__(self, tokens: int = 180, overlap: int = 0, checkpoint: str = EMBEDDED_CHECKPOINT) -> None:
-        needs("semantic_text_splitter", extra="documents", for_="Splitting texts")
+        needs("semantic_text_splitter", extra="documents", for_="Splitting documents")
         if not 32 <= tokens <= 500:
             raise PolyqaError(f"A passage has 32 to 500 tokens, not {tokens}.")
         if not 0 <= overlap <= tokens // 2:
