@@ -157,7 +157,7 @@ def test_faults_are_told_with_their_place_on_one_line(
 
 
 @pytest.mark.parametrize(
-    ("path", "message"), [("missing.jsonl", "is not a file; give documents, a corpus"), (".", "holds no file in .jsonl, ")]
+    ("path", "message"), [("missing.jsonl", "is not a file; give documents"), (".", "holds no file in .jsonl, ")]
 )
 def test_what_holds_no_corpus_is_refused(tmp_path: Path, path: str, message: str) -> None:
     with pytest.raises(PolyqaError, match=message):
