@@ -85,7 +85,7 @@ def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
         ]
         if name == "SQuAD":
             asked += [Asked(question, kind=WRITTEN) for question in chance.sample(written, count // 2)]
-        made.append(Corpus(name, passages, tuple(asked)))
+        made.append(Corpus(name, passages, tuple(chance.sample(asked, len(asked)))))
     return made
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ class Result:
             "question": self.question,
             "standing": self.standing,
             "answered": self.standing == "answered" and not self.asked_back,
-            "clarification": None if self.clarification is None else asdict(self.clarification),
+            "clarification": None if self.clarification is None else self.clarification.to_dict(),
             "asked_back": self.asked_back,
             "answer": self.answer,
             "cited_answer": self.cited_answer,

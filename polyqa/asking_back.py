@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
@@ -38,15 +38,15 @@ class Clarification:
 
     Attributes
     ----------
-    question
-        It names the choices: "Which Titanic: the 1997 film, the musical or RMS Titanic?"
+    about
+        How it begins: ``Which Titanic``.
     choices
         One for each reading that has an answer of its own, unlike each other.
     readings
         For each choice the place of its reading.
     """
 
-    question: str
+    about: str
     choices: tuple[str, ...]
     readings: tuple[int, ...]
 
@@ -58,14 +58,22 @@ class Clarification:
         if not gap or not about.startswith(_OPENINGS) or not all(lines):
             return None
         choices = tuple(line[1] for line in lines if line)
-        return cls(f"{about}?", choices, tuple(range(len(choices))))
+        return cls(about, choices, tuple(range(len(choices))))
+
+    @property
+    def question(self) -> str:
+        """The question in a line: "Which Titanic: the 1997 film, the musical or RMS Titanic?"."""
+        comma = "; " if any("," in choice for choice in self.choices) else ", "
+        return f"{self.about}: {comma.join(self.choices[:-1])} or {self.choices[-1]}?"
 
     @property
     def numbered(self) -> str:
         """The question with its choices as a numbered list, as a chat shows it."""
-        about = self.question.partition(":")[0]
-        lines = (f"{number}. {choice}" for number, choice in enumerate(self.choices, 1))
-        return "\n".join([f"{about}?", "", *lines])
+        return "\n".join([f"{self.about}?", "", *(f"{at}. {choice}" for at, choice in enumerate(self.choices, 1))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data: ``question``, ``choices``, and ``readings``, their places from 0."""
+        return {"question": self.question, "choices": list(self.choices), "readings": list(self.readings)}
 
 
 def clarification(
@@ -89,11 +97,7 @@ def clarification(
     labels = labels or _by_questions(question, [reading.question for reading in chosen])
     if len({label.casefold() for label in labels}) < len(labels):
         return None
-    comma = "; " if any("," in label for label in labels) else ", "
-    listed = f"{comma.join(labels[:-1])} or {labels[-1]}"
-    return Clarification(
-        f"Which {name}: {listed}?" if name else f"What do you mean: {listed}?", tuple(labels), tuple(distinct)
-    )
+    return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
 
 
 def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
@@ -123,9 +127,10 @@ def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretatio
         for choice, at in zip(asked.choices, asked.readings, strict=True)
         if readings
     ]
+    asks = reply.rstrip().endswith("?")  # another question shares words with the choices
     for texts in filter(None, (asked.choices, longer)):
         shared = [len(wanted & set(content_words(text))) for text in texts]
-        if max(shared) * 2 > len(wanted) > 0 and shared.count(max(shared)) == 1:
+        if max(shared) * 2 >= len(wanted) * (2 if asks else 1) > 0 and shared.count(max(shared)) == 1:
             return asked.readings[shared.index(max(shared))]
     return None
 

@@ -110,8 +110,9 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
     last = said[-1][1]
     if [role for role, _ in said[-3:]] == ["user", "assistant", "user"]:
         back = Clarification.read(said[-2][1])
-        if back is not None and choice_of(last, back) is not None:
-            return said[-3][1], last
+        chosen = None if back is None else choice_of(last, back)
+        if back is not None and chosen is not None:
+            return said[-3][1], back.choices[chosen]
     return last, None
 
 
