@@ -1,5 +1,6 @@
 """One `dspy.Signature` per language-model call, a file per system."""
 
+from .ask_back import AskBack
 from .auto import LocateAnswer, VerifyReadings
 from .clarification import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
@@ -17,6 +18,7 @@ __all__ = [
     "AggregateAnswers",
     "AnswerClosedBook",
     "AnswerRefined",
+    "AskBack",
     "ClarifyQuestion",
     "CritiqueSegment",
     "DecideRetrieval",
