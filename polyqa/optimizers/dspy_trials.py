@@ -215,11 +215,13 @@ def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) 
         return "dropped: scored on a part of the questions; the optimizer chooses by the score on all"
     own, other = (seen[one.number] for one in (trial, best))
     told = f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
+    if trial.score == best.score:
+        told = "dropped: as good as the one that was kept, which came first"
     if own is None or other is None or own.scores.keys() != other.scores.keys():
         return told
     won = sum(own.scores[name] > other.scores[name] for name in own.scores)
     lost = sum(own.scores[name] < other.scores[name] for name in own.scores)
-    return f"{told}; better than it on {counted(won, 'question')}, worse on {lost}"
+    return f"{told}; better on {counted(won, 'question')}, worse on {lost}"
 
 
 def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
