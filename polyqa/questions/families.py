@@ -152,7 +152,7 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     for name, base in best.items():
         sharing[base] += counted[name]
     further = {name: {base} for name, base in best.items()}
-    for name, base in (*_beginnings(passages), *_endings(counted)):
+    for name, base in (*_beginnings(passages), *_endings(passages)):
         if sharing[best[name]] < 2:
             further[name].add(base)
     best = _most_shared(further, counted)
@@ -181,15 +181,18 @@ def _beginnings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
                 yield names[passage.title], base
 
 
-def _endings(names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield names of which another is the end."""
-    whole = {_small(name): name for name in names}
-    for name in names:
+def _endings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
+    """Yield names of which another is the end, and that other one, with what they share."""
+    texts = {split_title(passage.title, commas=True)[0]: passage.text for passage in passages}
+    whole = {_small(name): name for name in texts}
+    for name, text in texts.items():
         words = name.split()
         for at in range(1, len(words) - 1):
             shared = whole.get(_small(" ".join(words[at:])))
             if shared and words[at - 1].lower() not in FUNCTION:
-                yield name, shared
+                described = _small(shared) != shared and re.search(rf"\b{re.escape(_small(shared))}\b", text)
+                base = f"{_THE}{_small(shared)}" if described else shared
+                yield from ((name, base), (shared, base))
 
 
 def without_qualifier(question: str, title: str, base: str) -> str | None:

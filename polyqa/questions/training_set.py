@@ -200,14 +200,16 @@ class _Builder:
             short = without_qualifier(reading.question, title, base)
             if len(self._members[base]) > 1 and short in (None, reading.question):
                 # It has the shared name alone, and its passage says which is meant.
-                short = reading.question
-                reading = replace(reading, question=with_title(short, title, base) or short)
-                if reading.question == short and title != base:
-                    short = None
+                short = reading.question if with_title(reading.question, title, base) or title == base else None
             if short is None:
                 left.append(reading)
-            else:
-                families.setdefault(base, []).append((short, reading))
+                continue
+            explicit = reading
+            if short == reading.question or base.startswith("the "):
+                explicit = replace(reading, question=with_title(short, title, base) or short)
+            if reading in self._doubtful:
+                self._doubtful.add(explicit)
+            families.setdefault(base, []).append((short, explicit))
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
                 same = Counter(normalize_answer(short) for short, _ in cluster)
@@ -278,6 +280,9 @@ class _Builder:
         confirmed = _confirmed(readings, self._corpus, self._reader)
         if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
+        if any(_same_readings(confirmed, other.readings) for other in self._ambiguous.values()):
+            self._drop("asks what another ambiguous question asks", *readings)
+            return True
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
         titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
         reasons = {
@@ -359,6 +364,14 @@ def _same_matter(one: str, other: str) -> bool:
     stems = [{word[:4] for word in words} for words in (left, right)]
     shared = len(stems[0] & stems[1])
     return one.split()[0] == other.split()[0] and 2 * shared >= min(len(stems[0]), len(stems[1])) > 0
+
+
+def _same_readings(some: Sequence[Reading], others: Sequence[Reading]) -> bool:
+    """Return whether two questions have the same answers from the same passages."""
+    known = {reading.pid: reading.short_answers for reading in others}
+    return len(some) == len(others) and all(
+        reading.pid in known and agree(reading.short_answers[0], known[reading.pid]) for reading in some
+    )
 
 
 _FUNCTION_WORDS = frozenset(

@@ -54,7 +54,7 @@ class Change:
         return f"{self.predictor}: {self.clause.name}"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scored:
     """A program and its scores so far, by the places of the questions."""
 
@@ -168,8 +168,10 @@ class _Search:
             if size >= len(self.choosing) or self._spent() or not running:
                 break
             size *= 2
-        for one in running:
+        for place, one in enumerate(running):
             if self._confirm(one):
+                for other in running[place + 1 :]:
+                    other.note += ": dropped, another was kept"
                 return one
         return None
 
@@ -188,9 +190,12 @@ class _Search:
             gains.append((gain, one))
         gains.sort(key=lambda pair: (-pair[0].sure, -pair[0].value))
         few = self.plan.recipe.number("challengers", CHALLENGERS)
-        if last:
-            return [one for gain, one in gains[:few] if gain.value > 0]
-        return [one for _, one in gains[: max(few, math.ceil(len(gains) / 2))]]
+        ahead = gains[: few if last else max(few, math.ceil(len(gains) / 2))]
+        going_on = [one for gain, one in ahead if gain.value > 0 or not last]
+        for gain, one in gains:
+            if one not in going_on:
+                one.note += ": dropped, " + ("others gained more" if gain.value > 0 else "no gain")
+        return going_on
 
     def _confirm(self, one: _Scored) -> bool:
         """Return whether a program gains on the questions held out, too, and that clearly.
