@@ -264,7 +264,8 @@ def _asks_by_verb(asked: Asked) -> bool:
     return bool(
         re.match(rf"^How (?:long|much|many|often|far)\b.* {_BE} ", asked.body)
         and last.islower()
-        and re.search(rf"[a-z]s {last} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
+        and not PARTICIPLE.fullmatch(last)
+        and re.search(rf"\b{last} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
     )
 
 
