@@ -2,8 +2,8 @@
 
 python -m lab.clamber clamber_benchmark.jsonl [--count 600] [--lm NAME] [--json lab/results/clamber.json]
 
-CLAMBER (Zhang et al., 2024, https://arxiv.org/abs/2405.12063) has questions of people without passages, so only the first
-call of `auto` and `diva` is measured, which sees no passage either. `auto` by default decides by the passages.
+CLAMBER (Zhang et al., 2024, https://arxiv.org/abs/2405.12063) has questions of people without passages, so only the
+first call of `auto` and `diva` is measured, which sees no passage either. `auto` by default decides by the passages.
 """
 
 import json

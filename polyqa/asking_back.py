@@ -198,7 +198,11 @@ def _label(name: str, own: str, qualifier: str, title: str) -> str:
 
 
 def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
-    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none."""
+    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none.
+
+    `polyqa.reports.readings.titles` says in fewer words what differs, which is enough above a card that has the whole
+    question, and not in a question: "What do you mean: saw or explained?".
+    """
     asked = set(content_words(question))
     labels = []
     for wording in wordings:
