@@ -27,7 +27,7 @@ from .asking_back import Clarification, answer_of, choice_of, clarification
 from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
-from .standing import LEAST, Standing, standing_of, unanswered, unsure
+from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
 
 MAX_QUESTION = 2_000
 
@@ -97,10 +97,13 @@ class Result:
 
     @cached_property
     def clarification(self) -> Clarification | None:
-        """The question back whose choices are the readings; ``None`` if there are no two to choose from."""
-        return (
-            clarification(self.question, self.interpretations, self.passages) if self.standing == "answered" else None
-        )
+        """The question back whose choices are the likely readings; ``None`` if there are no two to choose from."""
+        if self.standing != "answered":
+            return None
+        doubtful = {place for place, sure in enumerate(self.confidence) if sure is not None and sure < LEAST}
+        likely = [place for place in range(len(self.interpretations)) if place not in doubtful]
+        asked = clarification(self.question, [self.interpretations[place] for place in likely], self.passages)
+        return None if asked is None else replace(asked, readings=tuple(likely[place] for place in asked.readings))
 
     @property
     def asked_back(self) -> bool:
@@ -384,6 +387,8 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
         return result
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
+    if not passages:  # VERDICT reports those of its readings alone
+        passages = list(result.extra.get("universe") or ())[:CLOSEST]
     said = unanswered(index, passages)
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
@@ -391,7 +396,8 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
     emptied: dict[str, Any] = {
         name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra
     }
-    return replace(result, answer=said, interpretations=(), confidence=(), sources=(), extra=result.extra | emptied)
+    extra = result.extra | emptied
+    return replace(result, answer=said, passages=passages, interpretations=(), confidence=(), sources=(), extra=extra)
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:
