@@ -10,6 +10,7 @@ from polyqa.metrics.text import content_words, holds, normalize_answer, several,
 from polyqa.models import SpanReader
 from polyqa.models.spans import Reading
 
+_NO_SPAN = -20.0
 SPANS = 5
 """How many spans of a passage are looked at."""
 _NAME = re.compile(r"(?<=[\w,;:'’\"“(] )[^\W\d_a-z][\w'’.-]*[\w]|\d[\d.,]*\b")
@@ -19,7 +20,7 @@ _STEM = 5
 
 
 BIAS = -3.0
-WEIGHTS = {"margin": 0.2, "asked": 0.1, "stated": 1.0, "named": 1.5, "worded": 1.5}
+WEIGHTS = {"margin": 0.2, "asked": 0.1, "named": 1.5, "worded": 1.5}
 """Of the logistic regression from `Signs` to whether a reading is right; `lab/confidence.py` fits them."""
 
 
@@ -31,11 +32,9 @@ class Signs:
     ----------
     margin
         The reader's score of the answer in the cited passage, asked the reading's question, less that of no answer: a
-        difference of sums of two logits. Of the best span if the answer is none of the best `SPANS`.
+        difference of sums of two logits. Of the last of the best `SPANS` spans if the answer is none of them.
     asked
         The same for the question that was asked.
-    stated
-        Whether the answer is one of the best spans.
     named
         Share of the names and numbers of the asked question that stand in the passage, in [0, 1]; 1 if it has none.
     worded
@@ -44,7 +43,6 @@ class Signs:
 
     margin: float
     asked: float
-    stated: bool
     named: float
     worded: float
 
@@ -86,19 +84,21 @@ def _stands(answer: str, text: str) -> bool:
 
 
 def _signs(question: str, answer: str, text: str, own: Reading, asked: Reading) -> Signs:
-    margin, stated = _margin(answer, own)
     return Signs(
-        margin, _margin(answer, asked)[0], stated, share(names_of(question), text), share(content_words(question), text)
+        _margin(answer, own),
+        _margin(answer, asked),
+        share(names_of(question), text),
+        share(content_words(question), text),
     )
 
 
-def _margin(answer: str, reading: Reading) -> tuple[float, bool]:
+def _margin(answer: str, reading: Reading) -> float:
     wanted = [normalize_answer(part) for part in (several(answer) or [answer])]
     for span in reading.spans:
         text = normalize_answer(span.text)
         if text and any(text in answer or answer in text for answer in wanted if answer):
-            return span.score - reading.null_score, True
-    return max(reading.margin, -20.0), False
+            return span.score - reading.null_score
+    return reading.spans[-1].score - reading.null_score if reading.spans else _NO_SPAN
 
 
 def names_of(question: str) -> list[str]:
