@@ -44,7 +44,7 @@ def test_what_the_reader_cannot_judge_has_no_confidence(reader: Reader) -> None:
 def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader) -> None:
     (several,) = signs(WHEN, [reading(WHEN, "1971; 20 March 1972")], [FILM], reader)
     assert several is not None
-    assert several.margin > 0
+    assert several.asked > 0
 
 
 @pytest.mark.parametrize(
