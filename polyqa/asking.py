@@ -260,7 +260,7 @@ def ask(
         A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
     min_confidence
-        In [0, 1]: a question none of whose readings is so sure is not answered. If not given, 0.3 for the embedded
+        In [0, 1]: a question none of whose readings is so sure is not answered. If not given, 0.23 for the embedded
         engine, for whose readings it was fitted, and 0 for other language models, see `polyqa.standing`.
     ask_back
         Whether a question with several readings is answered by a question back; `Result.choose` answers the choice.

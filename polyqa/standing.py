@@ -10,8 +10,8 @@ from polyqa.metrics.text import sentence_at
 from polyqa.reports.marks import places
 
 Standing = Literal["answered", "unsure", "unanswered"]
-SURE, LEAST = 0.5, 0.3
-"""From which confidence on a reading answers the question, and below which it is not shown."""
+SURE, LEAST = 0.5, 0.23
+"""From which confidence on a reading answers the question, and below which it is not shown; `lab/confidence.py` fits the latter."""
 CLOSEST = 3
 """How many titles are named as the closest."""
 

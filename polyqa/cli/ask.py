@@ -29,7 +29,7 @@ def ask_command(
     min_confidence: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="No answer unless a reading is so sure; by default 0.3 with the embedded engine."
+            min=0, max=1, help="No answer unless a reading is so sure; by default 0.23 with the embedded engine."
         ),
     ] = None,
     ask_back: Annotated[
