@@ -83,13 +83,13 @@ def _docx(body: str, before: str = "") -> dict[str, str | bytes]:
 
 
 def _zip_bomb(place: Place) -> None:
-    megabytes = place.draw.choice([40, 300])
+    megabytes = place.draw.choice([35, 70])
     place.zipped("bomb.docx", _docx("x") | {"word/media/a.bin": bytes(megabytes << 20)})
 
 
 def _lying_archive(place: Place) -> None:
     """Claim in its directory that an archive's member is small."""
-    path = place.zipped("lies.docx", _docx("x" * (50 << 20)))
+    path = place.zipped("lies.docx", _docx("x" * (20 << 20)))
     data = bytearray(path.read_bytes())
     at = data.rfind(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 100)
@@ -180,10 +180,10 @@ def _front_matter(place: Place) -> None:
 
 
 def _long_lines(place: Place) -> None:
-    size = place.draw.choice([1 << 20, 5 << 20])
+    size = place.draw.choice([100_000, 1 << 20])
     place.write("words.txt", "word " * (size // 5))
     place.write("letters.md", "x" * size)
-    place.write("brackets.md", "[" * 20_000 + "](" * 20_000)
+    place.write("brackets.md", "[" * 5_000 + "](" * 5_000)
     with (place.folder / "gigabyte.txt").open("wb") as file:
         file.truncate(1 << 30)
 
@@ -219,8 +219,8 @@ def _prints(place: Place) -> None:
         flipped[place.draw.randrange(len(good))] ^= 1 << place.draw.randrange(8)
     place.write("flipped.pdf", bytes(flipped))
     place.write("loop.pdf", _pdf(text, b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 2/Parent 2 0 R>>"))
-    place.write("many.pdf", _pdf(text, b"<</Type/Pages/Kids[" + b"3 0 R " * 2_000 + b"]/Count 999999999>>"))
-    place.write("bomb.pdf", _pdf(zlib.compress(b" " * (100 << 20), 9)))
+    place.write("many.pdf", _pdf(text, b"<</Type/Pages/Kids[" + b"3 0 R " * 200 + b"]/Count 999999999>>"))
+    place.write("bomb.pdf", _pdf(zlib.compress(b" " * (30 << 20), 1)))
 
 
 def _corpora(place: Place) -> None:

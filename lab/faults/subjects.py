@@ -84,11 +84,11 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     for name, chosen in (("some", passages[:_PASSAGES]), ("more", passages[_PASSAGES : _PASSAGES + 10])):
         lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    asked = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
-    (base / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n", encoding="utf-8")
+    to_ask = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
+    (base / "asked.jsonl").write_text("\n".join(map(json.dumps, to_ask)) + "\n", encoding="utf-8")
     for name, most in (("train", 8), ("dev", 4)):
-        lines = (_QUESTIONS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:most]
-        (base / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+        questions = json.loads((_QUESTIONS / f"{name}.json").read_text(encoding="utf-8"))[name]
+        (base / f"{name}.json").write_text(json.dumps({name: dict(list(questions.items())[:most])}), encoding="utf-8")
     for name in ("index", "documents", "synced"):
         shutil.copytree(folder / name, base / name)
     (base / "documents" / "a.md").write_text("# Beacon\n\nThe beacon is 30 metres high.", encoding="utf-8")
@@ -127,8 +127,8 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         ),
         "compile": Command(
             lambda home: (
-                ("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2)
-                + ("--train", home / "train.jsonl", "--dev", home / "dev.jsonl", "--test", home / "dev.jsonl")
+                *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
+                *("--train", home / "train.json", "--dev", home / "dev.json", "--test", home / "dev.json"),
             ),
             lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
         ),
