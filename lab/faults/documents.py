@@ -34,6 +34,7 @@ from .forks import in_fork
 OUTCOMES = ("read", "left out", "silent", "leaked")
 _GOOD = "The harbour of Velmora was opened in 1931."
 _SECRET = "Vorlag Trensko keeps the key."
+_DEEP = 100  # folders
 _LIMIT = 900.0  # seconds for a round; each file may take two minutes
 _TEXTS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -323,6 +324,14 @@ def _files(folder: Path) -> set[Path]:
     return set(visible_files(folder, lambda place, error: None))
 
 
+def _remove_deep(home: Path) -> None:
+    """Remove a file that lies deeper than what removes folders can go."""
+    deepest = max(_files(home), key=lambda path: len(path.parts))
+    if len(deepest.parts) > _DEEP:
+        deepest.unlink()
+        os.removedirs(deepest.parent)
+
+
 def _change(path: Path, over: threading.Event) -> None:
     number = 0
     while not over.wait(0.01):
@@ -390,9 +399,7 @@ def attack(count: int, seed: int, kinds: Mapping[str, Callable[[Place], None]] =
     while counts.total() < count and not (rounds and not counts):
         with tempfile.TemporaryDirectory() as home:
             seen, faults = read_round(Path(home), kinds, seed + rounds)
-            for path in sorted(_files(Path(home)), key=lambda path: -len(path.parts))[:1]:
-                path.unlink()  # deeper than what removes the folder can go
-                os.removedirs(path.parent)
+            _remove_deep(Path(home))
         counts += seen
         wrong += faults
         rounds += 1

@@ -87,7 +87,9 @@ def test_files_are_converted_only_if_they_changed(
     converted = []
     real = folders.Worker.passages
     monkeypatch.setattr(
-        folders.Worker, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
+        folders.Worker,
+        "passages",
+        lambda self, path, source, ready: converted.append(source) or real(self, path, source, ready),
     )
     sync_index(built, birds)
     assert converted == []
