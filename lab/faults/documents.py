@@ -161,7 +161,7 @@ def _pipe(place: Place) -> None:
 
 
 def _names(place: Place) -> None:
-    for name in ("\x1b]0;owned\x07.md", "two\nlines.md", "..\\..\\up.md", "\u202egpj.md", "caf\udce9.md", "-rf.md"):
+    for name in ("\x1b]0;owned\x07.md", "two\nlines.md", "up\\..\\..\\x.md", "\u202egpj.md", "caf\udce9.md", "-rf.md"):
         place.write(name, f"# A name\n\nIts number is {place.draw.random()}.")
     place.write(f"{'n' * 252}.md", "# Long\n\nIts name is long.")
 

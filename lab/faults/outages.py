@@ -141,12 +141,15 @@ def command(
     json_file: JsonFile = None,
 ) -> None:
     """Let a language model's server fail in the midst of commands."""
-    from .subjects import made_commands
+    from .subjects import prepare_forks, write_questions
 
     os.environ["OPENAI_API_KEY"] = "none"
     with tempfile.TemporaryDirectory() as place:
         dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-        base, _ = made_commands(Path(place))
+        prepare_forks()
+        base = Path(place) / "home"
+        base.mkdir()
+        write_questions(base)
         failures = {name: FAILURES[name].text for name in failure or FAILURES}
 
         def commands(address: str) -> Mapping[str, Command]:
