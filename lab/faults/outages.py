@@ -86,7 +86,7 @@ def attack(
                         during = _run(one, home, server)
                     after = _run(one, home, server)
                     same = not after.code and undamaged(Subject(home, one.outcome)) == usual.outcome
-                crashed = during.code is None or during.code < 0 or "Traceback" in during.printed
+                crashed = during.code not in (0, 2)
                 told = during.code == 0 or bool(during.printed.strip())
                 counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
                 counts["again"] += max(0, during.answered + after.answered - requests)
@@ -102,11 +102,11 @@ def _answers(path: Path) -> list[list[str]]:
     return sorted([one["id"], one["answer"]] for one in records)
 
 
-def asked_commands(address: str) -> dict[str, Command]:
-    """Return commands that ask a server."""
+def asked_commands(address: str, timeout: float) -> dict[str, Command]:
+    """Return commands that ask a server, and wait so many seconds for a reply."""
     from polyqa.evaluation.runs import open_run
 
-    lm = ("--lm", "openai/m", "--api-base", address, "--timeout", 3, "--retries", 0)
+    lm = ("--lm", "openai/m", "--api-base", address, "--timeout", timeout, "--retries", 0)
     sets = ("--threads", 1, "--yes", "--program", "rac")
     return {
         "ask": Command(
@@ -137,6 +137,7 @@ def asked_commands(address: str) -> dict[str, Command]:
 def command(
     failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as answer; repeat for more.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 5.0,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     json_file: JsonFile = None,
 ) -> None:
@@ -153,9 +154,10 @@ def command(
         failures = {name: FAILURES[name].text for name in failure or FAILURES}
 
         def commands(address: str) -> Mapping[str, Command]:
-            return {name: one for name, one in asked_commands(address).items() if name in (only or [name])}
+            return {name: one for name, one in asked_commands(address, timeout).items() if name in (only or [name])}
 
         table, wrong = attack(base, commands, failures, seed)
     typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults outages", {"--failure": failure, "--only": only, "--seed": seed})
+    options = {"--failure": failure, "--only": only, "--timeout": f"{timeout:g}", "--seed": seed}
+    words = command_line("lab.faults outages", options)
     report(Measured(about=f"{len(failures)} failures; {today()}.", command=words, tables={"": table}), json_file)

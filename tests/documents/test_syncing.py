@@ -149,6 +149,14 @@ def test_a_subfolder_that_cannot_be_read_now_keeps_its_passages(
     assert sync_index(after.index, birds).removed == 0
 
 
+@pytest.mark.parametrize(
+    "state", ["7", "{", '{"files": 7}', '{"files": {"owl.md": 7}}', '{"tokens": "x"}', '{"tokens": 1}']
+)
+def test_notes_that_are_damaged_count_as_missing(state: str, birds: Path, built: ColBERTIndex) -> None:
+    (built.path / ".documents.json").write_text(state)
+    assert str(sync_index(built, birds)).startswith("added 0 passages, removed 0, 4 unchanged")
+
+
 def test_the_same_text_in_two_files(birds: Path, built: ColBERTIndex) -> None:
     (birds / "copy.md").write_text(BIRDS["owl.md"])
     assert sync_index(built, birds).added == 0

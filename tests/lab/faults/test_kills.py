@@ -69,7 +69,7 @@ def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeyp
         except OSError:
             (home / "new").unlink()
             if not says:
-                raise
+                raise RuntimeError("a bug") from None
             return 2
         (home / "new").replace(home / "out")
         return 0

@@ -38,7 +38,7 @@ def test_what_a_command_does_with_an_outage_is_told_apart(
                 ask(address)
             except urllib.error.HTTPError:
                 if not tells:
-                    raise
+                    raise RuntimeError("a bug") from None
                 print("The server fails.")
                 return 2
             finally:
