@@ -6,7 +6,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -217,7 +217,8 @@ def remove_work(work: Path) -> None:
         return
     done = work.with_name(f"{work.name}-done")
     shutil.rmtree(done, ignore_errors=True)  # of a process that was killed here
-    work.replace(done)  # first: half of it would be taken for all that there is
+    with suppress(OSError):  # such as of Windows, while something in it is open: then all of it stays
+        work.replace(done)  # half of it would be taken for all that there is
     shutil.rmtree(done, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,15 +65,14 @@ def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monke
 @pytest.mark.parametrize(("says", "held"), [(True, "2"), (False, "0")])
 def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(home: Path) -> int:
-        try:
+        with suppress(OSError):
             (home / "new").write_bytes(bytes(50_000))
-        except OSError:
-            (home / "new").unlink()
-            if not says:
-                raise RuntimeError("a bug") from None
-            return 2
-        (home / "new").replace(home / "out")
-        return 0
+            (home / "new").replace(home / "out")
+            return 0
+        (home / "new").unlink()
+        if not says:
+            raise RuntimeError("a bug")
+        return 2
 
     (home / "out").write_text("old")
     tables, wrong = attack(home, commands(monkeypatch, work), count=1, seed=0, full=2)
