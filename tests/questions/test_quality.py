@@ -88,7 +88,7 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("Who founded the company?", "Ida Berg", HISTORY, ""),
         ("How long is the session last?", "12 hours", SESSIONS, "has words that do not fit together"),
         ("Who is the Oslo Choir choir in Oslo?", "Ada Lind", ADA, "does not say clearly whom or what it is about"),
-        ("What is the name of the director of the choir?", "Ada Lind", ADA, ""),
+        ("What is the name of the mother of Bo Lind?", "Ida Lind", BO, ""),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
 )  # fmt: skip
