@@ -15,7 +15,7 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.models import Encoder, SpanReader
 
-from .families import Without, base_names, with_title, without_place, without_qualifier, without_time
+from .families import THE, Without, base_names, with_title, without_place, without_qualifier, without_time
 from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
@@ -133,7 +133,6 @@ class _Builder:
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
         self._bases, self._trust = bases, trust
-        self._least = _TRUSTED
         self._doubtful: set[Reading] = set()
         self._members: dict[str, list[Passage]] = {}
         for passage in corpus.values():
@@ -175,8 +174,8 @@ class _Builder:
     def judged(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Note which questions are not trusted; the best are, so that there are some to train with."""
         values = self._trust_in(readings)
-        self._least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
-        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < self._least}
+        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < least}
         return readings
 
     def _trust_in(self, readings: Sequence[Reading]) -> Sequence[float]:
@@ -196,35 +195,44 @@ class _Builder:
             families.setdefault(one.base, []).extend((one.question, reading) for reading in self._readings_of(one))
         left: list[Reading] = []
         for reading in readings:
-            title, base = self._passage(reading).title, self._bases[reading.pid or ""]
-            short = without_qualifier(reading.question, title, base)
-            if len(self._members[base]) > 1 and short in (None, reading.question):
-                # It has the shared name alone, and its passage says which is meant.
-                short = reading.question if with_title(reading.question, title, base) or title == base else None
-            if short is None:
+            if (named := self._named(reading)) is None:
                 left.append(reading)
-                continue
-            explicit = reading
-            if short == reading.question or base.startswith("the "):
-                explicit = replace(reading, question=with_title(short, title, base) or short)
-            if reading in self._doubtful:
-                self._doubtful.add(explicit)
-            families.setdefault(base, []).append((short, explicit))
+            else:
+                families.setdefault(self._bases[reading.pid or ""], []).append(named)
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
                 same = Counter(normalize_answer(short) for short, _ in cluster)
-                kept = [
-                    (short, one)
+                # What the model asked of two namesakes is no slip.
+                kept = {
+                    one: short
                     for short, one in cluster
                     if one not in self._doubtful or same[normalize_answer(short)] > 1
-                ]
-                text = min((short for short, _ in kept), key=len, default="")
-                readings_of = self._of_distinct_titles([one for _, one in kept])
-                if not kept or not self._add_ambiguous(
-                    text, [*readings_of, *self._read_further(text, readings_of, base)], "subject", base
-                ):
+                }
+                text = min(kept.values(), key=len, default="")
+                about = self._of_distinct_titles(list(kept))
+                about += self._read_further(text, about, base)
+                if not self._add_ambiguous(text, about, "subject", base):
                     left += [one for _, one in cluster]
         return left
+
+    def _named(self, reading: Reading) -> tuple[str, Reading] | None:
+        """Return a question with the shared name in place of its title, and the reading that has the title.
+
+        What has the shared name alone is about the thing of its passage. ``None`` if it has neither.
+        """
+        title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+        short = without_qualifier(reading.question, title, base)
+        bare = len(self._members[base]) > 1 and short in (None, reading.question)
+        if bare:
+            short = reading.question if with_title(reading.question, title, base) else None
+        if short is None:
+            return None
+        if bare or base.startswith(THE):
+            explicit = replace(reading, question=with_title(short, title, base) or short)
+            if reading in self._doubtful:
+                self._doubtful.add(explicit)
+            reading = explicit
+        return short, reading
 
     def _readings_of(self, asked: AskedOfNamesakes) -> Iterator[Reading]:
         """Yield the readings of a question that a language model asked of namesakes, if nothing is wrong with them."""
@@ -239,7 +247,7 @@ class _Builder:
     def _read_further(self, text: str, readings: Sequence[Reading], base: str) -> list[Reading]:
         """Return readings about the namesakes that none is about: what the reader answers in their passages."""
         members = self._members[base]
-        if not 1 < len(members) <= _MOST_READ:
+        if not readings or not 1 < len(members) <= _MOST_READ:
             return []
         known = {self._passage(reading).title for reading in readings}
         asked = [(with_title(text, passage.title, base), passage) for passage in members if passage.title not in known]
