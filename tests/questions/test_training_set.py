@@ -65,13 +65,19 @@ def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(enco
 def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
     assert ambiguous(group([DEAN, SAND], encoder, reader)) == []
-    assert ambiguous(group([ELY, closed], encoder, reader)) == []
+    (opened,) = ambiguous(group([ELY, closed], encoder, reader))  # the third bridge is read
+    assert [one.short_answers[0] for one in opened.readings] == ["1894", "1964"]
     assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
 
 
 def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
-    same = made("When was Mill Bridge (Bath) opened?", "1894", "b")
-    assert ambiguous(group([ELY, same], encoder, reader)) == []
+    passages = [
+        Passage(pid=at, title=f"Office in {at}", text=f"The office in {at} was opened in 2019.")
+        for at in ("Oslo", "Perth")
+    ]
+    generated = [made("When was the Office in Oslo opened?", "2019", "Oslo")]
+    found = training_questions(generated, passages, encoder=encoder, reader=reader)
+    assert [len(one.readings) for one in found.questions] == [1]
 
 
 def test_plain_questions_are_kept_however_few_are_ambiguous(encoder: Encoder, reader: Reader) -> None:
@@ -88,7 +94,7 @@ def test_beyond_a_number_there_are_half_as_many_plain_ones_again(
     maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
     drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
     for questions in drawn:
-        assert [len(one.readings) for one in questions] == [2, 1]
+        assert [len(one.readings) for one in questions] == [3, 1]
     assert len({questions[1].question for questions in drawn}) > 1
     assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
 
