@@ -79,6 +79,7 @@ def training_questions(
     trust: Trust | None = None,
     seed: int = 0,
     asked: Sequence[AskedOfNamesakes] = (),
+    trust_read: Trust | None = None,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
@@ -111,10 +112,15 @@ def training_questions(
         Draws the plain questions.
     asked
         What a language model asked of namesakes, from `polyqa.questions.namesakes.ask_namesakes`.
+    trust_read
+        As ``trust``, of what the reader answers in passages that nothing was asked of; these are not read if neither
+        is given.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader, base_names(passages), trust)
-    readings = builder.judged(builder.good(generated))
+    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust)
+    readings = builder.good(generated)
+    if trust is not None:
+        builder.doubt(readings, trust)
     rest = builder.group_by_name(readings, asked)
     rest = builder.group_by_time_and_place(builder.trusted(rest))
     return builder.finished(rest, seed)
@@ -129,10 +135,10 @@ class _Builder:
         encoder: Encoder,
         reader: SpanReader,
         bases: Mapping[str, str],
-        trust: Trust | None,
+        trust_read: Trust | None,
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
-        self._bases, self._trust = bases, trust
+        self._bases, self._trust_read = bases, trust_read
         self._doubtful: set[Reading] = set()
         self._members: dict[str, list[Passage]] = {}
         for passage in corpus.values():
@@ -171,17 +177,14 @@ class _Builder:
                     good.append(reading)
         return good
 
-    def judged(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+    def doubt(self, readings: Sequence[Reading], trust: Trust) -> None:
         """Note which questions are not trusted; the best are, so that there are some to train with."""
-        values = self._trust_in(readings)
+        values = self._judged(readings, trust)
         least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
         self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < least}
-        return readings
 
-    def _trust_in(self, readings: Sequence[Reading]) -> Sequence[float]:
-        if self._trust is None:
-            return [1.0] * len(readings)
-        return self._trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
+    def _judged(self, readings: Sequence[Reading], trust: Trust) -> Sequence[float]:
+        return trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
 
     def trusted(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the questions that are trusted; drop the others."""
@@ -247,7 +250,7 @@ class _Builder:
     def _read_further(self, text: str, readings: Sequence[Reading], base: str) -> list[Reading]:
         """Return readings about the namesakes that none is about: what the reader answers in their passages."""
         members = self._members[base]
-        if not readings or not 1 < len(members) <= _MOST_READ:
+        if self._trust_read is None or not readings or not 1 < len(members) <= _MOST_READ:
             return []
         known = {self._passage(reading).title for reading in readings}
         asked = [(with_title(text, passage.title, base), passage) for passage in members if passage.title not in known]
@@ -258,7 +261,7 @@ class _Builder:
             for (question, passage), one in zip(pairs, read, strict=True)
             if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
         ]
-        values = self._trust_in(found)
+        values = self._judged(found, self._trust_read)
         return [one for one, value in zip(found, values, strict=True) if value >= _TRUSTED]
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:

@@ -42,6 +42,14 @@ def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Read
     return list(training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed).questions)
 
 
+def trusting(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+    return [1.0] * len(asked)
+
+
+def doubtful(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+    return [0.1] * len(asked)
+
+
 def ambiguous(questions: Sequence[Question]) -> list[Question]:
     return [question for question in questions if len(question.readings) > 1]
 
@@ -65,8 +73,7 @@ def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(enco
 def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
     assert ambiguous(group([DEAN, SAND], encoder, reader)) == []
-    (opened,) = ambiguous(group([ELY, closed], encoder, reader))  # the third bridge is read
-    assert [one.short_answers[0] for one in opened.readings] == ["1894", "1964"]
+    assert ambiguous(group([ELY, closed], encoder, reader)) == []
     assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
 
 
@@ -76,7 +83,7 @@ def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader
         for at in ("Oslo", "Perth")
     ]
     generated = [made("When was the Office in Oslo opened?", "2019", "Oslo")]
-    found = training_questions(generated, passages, encoder=encoder, reader=reader)
+    found = training_questions(generated, passages, encoder=encoder, reader=reader, trust_read=trusting)
     assert [len(one.readings) for one in found.questions] == [1]
 
 
@@ -94,7 +101,7 @@ def test_beyond_a_number_there_are_half_as_many_plain_ones_again(
     maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
     drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
     for questions in drawn:
-        assert [len(one.readings) for one in questions] == [3, 1]
+        assert [len(one.readings) for one in questions] == [2, 1]
     assert len({questions[1].question for questions in drawn}) > 1
     assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
 
@@ -231,7 +238,8 @@ def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: 
         made("When was the Office in Oslo opened?", "2019", "m"),
         made("How many employees does the Office in Oslo have?", "35", "m"),
     ]
-    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader)
+    assert not ambiguous(training_questions(generated, OFFICES, encoder=encoder, reader=reader).questions)
+    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=trusting)
     (one,) = ambiguous(found.questions)
     assert one.question == "When was the office opened?"
     assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == [
@@ -239,6 +247,8 @@ def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: 
         ("When was the office in Gdansk opened?", "2013", "n"),
     ]
     assert [len(question.readings) for question in found.questions] == [2, 1], "the other gives no number"
+    doubting = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=doubtful)
+    assert not ambiguous(doubting.questions)
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
 
 
@@ -260,12 +270,9 @@ def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Read
         made("How many employees does the Office in Oslo have?", "35", "m"),
     ]
 
-    def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
-        return [0.1] * len(asked)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_set, "_FEW", 0)
-        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=trust)
+        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=doubtful)
     assert [len(one.readings) for one in found.questions] == [2]
     assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
 
