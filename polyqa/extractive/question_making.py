@@ -121,7 +121,7 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
 
 
 def ask_of_namesakes(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill no question: this engine asks of one passage at a time, and `polyqa.questions` puts together what it asks."""
+    """Fill no question: this engine asks of one passage at a time; `polyqa.questions` joins what it asks."""
     return dict.fromkeys(("question", "first_answer", "second_answer"), _NO_QUESTION)
 
 

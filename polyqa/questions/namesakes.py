@@ -1,5 +1,6 @@
 """Ambiguous questions that a language model asks of namesakes: two passages of one name a call."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
