@@ -120,6 +120,11 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
     return {"revised_question": question if answer and holds(revised, answer) else revised}
 
 
+def ask_of_namesakes(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill no question: this engine asks of one passage at a time; `polyqa.questions` joins what it asks."""
+    return dict.fromkeys(("question", "first_answer", "second_answer"), _NO_QUESTION)
+
+
 class _Gap(NamedTuple):
     """A clause in which an answer stands after the verb, and how a question names the clause's subject."""
 
