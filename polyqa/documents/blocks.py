@@ -39,3 +39,20 @@ class Document:
     title: str
     blocks: Sequence[Block]
     metadata: Mapping[str, MetadataValue]
+
+
+def rows_text(rows: Sequence[Sequence[str]]) -> str:
+    r"""Return a table as text: each row names its columns, which the first one holds, so that it can stand alone.
+
+    >>> rows_text([["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
+    'Bird: Hawk; Prey: hare.\nBird: Owl.'
+    """
+    rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
+    if len(rows) < 2:
+        return "".join("; ".join(filter(None, row)) for row in rows)
+    header = [*rows[0], *[""] * max(map(len, rows))]
+    lines = [
+        "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(header, row, strict=False) if cell)
+        for row in rows[1:]
+    ]
+    return "\n".join(f"{line.rstrip('.')}." for line in lines if line) or "; ".join(filter(None, rows[0]))

@@ -30,16 +30,19 @@ _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
 _LONGEST_RUNNING = 150  # characters
 _LEAST_PAGES = 3
-_FURNITURE = re.compile(
+FURNITURE = re.compile(
     r"(?:skip to (?:main )?content|table of contents|on this page|navigation|search|quick search|menu|toggle .{0,40}|"
-    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?\W*|"
+    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?(?:: .{0,80}|\W*)|"
     r"edit (?:this page|on github|on gitlab).*|view (?:page )?source|show source|this page|back to top|"
     r"(?:built|created|made) (?:with|using) .{0,80}|powered by .{0,60}|sign in|log in|subscribe|share this.*|"
     r"(?:©|copyright|\(c\)).{0,120}|all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
     re.IGNORECASE,
 )
-_COOKIES = re.compile(r"\bcookies?\b", re.IGNORECASE)
-_CONSENT = re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.I)
+"""What a paragraph of a web page consists of that is no part of its text."""
+COOKIES = (
+    re.compile(r"\bcookies?\b", re.IGNORECASE),
+    re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE),
+)
 _HEADING_LINE = re.compile(r"(\d+(?:\.\d+)*)\.?\s+[A-Z][^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}")
 
 
@@ -192,27 +195,6 @@ def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
         for page, text in edges
         if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
     }
-
-
-def web_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks of a web page without what only leads elsewhere: lists of links, buttons, cookie texts."""
-    kept = []
-    for block in blocks:
-        if block.kind != "code":  # kreuzberg leaves Markdown in it
-            unmarked = re.sub(r"(\*\*|\*|``?)(\S(?:.*?\S)?)\1", r"\2", block.text)
-            block = replace(block, text=re.sub(r"\\([\\`*_{}\[\]<>()#+.!|~-])", r"\1", unmarked))
-        text = block.text.strip()
-        if block.kind == "text":
-            left = _LINK.sub("", _PICTURE.sub("", text))
-            linked = 1 - len(re.findall(r"\w", left)) / max(1, len(re.findall(r"\w", inline(text))))
-            if linked > (0.9 if text.count("](") < 3 else 0.7):
-                continue
-            if len(text) < 600 and _COOKIES.search(text) and _CONSENT.search(text):
-                continue
-        if block.kind in ("text", "heading") and _FURNITURE.fullmatch(inline(text)):
-            continue
-        kept.append(block)
-    return kept
 
 
 def plain_blocks(text: str) -> list[Block]:

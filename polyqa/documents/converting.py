@@ -6,7 +6,6 @@ directives of Sphinx) is removed here. Runs in a process of its own, see `worker
 
 import mailbox
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +19,10 @@ from charset_normalizer import from_bytes
 from polyqa.base.values import MetadataValue
 
 from . import cleaning
-from .blocks import Block, Document
-from .markup import flat_markdown, flat_roles, flat_rst, front_matter, markup_of
+from .blocks import Block, Document, rows_text
+from .markdown import front_matter, markdown_blocks
+from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 
-TEXT_FORMATS = {".txt": "text/plain", ".text": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
-                ".rst": "text/x-rst"}  # fmt: skip
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
     ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
@@ -32,7 +30,7 @@ FORMATS = {
 }  # fmt: skip
 """The formats by suffix."""
 
-_REFERENCE = re.compile(r"(?<=\w)__?(?=[\s.,;:)!?]|$)")
+_TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
@@ -54,7 +52,7 @@ def convert(path: Path) -> Iterator[Document]:
     if suffix == ".mbox":
         for message in mailbox.mbox(path, create=False):
             yield _extracted(message.as_bytes(), ".eml", "message/rfc822")
-    elif suffix in TEXT_FORMATS:
+    elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     else:
         yield _extracted(path, suffix, None)
@@ -76,23 +74,16 @@ def decoded(data: bytes) -> str:
 
 def _text_document(text: str, suffix: str) -> Document:
     metadata: dict[str, MetadataValue] = {}
-    source = text
     if suffix not in (".md", ".markdown", ".rst"):
         suffix = markup_of(text)
+    if suffix == ".txt":
+        return Document("", cleaning.plain_blocks(text), metadata)
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
-        text = flat_markdown(text)
-    elif suffix == ".rst":
-        source, text = flat_roles(text), flat_rst(text)
     else:
-        return Document("", cleaning.plain_blocks(text), metadata)
-    document = _extracted(text.encode(), suffix, TEXT_FORMATS[suffix])
-    title = str(metadata.pop("title", document.title))
-    blocks = document.blocks
-    if suffix == ".rst":  # the underscores of references
-        title = _REFERENCE.sub("", title)
-        blocks = [b if b.kind == "code" else replace(b, text=_REFERENCE.sub("", b.text)) for b in blocks]
-    return Document(title, _with_lines(blocks, source), metadata)
+        text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
+    blocks = cleaning.cleaned(markdown_blocks(text))
+    return Document(str(metadata.pop("title", "")), blocks, metadata)
 
 
 def _result(file: Path | bytes, mime_type: str | None, output_format: str, slides: bool = False) -> Any:
@@ -134,8 +125,9 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         blocks = cleaning.printed_blocks(
             _whole(blocks, {page["page_number"]: page["content"] for page in pages if page["content"].strip()})
         )
-    elif suffix in (".html", ".htm", ".xhtml"):
-        blocks = cleaning.web_blocks(blocks)
+    elif suffix in (".html", ".htm", ".xhtml"):  # of these its structure lacks the terms of lists of definitions
+        body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
+        blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     elif suffix == ".csv":
         rows = [row for block in blocks for row in block.text.splitlines()]
         blocks = [Block(row, "table", line=line) for line, row in enumerate(rows, 2)]
@@ -194,19 +186,10 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
 
 
 def _rows(grid: Mapping[str, Any]) -> str:
-    """Return a table as text: each row names its columns, so that it can stand alone."""
-    rows: dict[int, dict[int, str]] = {}
+    rows = [[""] * int(grid["cols"]) for _ in range(int(grid["rows"]))]
     for cell in grid["cells"]:
-        rows.setdefault(cell["row"], {})[cell["col"]] = " ".join(cell["content"].split()).removesuffix(" 00:00:00")
-    numbers = sorted(rows)
-    if len(numbers) < 2:
-        return "\n".join("; ".join(filter(None, rows[number].values())) for number in numbers)
-    header = rows[numbers[0]]
-    lines = []
-    for number in numbers[1:]:
-        cells = [(header.get(column), cell) for column, cell in rows[number].items() if cell]
-        lines.append("; ".join(f"{name}: {cell}" if name else cell for name, cell in cells))
-    return "\n".join(f"{line.rstrip('.')}." for line in lines if line) or "; ".join(filter(None, header.values()))
+        rows[cell["row"]][cell["col"]] = cell["content"]
+    return rows_text([row for row in rows if any(row)])
 
 
 def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -250,26 +233,3 @@ def _metadata(about: Mapping[str, Any], suffix: str) -> dict[str, MetadataValue]
         "tags": ", ".join(map(str, keywords)) if isinstance(keywords, list) else str(keywords),
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _with_lines(blocks: Sequence[Block], source: str) -> list[Block]:
-    """Find the line at which each block begins, by its first words in the source from the last block on."""
-    words, starts, at = [], [], 1
-    for word in re.finditer(r"\w+", source):
-        words.append(word[0])
-        starts.append((at, word.start()))
-        at += len(word[0]) + 1
-    joined = f" {' '.join(words)} "
-    offsets = [offset for offset, _ in starts]
-    line_ends = [match.start() for match in re.finditer("\n", source)]
-    placed, cursor, line = [], 0, 1
-    for block in blocks:
-        beginning = re.findall(r"\w+", block.text)
-        for length, far in ((8, len(joined)), (4, 20_000), (2, 2_000)):
-            place = joined.find(f" {' '.join(beginning[:length])} ", cursor, cursor + far) if beginning else -1
-            if place >= 0:
-                line = bisect_right(line_ends, starts[bisect_right(offsets, place + 1) - 1][1]) + 1
-                cursor = place + 1
-                break
-        placed.append(replace(block, line=line))
-    return placed

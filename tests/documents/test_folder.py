@@ -191,7 +191,7 @@ EXPECTED = {
     "a.md": [
         (
             "Falcon handbook › Handbook",
-            "Falcons are grey and fast.\n\nMind\n\nThey bite.",
+            "Falcons are grey and fast.\n\nMind: They bite.",
             {"author": "Ann", "date": "2024-01-02", "tags": "birds, north", "section": "Handbook", "line": 10},
         ),
         (
