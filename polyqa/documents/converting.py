@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
+from email import message_from_bytes, policy
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,9 @@ def convert(path: Path) -> Iterator[Document]:
         raise UnreadableError("is an index of links")
     if suffix == ".mbox":
         for message in mailbox.mbox(path, create=False):
-            yield _extracted(message.as_bytes(), ".eml", "message/rfc822")
+            yield _mail(message.as_bytes(), archived=True)
+    elif suffix == ".eml":
+        yield _mail(path.read_bytes(), archived=False)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     else:
@@ -86,6 +88,35 @@ def _text_document(text: str, suffix: str) -> Document:
     return Document(str(metadata.pop("title", "")), blocks, metadata)
 
 
+def _mail(data: bytes, *, archived: bool) -> Document:
+    """Return the text of a message; what it quotes stands in another one if it is part of an archive."""
+    message = message_from_bytes(data, policy=policy.default)
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        raise UnreadableError("holds no text")
+    content = body.get_content()
+    if body.get_content_subtype() == "html":
+        blocks = _extracted(content.encode(), ".html", "text/html").blocks
+    else:
+        text = re.sub(r"\n-- \n(?s:.*)", "\n", content.replace("\r\n", "\n"))  # a signature
+        if archived:
+            text = re.sub(r"(?m)^(?:On [^\n]*\n?[^\n]*(?:wrote|writes):[ \t]*\n+)?(?:>.*(?:\n|\Z))+", "\n", text)
+        text, *patch = re.split(r"(?m)^(?=diff --git |Index: |--- a/)", text, maxsplit=1)
+        blocks = [replace(block, line=None, page=None) for block in cleaning.plain_blocks(text)]
+        blocks += cleaning.cleaned([Block(part, "code") for part in patch])
+    sender = message["from"].addresses[0] if message["from"] and message["from"].addresses else None
+    sent = message["date"].datetime if message["date"] else None
+    fields = {
+        "author": (sender.display_name or sender.addr_spec) if sender else "",
+        "date": sent.date().isoformat() if sent else "",
+    }
+    return Document(
+        " ".join(str(message["subject"] or "").split()),
+        blocks,
+        {name: value for name, value in fields.items() if value},
+    )
+
+
 def _result(file: Path | bytes, mime_type: str | None, output_format: str, slides: bool = False) -> Any:
     """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
@@ -118,28 +149,31 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     result = _result(file, mime_type, "markdown", slides)  # as plain text a page of a PDF would be one paragraph
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
+    title = _title(str(about.get("title") or ""))
     if slides:
         blocks = list(_on_slides(blocks))
     elif suffix == ".pdf":
-        pages = _result(file, mime_type, "plain").pages or []
-        blocks = cleaning.printed_blocks(
-            _whole(blocks, {page["page_number"]: page["content"] for page in pages if page["content"].strip()})
-        )
+        pages = {
+            page["page_number"]: page["content"]
+            for page in _result(file, mime_type, "plain").pages or []
+            if page["content"].strip()
+        }
+        blocks = cleaning.printed_blocks(_whole(blocks, pages))
+        first = next(iter(pages.values()), "").strip().split("\n")[0].strip()
+        title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
     elif suffix in (".html", ".htm", ".xhtml"):  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     elif suffix == ".csv":
         rows = [row for block in blocks for row in block.text.splitlines()]
         blocks = [Block(row, "table", line=line) for line, row in enumerate(rows, 2)]
-    title = about.get("subject") if suffix == ".eml" else about.get("title")
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
-    title = _title(str(title or ""))
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"
         title = heading
-    return Document(title, blocks, _metadata(about, suffix))
+    return Document(title, blocks, _metadata(about))
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
@@ -211,24 +245,18 @@ def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
     title = cleaning.inline(text)
     made_up = (
-        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|"
+        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|\(anonymous\)|"
         r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
     )
     return "" if re.fullmatch(made_up, title) else title
 
 
-def _metadata(about: Mapping[str, Any], suffix: str) -> dict[str, MetadataValue]:
-    authors = about.get("authors") or [about.get("from_name") or about.get("from_email") or about.get("author")]
-    written = str(about.get("created_at") or "")
-    if suffix == ".eml" and written:
-        try:
-            written = parsedate_to_datetime(written).date().isoformat()
-        except ValueError:
-            written = ""
-    day = re.match(r"\d{4}-\d\d-\d\d", written)
+def _metadata(about: Mapping[str, Any]) -> dict[str, MetadataValue]:
+    authors = about.get("authors") or [about.get("author")]
+    day = re.match(r"\d{4}-\d\d-\d\d", str(about.get("created_at") or ""))
     keywords = about.get("keywords") or []
     fields = {
-        "author": ", ".join(str(author) for author in authors if author),
+        "author": ", ".join(str(author) for author in authors if author and str(author).strip("()") != "anonymous"),
         "date": day[0] if day else "",
         "tags": ", ".join(map(str, keywords)) if isinstance(keywords, list) else str(keywords),
     }
