@@ -270,6 +270,7 @@ def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]
     first = lines[0].strip()
     underline = lines[1].strip() if len(lines) > 1 else ""
     underlined = re.fullmatch(r"([=\-~*^#])\1{2,}", underline) is not None and len(underline) * 2 > len(first)
+    underlined = underlined and re.search(r"\S {3}", first) is None
     if underlined:
         yield Block(first, "heading", 1 if lines[1].strip()[0] in "=#*" else 2, **place)
         lines = lines[2:]
