@@ -37,10 +37,12 @@ def build(folder: Path, work: Path) -> dict[str, float]:
         documents = Documents(folder)
         build_index(documents, work / folder.name, overwrite=True)
         typer.echo(documents.summary(), err=True)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         measured = {
-            "files": len(documents.files), "passages": documents.passages, "seconds": _cpu_seconds() - begun, "mb": megabytes
-        }  # fmt: skip
+            "files": len(documents.files),
+            "passages": documents.passages,
+            "seconds": _cpu_seconds() - begun,
+            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
         path.write_text(json.dumps(measured))
     built: dict[str, float] = json.loads(path.read_text())
     return built

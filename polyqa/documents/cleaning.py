@@ -35,7 +35,8 @@ _LEAST_PAGES = 3
 _TITLE_WITHIN = 12  # paragraphs from the beginning
 FURNITURE = re.compile(
     r"(?:skip to (?:main )?content|table of contents|on this page|navigation|search|quick search|menu|toggle .{0,40}|"
-    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?(?:: .{0,80}|\W*)|"
+    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?"
+    r"(?:: .{0,80}|\W*)|"
     r"edit (?:this page|on github|on gitlab).*|view (?:page )?source|show source|this page|back to top|"
     r"(?:built|created|made) (?:with|using) .{0,80}|powered by .{0,60}|sign in|log in|subscribe|share this.*|"
     r"(?:©|copyright|\(c\)).{0,120}|all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
@@ -47,7 +48,8 @@ COOKIES = (
     re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE),
 )
 _HEADING_LINE = re.compile(
-    r"(\d+(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|Appendix [A-Z]\b[^!?]{0,70}"
+    r"(\d+(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"
+    r"Appendix [A-Z]\b[^!?]{0,70}"
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC

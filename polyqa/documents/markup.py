@@ -29,7 +29,7 @@ _WIKI_HEADING = re.compile(r"^(={1,6}) *(\S(?:.*?\S)?) *\1\s*$", re.MULTILINE)
 
 
 def markup_of(text: str) -> str:
-    r"""Return the suffix of the markup that a plain text is written in: ``.rst``, ``.md``, ``.wiki``, or ``.txt`` for none.
+    r"""Return the suffix of the markup of a plain text: ``.rst``, ``.md``, ``.wiki``, or ``.txt`` for none.
 
     >>> markup_of("Falcon\n======\n\n.. note::\n\n   It flies."), markup_of("Falcon\n\nIt flies.")
     ('.rst', '.txt')
@@ -57,9 +57,7 @@ def rst_as_markdown(text: str) -> str:
                 end = next((row + 1 for row in borders[1:] if not "".join(lines[row + 1 : row + 2]).strip()), end)
             lines[at:end] = _table(lines[at:end])
             at = end
-        elif (
-            _ADORNMENT.fullmatch(line) and "".join(lines[at + 2 : at + 3]).strip() == line.strip() and following.strip()
-        ):
+        elif _ADORNMENT.fullmatch(line) and following.strip() and lines[at + 2 : at + 3] == [line]:
             lines[at : at + 3] = ["", _heading(following, line[0] * 2, styles), ""]
             at += 3
         elif line[:1].strip() and _ADORNMENT.fullmatch(following) and not _ADORNMENT.fullmatch(line):
@@ -198,10 +196,10 @@ def _listed_rows(lines: Sequence[str]) -> list[list[str]]:
 
 
 def wiki_as_markdown(text: str) -> str:
-    """Return the markup of MediaWiki, DokuWiki and Zim as Markdown.
+    r"""Return the markup of MediaWiki, DokuWiki and Zim as Markdown.
 
-    >>> wiki_as_markdown("== Eyes ==\\n* See [[Birds:Hawk|hawks]] and [[Birds:Owl]], //sharp//.")
-    '## Eyes\\n- See hawks and Owl, sharp.'
+    >>> wiki_as_markdown("== Eyes ==\n* See [[Birds:Hawk|hawks]] and [[Birds:Owl]], //sharp//.")
+    '## Eyes\n- See hawks and Owl, sharp.'
     """
     text = re.sub(r"\AContent-Type: text/x-zim-wiki\n(?:[\w-]+: .*\n)*", lambda head: "\n" * head[0].count("\n"), text)
     first = _WIKI_HEADING.search(text)
