@@ -60,8 +60,9 @@ def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dic
     for question in questions:
         if question["ask"] not in known:
             result = ask(question["ask"], index=work / name)
-            cited = [result.passages[int(at) - 1] for at in dict.fromkeys(re.findall(r"\[(\d+)\]", result.answer))]
-            known[question["ask"]] = {"answer": result.answer, "cited": [passage.model_dump() for passage in cited]}
+            answer = result.cited_answer
+            cited = [result.passages[int(at) - 1] for at in dict.fromkeys(re.findall(r"\[(\d+)\]", answer))]
+            known[question["ask"]] = {"answer": answer, "cited": [passage.model_dump() for passage in cited]}
             path.write_text(json.dumps(known))
     rows = []
     for question in questions:

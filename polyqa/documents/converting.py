@@ -117,14 +117,14 @@ def _mail(data: bytes, *, archived: bool) -> Document:
     )
 
 
-def _result(file: Path | bytes, mime_type: str | None, output_format: str, slides: bool = False) -> Any:
+def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
     """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
 
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
-        output_format=output_format,
+        output_format="markdown",
         include_document_structure=True,
         pages=kreuzberg.PageConfig(
             extract_pages=True, insert_page_markers=slides, marker_format="\n\nslide-mark {page_num}\n\n"
@@ -146,18 +146,14 @@ def _result(file: Path | bytes, mime_type: str | None, output_format: str, slide
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
     slides = suffix == ".pptx"
-    result = _result(file, mime_type, "markdown", slides)  # as plain text a page of a PDF would be one paragraph
+    result = _result(file, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
     title = _title(str(about.get("title") or ""))
     if slides:
         blocks = list(_on_slides(blocks))
     elif suffix == ".pdf":
-        pages = {
-            page["page_number"]: page["content"]
-            for page in _result(file, mime_type, "plain").pages or []
-            if page["content"].strip()
-        }
+        pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
         blocks = cleaning.printed_blocks(_whole(blocks, pages))
         first = next(iter(pages.values()), "").strip().split("\n")[0].strip()
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
