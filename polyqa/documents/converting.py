@@ -85,7 +85,7 @@ def _text_document(text: str, suffix: str) -> Document:
     else:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
-    return Document(str(metadata.pop("title", "")), blocks, metadata)
+    return Document(cleaning.inline(str(metadata.pop("title", ""))), blocks, metadata)
 
 
 def _mail(data: bytes, *, archived: bool) -> Document:
@@ -107,7 +107,7 @@ def _mail(data: bytes, *, archived: bool) -> Document:
     sender = message["from"].addresses[0] if message["from"] and message["from"].addresses else None
     sent = message["date"].datetime if message["date"] else None
     fields = {
-        "author": (sender.display_name or sender.addr_spec) if sender else "",
+        "author": cleaning.inline(sender.display_name or sender.addr_spec) if sender else "",
         "date": sent.date().isoformat() if sent else "",
     }
     return Document(
