@@ -93,7 +93,12 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             result[-1] = replace(last, text=joined)
         else:
             result.append(replace(block, text=text))
-    return result
+    return [replace(one, text=_ended(one.text)) if one.kind == "text" else one for one in result]
+
+
+def _ended(text: str) -> str:
+    """Return a paragraph or list item with an end: in a line of text it would run into the next one."""
+    return f"{text}." if re.search(r"[\w)\]}\"'”’%>*/]$", text) else text
 
 
 def _goes_on(last: Block, block: Block, text: str) -> bool:

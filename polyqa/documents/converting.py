@@ -209,8 +209,6 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
                 yield Block(content.get("text", ""), "code", page=page)
             case "page_break" | "group" | "list" | "metadata_block" | "slide":
                 pass
-            case "list_item":
-                yield Block(f"- {content['text']}", page=page)
             case _:
                 yield Block(content.get("text") or "", page=page)
 

@@ -80,7 +80,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text if web else _flat(text))
     blocks: list[Block] = []
     rows: list[list[str]] = []
-    bullet, first = False, 1
+    first = 1
     for at, token in enumerate(tokens):
         line = token.map[0] + 1 if token.map else 1
         before = tokens[at - 1]
@@ -91,8 +91,6 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
                 blocks.append(Block(token.content, "code", line=line + (token.type == "fence")))
         elif token.type == "html_block" and not re.match(r"(?i)\s*<(?:script|style)\b", token.content):
             blocks.append(Block(token.content, line=line))
-        elif token.type == "list_item_open":
-            bullet = True
         elif token.type == "table_open":
             rows, first = [], line
         elif token.type == "tr_open":
@@ -107,8 +105,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
                 if not (web and FURNITURE.fullmatch(inline(shown))):
                     blocks.append(Block(shown, "heading", int(before.tag[1]), line=line))
             elif not (web and _is_furniture(token.children or (), shown)):
-                blocks.append(Block(f"- {shown}" if bullet else shown, line=line))
-            bullet = False
+                blocks.append(Block(shown, line=line))
     return blocks
 
 

@@ -13,13 +13,13 @@ def texts(blocks: list[Block]) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a bro-\nken word", "a broken word"),
-        ("a well-\nKnown name", "a well- Known name"),
-        ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width"),
-        ("page\fbreak", "page break"),
-        ("<p>Tags <b>go</b></p>, but <name> stays", "Tags go, but <name> stays"),
-        ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link"),
-        (f"data {'Ab9/' * 200} end", "data end"),
+        ("a bro-\nken word", "a broken word."),
+        ("a well-\nKnown name", "a well- Known name."),
+        ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width."),
+        ("page\fbreak", "page break."),
+        ("<p>Tags <b>go</b></p>, but <name> stays", "Tags go, but <name> stays."),
+        ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link."),
+        (f"data {'Ab9/' * 200} end", "data end."),
         ("1.2 Wings . . . . . . . . 7", None),
         ("***", None),
     ],
@@ -31,7 +31,7 @@ def test_a_text_is_cleaned(text: str, expected: str | None) -> None:
 def test_a_paragraph_goes_on_after_a_page_break() -> None:
     blocks = [Block("It flies over the", page=1), Block("northern sea.", page=2), Block("New one.", page=3)]
     assert cleaned(blocks) == [Block("It flies over the northern sea.", page=1), Block("New one.", page=3)]
-    assert texts(cleaned([Block("a fal-", page=1), Block("con flies", page=2)])) == ["a falcon flies"]
+    assert texts(cleaned([Block("a fal-", page=1), Block("con flies", page=2)])) == ["a falcon flies."]
 
 
 def test_running_lines_of_a_print() -> None:
@@ -98,17 +98,17 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
     ("rst", "expected"),
     [
         (".. note:: Mind the\n   gap.\n\n   More.", ["Mind the gap.", "More."]),
-        (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nText", ["Text"]),
-        (".. comment\n   goes on\n\n.. _label:\n\nText", ["Text"]),
-        (".. method:: save(x)\n   :async:\n\n   Saves.", ["save(x)", "Saves."]),
+        (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nText", ["Text."]),
+        (".. comment\n   goes on\n\n.. _label:\n\nText", ["Text."]),
+        (".. method:: save(x)\n   :async:\n\n   Saves.", ["save(x).", "Saves."]),
         (".. program-output:: fly --help", []),
-        ("Two\nlines::\n\n   .. note:: kept\n\nText", ["Two lines:", ".. note:: kept", "Text"]),
-        (".. versionadded:: 2.0", ["New in version 2.0"]),
+        ("Two\nlines::\n\n   .. note:: kept\n\nText", ["Two lines:", ".. note:: kept", "Text."]),
+        (".. versionadded:: 2.0", ["New in version 2.0."]),
         ("See :ref:`the\nguide <g>` of :func:`~a.b.c`, `here <x>`_, Falcon_.", ["See the guide of c, here, Falcon."]),
         ("See ``__init__.py``.", ["See __init__.py."]),
-        ("- item\n  goes on\n- next\n\n  and on", ["- item goes on", "- next", "and on"]),
+        ("- item\n  goes on\n- next\n\n  and on", ["item goes on.", "next.", "and on."]),
         ("speed\n   How fast it is.", ["speed: How fast it is."]),
-        (">>> fly()\nTrue\n\nText", [">>> fly()\nTrue", "Text"]),
+        (">>> fly()\nTrue\n\nText", [">>> fly()\nTrue", "Text."]),
         (".. code:: sh\n\n   # no heading\n\n   fly", ["# no heading\nfly"]),
     ],
 )
@@ -159,14 +159,14 @@ def test_a_cell_over_several_rows_stands_in_each_of_them() -> None:
 def test_wikis(text: str) -> None:
     assert markup_of(text) == ".wiki"
     blocks = markdown_blocks(wiki_as_markdown(text))
-    assert texts(blocks) == ["Bird", "Eyes", "See sharp hawks.", "- one", "- two"]
+    assert texts(blocks) == ["Bird", "Eyes", "See sharp hawks.", "one", "two"]
     assert [(block.level, block.line) for block in blocks[:3]] == [(1, 1), (2, 3), (0, 5)]
 
 
 def test_code_of_a_wiki_is_kept() -> None:
     text = "Content-Type: text/x-zim-wiki\nWiki-Format: zim 0.4\n\n**Note:** run\n\n'''\nfly //now//\n'''\n"
     assert [(block.text, block.line) for block in cleaned(markdown_blocks(wiki_as_markdown(text)))] == [
-        ("Note: run", 4),
+        ("Note: run.", 4),
         ("fly //now//", 7),
     ]
 
