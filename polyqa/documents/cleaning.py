@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from textwrap import dedent
 
 from .blocks import Block
@@ -119,8 +120,8 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
     Headings with numbers get their level from these; a sentence in bold type is no heading.
     """
     blocks = [replace(block, text=block.text.translate(_LIGATURES)) for block in blocks]
-    following = [*(block.text for block in blocks[1:]), ""]
-    blocks = _without_contents([_heading_mended(*pair) for pair in zip(blocks, following, strict=True)])
+    mended = [_heading_mended(block, after.text) for block, after in pairwise([*blocks, Block("")])]
+    blocks = _without_contents(mended)
     pages: dict[int, list[int]] = {}
     for at, block in enumerate(blocks):
         pages.setdefault(block.page or 0, []).append(at)

@@ -63,6 +63,34 @@ def test_headings_of_a_print() -> None:
     ]
 
 
+def test_a_formula_or_a_part_of_a_sentence_is_no_heading() -> None:
+    formula, cut = Block("x K(x) = 2", "heading", 2, page=1), Block("This introduction to a", "heading", 2, page=1)
+    blocks = printed_blocks(
+        [Block("Bene\x1cts", "heading", 1, page=1), formula, cut, Block("package is short.", page=1)]
+    )
+    assert [(block.text, block.kind) for block in blocks[:3]] == [
+        ("Benefits", "heading"),
+        (formula.text, "text"),
+        (cut.text, "text"),
+    ]
+    assert printed_blocks([]) == []
+
+
+def test_an_rfc_without_form_feeds_has_pages_a_title_and_headings() -> None:
+    head = (
+        "Network Working Group          G. Bird\nCategory: Standards Track\n\n            Falcon Option\n\nAbstract\n\n"
+    )
+    pages = [f"   Falcons of kind {kind} fly\n   over a cliff.\n\nBird      Standards Track     [Page {at}]\n\n"
+             "RFC 9999    Falcon Option     May 2024\n\n" for at, kind in enumerate("abcd", 1)]  # fmt: skip
+    blocks = [block for block in plain_blocks(head + "".join(pages)) if block.kind != "code"]
+    assert [(block.text, block.kind, block.page) for block in blocks[:1] + blocks[3:5]] == [
+        ("Falcon Option", "heading", None),
+        ("Abstract", "heading", 1),
+        ("Falcons of kind a fly over a cliff.", "text", 1),
+    ]
+    assert not any("Page" in block.text or "RFC" in block.text for block in blocks)
+
+
 def test_what_a_web_page_has_around_its_text() -> None:
     furniture = [
         "- [Home](/)",
