@@ -109,7 +109,7 @@ Format = Annotated[
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]
-Split = Annotated[str | None, typer.Option(help="Split of the data set.")]
+Split = Annotated[str | None, typer.Option(help="Split of the data set, such as dev; FILE@dev says the same.")]
 Train = Annotated[str, typer.Option(help="Training questions; demos come only from them.", autocompletion=_questions)]
 Dev = Annotated[
     str,

@@ -1,8 +1,6 @@
 """Reads the files of a folder as they lie there, and says what was read."""
 
-import csv
 import hashlib
-import json
 import os
 import queue
 import re
@@ -10,22 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.rows import SUFFIXES, format_of, is_saved, read_rows
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import iter_corpus
+from polyqa.colbert_index.corpus import SHAPE, content_id, read_corpus
 
 from .converting import FORMATS
-from .splitting import Splitter, content_id, split_passages
+from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
 
-CORPUS_FORMATS = (".jsonl", ".tsv", ".parquet")
-_TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
-_BEGINNING = 4_096  # characters of a file that tell whether it is a corpus
 _AHEAD = 4  # files per worker whose passages wait to be taken
 
 
@@ -35,9 +30,13 @@ def holds_documents(path: Path) -> bool:
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
     if not path.is_dir():
-        return path.suffix.lower() in FORMATS
-    suffixes = {file.suffix.lower() for file in _files(path) if not _ABOUT_A_CORPUS.fullmatch(file.name)}
-    return bool(suffixes & {*FORMATS}) or not suffixes & {*CORPUS_FORMATS}
+        return path.suffix.lower() in FORMATS and not _is_ready(path)
+    if is_saved(path):
+        return False
+    files = [file for file in _files(path) if not _ABOUT_A_CORPUS.fullmatch(file.name)]
+    ready = [file for file in files if format_of(file) in SUFFIXES]
+    documents = (file for file in files if file.suffix.lower() in FORMATS)
+    return not ready or any(not (file.suffix.lower() in SUFFIXES and _is_ready(file)) for file in documents)
 
 
 class Documents:
@@ -179,7 +178,7 @@ class Documents:
         )
 
     def _refused(self, path: Path, root: Path) -> str | None:
-        if path.suffix.lower() not in (*FORMATS, *CORPUS_FORMATS):
+        if path.suffix.lower() not in FORMATS and format_of(path) not in SUFFIXES:
             if path == self.path:
                 return f"has no format that is read: {', '.join(sorted({*FORMATS.values()}))}"
             if not path.is_dir():
@@ -221,31 +220,23 @@ def _digest(path: Path) -> str:
 
 def _is_ready(path: Path) -> bool:
     """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            header = next(csv.reader([lines.readline(_BEGINNING)]), [])
-        return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in header})
-    if suffix == ".json":
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
-            beginning = lines.read(_BEGINNING).lstrip()
-        return bool(re.match(r"\[\s*\{", beginning) and re.search(rf'"(?:{"|".join(_TEXT_COLUMNS)})"\s*:', beginning))
-    return suffix in CORPUS_FORMATS
+    if path.suffix.lower() not in FORMATS:
+        return format_of(path) in SUFFIXES
+    if path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        first = next(read_rows(path, SHAPE), None)
+    except PolyqaError:
+        return False
+    return first is not None and SHAPE.is_row(first.value)
 
 
 def _ready_passages(path: Path, source: str) -> list[Passage] | str:
     """Return the passages of a corpus among the files, with their source, or why there are none."""
-    records: Any = path
     try:
-        if path.suffix.lower() == ".csv":
-            with path.open(encoding="utf-8-sig", newline="") as lines:
-                records = [{key.strip().lower(): value for key, value in row.items() if key}
-                           for row in csv.DictReader(lines)]  # fmt: skip
-        elif path.suffix.lower() == ".json":
-            records = json.loads(path.read_text(encoding="utf-8-sig"))
         return [
             passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
-            for _, passage in iter_corpus(records)
+            for passage in read_corpus(path)
         ]
-    except (PolyqaError, OSError, ValueError, RecursionError, csv.Error) as error:
+    except PolyqaError as error:
         return f"cannot be read as a corpus ({error})"
