@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import Record, Shape, folded, located, problem, read_rows, rows_in_memory
+from polyqa.base.rows import Record, Shape, as_id, folded, located, problem, read_rows, rows_in_memory
 from polyqa.base.text import counted
 from polyqa.base.values import MetadataValue, Passage
 
@@ -32,16 +32,6 @@ def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
 
 
 SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
-
-
-def _id(value: Any) -> Any:
-    if isinstance(value, Mapping) and len(value) == 1:  # MongoDB's {"$oid": "5f"}
-        (value,) = value.values()
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise PydanticCustomError("id", "the id is no text and no number")
-    return str(value)
 
 
 def _title(value: Any) -> Any:
@@ -67,14 +57,14 @@ class PassageRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    id: Annotated[str | None, BeforeValidator(_id)] = Field(None, validation_alias=AliasChoices(*IDS))
+    id: Annotated[str | None, BeforeValidator(as_id)] = Field(None, validation_alias=AliasChoices(*IDS))
     title: Annotated[str, BeforeValidator(_title)] = Field("", validation_alias=AliasChoices(*TITLES))
     text: Annotated[str, BeforeValidator(_text)] = Field(validation_alias=AliasChoices(*TEXTS))
 
     def passage(self) -> Passage:
         """Return the passage; if it has no id, with that of its content."""
-        passage = Passage(pid=(self.id or "").strip(), title=self.title, text=self.text, metadata=self._metadata())
-        return passage if passage.pid else passage.model_copy(update={"pid": content_id(passage)})
+        passage = Passage(pid=self.id or "", title=self.title, text=self.text, metadata=self._metadata())
+        return passage if passage.pid.strip() else passage.model_copy(update={"pid": content_id(passage)})
 
     def _metadata(self) -> dict[str, MetadataValue]:
         """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
@@ -91,7 +81,7 @@ class PassageRecord(BaseModel):
 
 def content_id(passage: Passage) -> str:
     """Return the id that title and text give a passage: 16 hexadecimal digits."""
-    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 class Corpus:
@@ -171,7 +161,7 @@ class Corpus:
         """Return the passage of a row; ``None`` if its text is empty or missing."""
         value = record.value
         if isinstance(value, Passage):
-            passage = value if value.pid else value.model_copy(update={"pid": content_id(value)})
+            passage = value if value.pid.strip() else value.model_copy(update={"pid": content_id(value)})
         else:
             if isinstance(value, str) or value is None:
                 record = Record(record.where, {"text": value or ""}, record.key)
@@ -210,8 +200,6 @@ class Corpus:
 
 
 def _checked(where: str, passage: Passage) -> Passage:
-    if not passage.pid.strip():
-        raise PolyqaError(f"{where}: the id is empty; leave it out to have one made from the content.")
     try:
         f"{passage.pid}{passage.title}{passage.text}".encode()
     except UnicodeEncodeError as error:

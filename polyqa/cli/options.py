@@ -99,13 +99,15 @@ Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first li
 Asked = Annotated[
     str,
     typer.Option(
-        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.", autocompletion=_questions
+        help="homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as "
+        "FILE@SPLIT; or hub:NAME for a data set of the hub.",
+        autocompletion=_questions,
     ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open, multi-answer or ramdocs.",
+        help="Format of the data set, detected by default: " + ", ".join(completion.FORMAT_NAMES) + ".",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]

@@ -19,7 +19,7 @@ from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
-_ID_KEYS = ("id", "sample_id", "example_id", "question_id")
+_ID_KEYS = ("id", "_id", "sample_id", "example_id", "question_id", "qid")
 
 
 def read_outputs(path: str | Path) -> dict[str, Output]:
@@ -34,7 +34,7 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
           ``output``), and if there are any ``interpretations`` (question and answer each),
           ``passages`` (texts, or title and text) and ``universe`` (all passages that were retrieved, if
           these are not the same); polyqa's predictions.jsonl is of this kind;
-        - a JSON list of such objects;
+        - a JSON list of such objects, or an object that has the list as ``data`` (ALCE's results);
         - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
           list of rewritten questions with answers (AmbigQA's script).
 
@@ -77,6 +77,8 @@ def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
         return list(_lines(path, text))
     except RecursionError as error:
         raise PolyqaError(f"{path} is nested too deeply.") from error
+    if isinstance(data, dict) and isinstance(data.get("data"), list):  # ALCE's results, beside their settings
+        data = data["data"]
     if isinstance(data, list):
         return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
     if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):

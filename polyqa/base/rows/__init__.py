@@ -6,13 +6,15 @@ makes questions of them.
 
 from .files import SUFFIXES, exists, format_of, is_saved, located, read_rows
 from .memory import rows_in_memory
-from .record import Record, excerpt, folded, listed, problem
+from .record import Record, as_id, excerpt, folded, listed, problem
 from .shape import Shape
+from .text import read_lines, read_text
 
 __all__ = [
     "SUFFIXES",
     "Record",
     "Shape",
+    "as_id",
     "excerpt",
     "exists",
     "folded",
@@ -21,6 +23,8 @@ __all__ = [
     "listed",
     "located",
     "problem",
+    "read_lines",
     "read_rows",
+    "read_text",
     "rows_in_memory",
 ]

@@ -21,6 +21,7 @@ _LINES = (".jsonl", ".ndjson")
 _AROUND = 100
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\b.*")
 _BEIR = ("corpus", "queries", "qrels")
+_QRELS = ("query-id", "iteration", "corpus-id", "score")  # of TREC, without a header
 
 
 def format_of(path: Path) -> str:

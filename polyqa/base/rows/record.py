@@ -45,6 +45,23 @@ def plain(value: Any) -> Any:
     return value
 
 
+def as_id(value: Any) -> str:
+    """Return an id as text: a whole number is written as one, also where it is a float, as pandas has it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a text nor a number, nor MongoDB's ``{"$oid": "5f"}``.
+    """
+    if isinstance(value, Mapping) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"an id is a text or a number, not {excerpt(value)[:80]}")
+    return str(value)
+
+
 def folded(record: Record) -> dict[str, Any]:
     """Return the row, a mapping, with its keys in small letters, without what is missing, and with its own key as id.
 
