@@ -88,7 +88,8 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
     PolyqaError
         If it is something else, or there is no such split.
     """
-    held = _unwrapped(data, shape)
+    held, place = _unwrapped(data, shape), origin
+    singular = shape.what.removesuffix("s")
     if isinstance(held, Mapping) and _are_splits(held, shape):
         if split is None and len(held) == 1:
             split = next(iter(held))
@@ -96,18 +97,18 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
             what = "name a split" if split is None else f"there is no split {split!r}"
             how = f" (--split NAME, or {origin}@NAME)" if split is None else ""
             raise problem(origin, f"{what}; there are {listed(held)}{how}")
-        held, origin = _unwrapped(held[split], shape), f"{origin}: split {split!r}"
+        held, place = _unwrapped(held[split], shape), f"{origin}: split {split!r}"
     elif split is not None:
         raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")
     if shape.is_row(held):
-        raise problem(origin, "expected a list or an object of records, got one record", excerpt(held))
+        raise problem(place, "expected a list or an object of records, got one record", excerpt(held))
     if isinstance(held, Mapping):
-        yield from (Record(f"{origin}: key {key!r}", value, str(key)) for key, value in held.items())
+        yield from (Record(f"{origin}: {singular} {key!r}", value, str(key)) for key, value in held.items())
     elif isinstance(held, Iterable) and not isinstance(held, str | bytes):
-        yield from (Record(f"{origin}: record {number}", value) for number, value in enumerate(_iterable(held), 1))
+        yield from (Record(f"{place}: record {number}", value) for number, value in enumerate(_iterable(held), 1))
     else:
         kind = type(held).__name__
-        raise problem(origin, f"expected a list or an object of records, got {kind}", excerpt(held))
+        raise problem(place, f"expected a list or an object of records, got {kind}", excerpt(held))
 
 
 def _unwrapped(data: Any, shape: Shape) -> Any:

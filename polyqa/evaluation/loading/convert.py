@@ -79,11 +79,13 @@ def questions_from_records(records: Any, *, format: str | None = None, origin: s
 
 def convert(records: Iterable[Record], format: str | None, origin: str) -> Loaded:
     """Return the questions of records; parameters and errors as of `questions_from_records`."""
-    chosen = None if format is None else named_format(format)
+    rows = list(unnested(records))
+    if not rows:
+        raise problem(origin, "there is no question in it")
+    chosen = detect_format(rows) if format is None else named_format(format)
     found: dict[str, tuple[str, Question]] = {}
     left_out = 0
-    for number, record in enumerate(unnested(records), 1):
-        chosen = chosen or detect_format(record)
+    for number, record in enumerate(rows, 1):
         checked = check(record, chosen.record, chosen.name)
         question = checked.to_question(checked.id or str(number))
         if question is None:
@@ -95,8 +97,8 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
             if chosen.join is None or earlier.question != question.question:
                 raise _repeated(record, question.id, where, chosen)
             found[question.id] = (where, chosen.join(earlier, question))
-    if chosen is None or not found:
-        raise problem(origin, "there is no question in it" + (" that has an answer" if left_out else ""))
+    if not found:
+        raise problem(origin, "there is no question in it that has an answer")
     return Loaded([question for _, question in found.values()], chosen, left_out)
 
 

@@ -113,9 +113,9 @@ class QuestionRecord(Part):
 
 
 class AskedRecord(QuestionRecord):
-    """A question of any format, or one of BEIR, without its answers."""
+    """A question of any format, or one of BEIR, without its answers; it may be blank, and gets no answer then."""
 
-    question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
+    question: Annotated[str, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
 
     @model_validator(mode="before")
     @classmethod

@@ -121,16 +121,20 @@ def named_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def detect_format(record: Record) -> Format:
-    """Return the first format that fits a record.
+def detect_format(records: Sequence[Record]) -> Format:
+    """Return the first format that fits the first record; lists of answers count as DPR's if no answer has aliases.
 
     Raises
     ------
     PolyqaError
         If none does; the message names them all, and what they need.
     """
+    record = records[0]
     row = folded(record)
     if found := next((format for format in FORMATS.values() if format.fits(row)), None):
+        several = FORMATS["multi-answer"]
+        if found.name == "dpr" and any(several.fits(folded(one)) for one in records):
+            return several
         return found
     if {*QUESTIONS, "text"} & row.keys():
         what = "there is a question, and no answer to score against (`polyqa answer` needs none)"
