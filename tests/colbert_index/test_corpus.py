@@ -123,7 +123,9 @@ def test_what_is_empty_or_repeated_is_left_out_and_counted(write: Write) -> None
     corpus = Corpus(rows)
     assert [passage.text for passage in read_corpus(corpus)] == ["one", "two"]
     assert (corpus.passages, corpus.empty, corpus.repeated) == (2, 3, 1)
-    assert corpus.summary().endswith("2 passages; 3 empty passages left out; 1 repeated passage left out")
+    assert corpus.summary().endswith(
+        "2 passages; ids made from the content; 3 empty passages left out; 1 repeated passage left out"
+    )
     with pytest.warns(UserWarning, match="the list of passages: 3 empty passages left out; 1 repeated passage left"):
         read_corpus(rows)
     with pytest.raises(PolyqaError, match="holds no passage, only 2 rows without a text"):
@@ -139,11 +141,15 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("c.jsonl", '{"id": 1, "text": "a"}\n\n{"id": 2, "text"\n', r"c\.jsonl: line 3, column 16: not JSON"),
+        ("c.jsonl", '{"id": 1, "text": "a"}\n\n{"id": 2, "text"\n', r"c\.jsonl: line 3, column 17: not JSON"),
         ("c.jsonl", '{"id": 1, "text": "a"}\n[1, 2]\n', r"c\.jsonl: line 2: expected an object, got list"),
-        ("c.jsonl", "null\n", r"c\.jsonl: line 1: expected an object, got NoneType"),
+        ("c.jsonl", "null\n", r"c\.jsonl holds no passage, only 1 row without a text"),
         ("c.jsonl", '{"id": 1, "title": "a"}\n', r"c\.jsonl: line 1: no text; keys are id, title"),
-        ("c.jsonl", '{"id": 1, "text": 5}\n', r"c\.jsonl: line 1: no text"),
+        (
+            "c.jsonl",
+            '{"id": 1, "text": 5}\n',
+            r"c\.jsonl: line 1: the text is no text and no list of texts; keys are id, text",
+        ),
         ("c.jsonl", "{}\n", r"c\.jsonl: line 1: no text; keys are none"),
         ("c.jsonl", '{"id": "x", "text": " \\n\\t"}\n', r"c\.jsonl holds no passage, only 1 row without a text"),
         ("c.jsonl", '{"id": {"a": 1, "b": 2}, "text": "a"}\n', r"line 1: .*an id is a text or a number, not \{"),
@@ -422,9 +428,8 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
     data.save_to_disk(str(tmp_path / "one"))
     splits = datasets.DatasetDict(train=data.select([0]), dev=data.select([1]))
     splits.save_to_disk(str(tmp_path / "several"))
-    every = (frame, frame.to_dict("records"), frame.itertuples(index=False), frame.set_index("id"), data, tmp_path / "one",
-             pa.Table.from_pandas(frame))  # fmt: skip
-    for source in every:
+    tables = (frame, frame.to_dict("records"), frame.itertuples(index=False), frame.set_index("id"))
+    for source in (*tables, pa.Table.from_pandas(frame), data, tmp_path / "one"):
         assert read_corpus(source) == [tea, black], source
     assert [passage.text for passage in read_corpus(frame["text"])] == ["Green.", "Black."]
     for several in (splits, tmp_path / "several"):

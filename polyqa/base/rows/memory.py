@@ -35,10 +35,11 @@ def rows_in_memory(source: Any, shape: Shape, split: str | None = None) -> Itera
         return
     if split is not None:
         raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")
-    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+    rows = _iterable(source)
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise problem(origin, f"expected rows, got {type(source).__name__}")
     singular = shape.what.removesuffix("s")
-    for number, row in enumerate(_iterable(source), 1):
+    for number, row in enumerate(rows, 1):
         yield Record(f"{singular} {number}", _row(row))
 
 
