@@ -117,6 +117,7 @@ class Corpus:
         self.source, self.split = located(source, split) if isinstance(source, str | Path) else (source, split)
         self.passages = self.empty = self.repeated = 0
         self._columns: list[str] = []
+        self._metadata: list[str] = []
 
     @property
     def name(self) -> str:
@@ -137,7 +138,7 @@ class Corpus:
             See `read_corpus`.
         """
         self.passages = self.empty = self.repeated = 0
-        self._columns = []
+        self._columns, self._metadata = [], []
         rows = self._rows()
         for record in (one for number, row in enumerate(rows, 1) for one in _passages_of(row, number)):
             passage = self._passage(record)
@@ -177,18 +178,21 @@ class Corpus:
             except ValidationError as error:
                 message = error.errors(include_url=False, include_context=False)[0]["msg"]
                 raise problem(record.where, f"{message}; keys are {', '.join(map(str, record.value))}") from error
-        return _checked(record.where, passage) if passage.text.strip() else None
+        if not passage.text.strip():
+            return None
+        self._metadata = self._metadata or list(passage.metadata)
+        return _checked(record.where, passage)
 
     def summary(self) -> str:
         """Return in one line what was read from which columns, and what was left out."""
         names = dict(zip(("id", "title", "text"), (IDS, TITLES, TEXTS), strict=True))
         taken = {what: next((key for key in keys if key in self._columns), "") for what, keys in names.items()}
         how = ", ".join(f"{what} from {key!r}" for what, key in taken.items() if key and key != what)
-        others = [key for key in self._columns if not any(key in keys for keys in names.values()) and key[:1] != "_"]
+        others = self._metadata
         parts = [
             f"read {self.name}: {counted(self.passages, 'passage')}" + (f" ({how})" if how else ""),
             *(["ids made from the content"] if self._columns and not taken["id"] else []),
-            *([f"further columns {', '.join(others[:_NAMED])}" + (" …" if others[_NAMED:] else "")] if others else []),
+            *([f"metadata {', '.join(others[:_NAMED])}" + (" …" if others[_NAMED:] else "")] if others else []),
             *self.left_out(),
         ]
         return "; ".join(parts)

@@ -117,6 +117,7 @@ def score_command(
     found = read_outputs(outputs)
     loaded = read_questions(questions, format=format, split=split)
     _tell(loaded)
+    found = {id: output for id, output in found.items() if id not in loaded.left_out}
     scorer = make_scorer(reader, None if judge == "none" else judge, alce=alce)
     records = score_outputs(found, loaded.questions, scorer)
     path = out or outputs.with_suffix("")

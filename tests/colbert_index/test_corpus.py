@@ -457,8 +457,7 @@ def test_a_summary_says_how_a_corpus_was_read(write: Write) -> None:
     corpus = Corpus(path)
     assert len(list(corpus)) == 1
     assert corpus.summary() == (
-        f"read {path}: 1 passage (id from '_id', text from 'page_content'); further columns lang; "
-        "1 empty passage left out"
+        f"read {path}: 1 passage (id from '_id', text from 'page_content'); metadata lang; 1 empty passage left out"
     )
 
 

@@ -245,7 +245,8 @@ def _beir(path: Path, shape: Shape, split: str | None, parts: dict[str, list[Pat
             split = next(iter(qrels))
         if split not in qrels:
             what = "name a split" if split is None else f"there is no split {split!r}"
-            raise problem(path, f"{what}; there are {listed(qrels)}")
+            how = f" (--split NAME, or {path}@NAME)" if split is None else ""
+            raise problem(path, f"{what}; there are {listed(qrels)}{how}")
         judged = {str(row["query-id"]) for row in _qrels(qrels[split])}
     for file in parts[shape.part]:
         for record in _file(file, shape, None):

@@ -18,6 +18,10 @@ from .formats import SHAPE, Format, detect_format, named_format
 from .plain import DPRRecord
 
 
+_WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
+_SEVERAL = "--format multi-answer takes each as an answer of its own"
+
+
 @dataclass(frozen=True)
 class Loaded:
     """Questions, and how they were read.
@@ -29,12 +33,15 @@ class Loaded:
     format
         The format that they were read in.
     left_out
-        How many have no answer in the data set, such as SQuAD's that cannot be answered.
+        The ids of those that have no answer in the data set, such as SQuAD's that cannot be answered.
+    hint
+        What a user may have meant instead.
     """
 
     questions: list[Question]
     format: Format
-    left_out: int = 0
+    left_out: frozenset[str] = frozenset()
+    hint: str = ""
 
     def __str__(self) -> str:
         answers = [len(reading.short_answers) for question in self.questions for reading in question.readings]
@@ -44,10 +51,8 @@ class Loaded:
             each = f"{sum(answers) / len(answers):.1f} aliases each"
         parts = [f"read as {self.format.title}: {counted(len(self.questions), 'question')}, {each}"]
         if self.left_out:
-            parts.append(f"{counted(self.left_out, 'question')} without an answer left out")
-        if self.format.record is DPRRecord and max(answers) > 1:
-            parts.append("if each answer is one of several, say --format multi-answer")
-        return "; ".join(parts)
+            parts.append(f"{counted(len(self.left_out), 'question')} without an answer left out")
+        return "; ".join([*parts, self.hint] if self.hint else parts)
 
 
 def questions_from_records(records: Any, *, format: str | None = None, origin: str = "the records") -> list[Question]:
@@ -84,12 +89,12 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
         raise problem(origin, "there is no question in it")
     chosen = detect_format(rows) if format is None else named_format(format)
     found: dict[str, tuple[str, Question]] = {}
-    left_out = 0
+    left_out: set[str] = set()
     for number, record in enumerate(rows, 1):
         checked = check(record, chosen.record, chosen.name)
         question = checked.to_question(checked.id or str(number))
         if question is None:
-            left_out += 1
+            left_out.add(checked.id or str(number))
         elif question.id not in found:
             found[question.id] = (record.where, question)
         else:
@@ -99,7 +104,10 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
             found[question.id] = (where, chosen.join(earlier, question))
     if not found:
         raise problem(origin, "there is no question in it that has an answer")
-    return Loaded([question for _, question in found.values()], chosen, left_out)
+    questions = [question for _, question in found.values()]
+    plain = format is None and chosen.record is DPRRecord and not _WITH_PASSAGES & rows[0].value.keys()
+    several = plain and any(len(question.readings[0].short_answers) > 1 for question in questions)
+    return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else "")
 
 
 def unnested(records: Iterable[Record]) -> Iterator[Record]:
