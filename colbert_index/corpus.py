@@ -287,9 +287,9 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
     return [passage for _, passage in found.values()]
 
 
-def same_passage(a: Passage, b: Passage) -> bool:
+def same_passage(a: Passage | None, b: Passage) -> bool:
     """Tell whether two passages of one id are the same, whatever their metadata."""
-    return (a.title, a.text) == (b.title, b.text)
+    return a is not None and (a.title, a.text) == (b.title, b.text)
 
 
 def repeated_id(pid: str, place: str, where: str) -> PolyqaError:

@@ -17,7 +17,6 @@ from .fields import QuestionRecord
 from .formats import SHAPE, Format, detect_format, named_format
 from .plain import DPRRecord
 
-
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
 _SEVERAL = "--format multi-answer takes each as an answer of its own"
 
