@@ -46,13 +46,13 @@ def rows_in_memory(source: Any, shape: Shape, split: str | None = None) -> Itera
 def _iterable(source: Any) -> Iterable[Any]:
     """Return an iterable of rows; iterating over a table would give the names of its columns, or its columns."""
     if hasattr(source, "to_dicts"):  # polars
-        return source.to_dicts()  # type: ignore[no-any-return]
+        return source.to_dicts()
     if hasattr(source, "to_pylist"):  # pyarrow
-        return source.to_pylist()  # type: ignore[no-any-return]
+        return source.to_pylist()
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas; an index with a name is a column, too
         named = getattr(source.index, "name", None)
-        return (source if named is None else source.reset_index()).to_dict("records")  # type: ignore[no-any-return]
-    return source  # type: ignore[no-any-return]
+        return (source if named is None else source.reset_index()).to_dict("records")
+    return source
 
 
 def _row(row: Any) -> Any:
