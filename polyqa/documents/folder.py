@@ -11,12 +11,14 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.base.rows import SUFFIXES, format_of, is_saved, read_rows
+from polyqa.base.files import visible_files
+from polyqa.base.rows import SUFFIXES, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import SHAPE, content_id, read_corpus
+from polyqa.colbert_index.corpus import content_id
 
 from .converting import FORMATS
+from .corpora import is_ready
 from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
 
@@ -30,13 +32,15 @@ def holds_documents(path: Path) -> bool:
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
     if not path.is_dir():
-        return path.suffix.lower() in FORMATS and not _is_ready(path)
+        return path.suffix.lower() in FORMATS and not is_ready(path)
     if is_saved(path):
         return False
-    files = [file for file in _files(path) if not _ABOUT_A_CORPUS.fullmatch(file.name)]
+    files = [
+        file for file in visible_files(path, lambda place, error: None) if not _ABOUT_A_CORPUS.fullmatch(file.name)
+    ]
     ready = [file for file in files if format_of(file) in SUFFIXES]
     documents = (file for file in files if file.suffix.lower() in FORMATS)
-    return not ready or any(not (file.suffix.lower() in SUFFIXES and _is_ready(file)) for file in documents)
+    return not ready or any(not (file.suffix.lower() in SUFFIXES and is_ready(file)) for file in documents)
 
 
 class Documents:
@@ -60,7 +64,8 @@ class Documents:
     skipped
         Those of them that were not read again, being unchanged.
     left_out
-        Why a file was not read, by its path in the folder; the summary names the first ten.
+        Why a file, or a subfolder with all its files, was not read, by its path in the folder; the summary names the
+        first ten.
     ids
         The ids of the passages of every file that was read, by its path in the folder.
     passages
@@ -122,24 +127,24 @@ class Documents:
         for worker in started:
             idle.put(worker)
 
-        def convert(path: Path, source: str) -> list[Passage] | str:
+        def convert(path: Path, source: str, ready: bool) -> list[Passage] | str:
             worker = idle.get()
             try:
-                return worker.passages(path, source)
+                return worker.passages(path, source, ready)
             finally:
                 idle.put(worker)
 
         waiting: list[tuple[str, str, Future[list[Passage] | str]]] = []
         with ThreadPoolExecutor(workers) as pool:
             try:
-                for path in _files(self.path) if self.path.is_dir() else [self.path]:
+                for path in visible_files(self.path, self._unread) if self.path.is_dir() else [self.path]:
                     source = well_formed(path.relative_to(root).as_posix())
                     if fault := self._refused(path, root):
                         if fault != "other":
                             self.left_out[source] = fault
                         continue
                     try:
-                        digest, ready = _digest(path), _is_ready(path)
+                        digest, ready = _digest(path), is_ready(path)
                     except OSError as error:  # no permission, or gone since the folder was listed
                         self.left_out[source] = f"cannot be read ({error.strerror})"
                         continue
@@ -147,8 +152,7 @@ class Documents:
                         self.files[source] = digest
                         self.skipped.add(source)
                         continue
-                    read = _ready_passages if ready else convert
-                    waiting.append((source, digest, pool.submit(read, path, source)))
+                    waiting.append((source, digest, pool.submit(convert, path, source, ready)))
                     if len(waiting) > _AHEAD * workers:
                         yield from self._taken(*waiting.pop(0))
                 for each in waiting:
@@ -176,6 +180,11 @@ class Documents:
                 else [passage.model_copy(update={"pid": content_id(passage)}) for passage in passages]
             ),
         )
+
+    def _unread(self, folder: Path, error: OSError) -> None:
+        """Note that a subfolder cannot be read."""
+        place = well_formed(folder.relative_to(self.path).as_posix())
+        self.left_out[place] = f"cannot be read ({error.strerror})"
 
     def _refused(self, path: Path, root: Path) -> str | None:
         if path.suffix.lower() not in FORMATS and format_of(path) not in SUFFIXES:
@@ -207,36 +216,6 @@ class Documents:
         return "; ".join(parts)
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder and links to folders, which are not followed, by name, without hidden ones."""
-    paths = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
-    return sorted(path for path in paths if not any(name.startswith(".") for name in path.relative_to(folder).parts))
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-
-
-def _is_ready(path: Path) -> bool:
-    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
-    if path.suffix.lower() not in FORMATS:
-        return format_of(path) in SUFFIXES
-    if path.suffix.lower() not in SUFFIXES:
-        return False
-    try:
-        first = next(read_rows(path, SHAPE), None)
-    except PolyqaError:
-        return False
-    return first is not None and SHAPE.is_row(first.value)
-
-
-def _ready_passages(path: Path, source: str) -> list[Passage] | str:
-    """Return the passages of a corpus among the files, with their source, or why there are none."""
-    try:
-        return [
-            passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
-            for passage in read_corpus(path)
-        ]
-    except PolyqaError as error:
-        return f"cannot be read as a corpus ({error})"

@@ -16,19 +16,14 @@ ANSWER, QUESTION = "answer", "question"
 _WHY = frozenset({"reasoning", "rationale", "explanation"})
 _LEAST_SUPPORT = 0.05
 UNKNOWN = "unknown"
+NOT_KNOWN = "I do not know."
 _SAME_QUESTION = 0.92  # cosine
 
 
 def answer_closed_book(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answer``: a demo's answer if it answers the same question, else an abstention."""
+    """Fill ``answer``: a demo's answer if it answers the same question, else that it is not known."""
     shown = _shown(prompt, models, "answer")
-    if shown is not None:
-        return {"answer": shown}
-    return {
-        "answer": f"I cannot answer “{prompt.question.strip()}” without passages. I am an extractive engine: I know "
-        "only what stands in my prompt. Ask over a corpus that holds the answer, or use a language model "
-        "with knowledge of its own."
-    }
+    return {"answer": NOT_KNOWN if shown is None else shown}
 
 
 def refine_question(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -42,8 +37,8 @@ def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
     refinements = parse_interpretations(prompt.inputs.get("refinements", ""))
     if not refinements:
         return answer_closed_book(prompt, models)
-    opening = [] if len(refinements) == 1 else [opening_of(refinements, [])]
-    return {"answer": " ".join([*opening, *map(statement, refinements)])}
+    opening = opening_of(prompt.question, refinements) if len(refinements) > 1 else ""
+    return {"answer": " ".join([opening, *map(statement, refinements)]).strip()}
 
 
 def _shown(prompt: Prompt, models: Models, output: str) -> str | None:

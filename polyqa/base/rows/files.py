@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import visible_files
 
 from .memory import rows_of_json
 from .record import Record, listed, problem
@@ -198,7 +199,7 @@ def _saved(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
 
 
 def _folder(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
-    files = corpus_files(path, SUFFIXES)
+    files = _files_of(path)
     parts = {part: [file for file in files if _part(file, path) == part] for part in _BEIR}
     if parts[shape.part]:
         yield from _beir(path, shape, split, parts)
@@ -219,11 +220,14 @@ def _folder(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
             yield from _file(file, shape, None)
 
 
-def corpus_files(folder: Path, suffixes: Iterable[str]) -> list[Path]:
-    """Return the files of these formats in a folder and its subfolders, by name, without hidden ones."""
-    files = (file for file in folder.rglob("*") if file.is_file() and format_of(file) in suffixes)
-    visible = (file for file in files if not any(name.startswith(".") for name in file.relative_to(folder).parts))
-    return sorted(file for file in visible if file.name != "dataset_infos.json")
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of a known format in a folder and its subfolders, by name, without hidden ones."""
+
+    def unreadable(place: Path, error: OSError) -> None:
+        raise problem(place, f"this folder cannot be read ({error.strerror})")
+
+    files = (file for file in visible_files(folder, unreadable) if format_of(file) in SUFFIXES and file.is_file())
+    return [file for file in files if file.name != "dataset_infos.json"]
 
 
 def _split_name(file: Path) -> str:
