@@ -13,7 +13,7 @@ from .ambiguity import insertions
 from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .readings import extract_interpretations
-from .titles import opens_with_title
+from .titles import name_of, opens_with_title
 
 _PRONOUN = re.compile(r"(?:It|He|She|They)(?= [a-z])")
 _POINTS = re.compile(
@@ -126,7 +126,7 @@ def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> 
         return _end(sentence.text)
     pronoun = _PRONOUN.match(sentence.text)
     if pronoun and opens_with_title(passage):
-        subject = _in_prose(passage.title if named else name)
+        subject = _in_prose(passage.title) if named and name != passage.title else name_of(passage)
         return _end(f"{subject[:1].upper()}{subject[1:]}{sentence.text[pronoun.end() :]}")
     return _end(f"{passage.title if named else name}: {sentence.text}")
 
