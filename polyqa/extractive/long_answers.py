@@ -13,9 +13,7 @@ from .ambiguity import insertions
 from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .readings import extract_interpretations
-from .titles import name_of, opens_with_title
 
-_PRONOUN = re.compile(r"(?:It|He|She|They)(?= [a-z])")
 _POINTS = re.compile(
     r"\b(?:it|its|he|him|his|she|her|they|them|their|this|these|that (?:year|month|day))\b", re.IGNORECASE
 )
@@ -108,27 +106,17 @@ def _evidence(
 
 
 def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:
-    """Return a sentence of a passage that says what it is about.
-
-    It is left as it stands if it has the title's words, or points to nothing outside it. Where the passage opens with
-    its title, that takes the place of a pronoun that opens the sentence; else it stands before the sentence.
+    """Return a sentence of a passage as it stands, with the title before it where it does not say what it is about.
 
     Parameters
     ----------
     named
-        Whether the sentence must tell its subject from namesakes.
+        Whether the sentence must tell its subject from namesakes; else only one that points to something needs a title.
     """
-    name = split_title(passage.title)[0]
-    known = set(content_words(sentence.text))
-    if not name or set(content_words(passage.title if named else name)) <= known:
-        return _end(sentence.text)
-    if not named and not _POINTS.search(sentence.text):
-        return _end(sentence.text)
-    pronoun = _PRONOUN.match(sentence.text)
-    if pronoun and opens_with_title(passage):
-        subject = _in_prose(passage.title) if named and name != passage.title else name_of(passage)
-        return _end(f"{subject[:1].upper()}{subject[1:]}{sentence.text[pronoun.end() :]}")
-    return _end(f"{passage.title if named else name}: {sentence.text}")
+    title = passage.title if named else split_title(passage.title)[0]
+    says_it = set(content_words(title)) <= set(content_words(sentence.text))
+    clear = says_it or not (named or _POINTS.search(sentence.text))
+    return _end(sentence.text if clear else f"{title}: {sentence.text}")
 
 
 def _in_prose(title: str) -> str:
@@ -173,8 +161,16 @@ def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequenc
         if len(set(names)) == 1 and all(qualifiers):
             return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
         return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
-    added = [" ".join(one.added for one in insertions(question, reading.question)) for reading in readings]
-    return f"The answer depends on what is meant: {_listed(added)}." if all(added) else ""
+    added = [_added(question, reading.question) for reading in readings]
+    told = all(added) and len(set(added)) == len(added)
+    return f"The answer depends on what is meant: {_listed(added)}." if told else ""
+
+
+def _added(question: str, reading: str) -> str:
+    """Return the words that a reading adds to a question at one place; nothing if it changes more than that."""
+    found = insertions(question, reading)
+    kept = set(normalize_words(question).split()) <= set(normalize_words(reading).split())
+    return found[0].added.strip("()") if kept and len(found) == 1 else ""
 
 
 def _with_article(qualifier: str) -> str:

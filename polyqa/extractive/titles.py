@@ -29,13 +29,6 @@ def name_of(passage: PromptPassage) -> str:
     return f"the {name}" if article else name
 
 
-def opens_with_title(passage: PromptPassage) -> bool:
-    """Return whether a passage begins with its title's name, so that pronouns in it may stand for that."""
-    words = content_words(split_title(passage.title)[0])
-    opening = content_words(passage.text)[: len(words) + 2]
-    return bool(words) and words[-1] in opening
-
-
 def common_words(question: str, title: str) -> list[str]:
     """Return the content words that a question and a title share, in the title's order."""
     asked = {_stem(word) for word in content_words(question)}

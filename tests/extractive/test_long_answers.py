@@ -17,15 +17,6 @@ def test_the_long_answer_holds_every_reading() -> None:
     readings = extract()
     answer = compose(readings)
     assert all(reading.answer in answer for reading in readings)
-    assert " It was published" not in f" {answer}", "a pronoun without its noun must be replaced"
-
-
-def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_about() -> None:
-    passage = "Dune (novel) | Dune is a novel by Frank Herbert. It was long refused. He sold it to a publisher in 1965."
-    reading = Interpretation(question="When was Dune sold?", answer="1965", pid="1")
-    assert "Dune sold it" not in compose([reading], [passage])
-    refused = Interpretation(question="What was Dune?", answer="long refused", pid="1")
-    assert "Dune was long refused." in compose([refused], [passage])
 
 
 def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
@@ -104,7 +95,7 @@ def test_where_nothing_tells_what_is_meant_there_is_no_opening() -> None:
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
-        ("It was sold in 1911.", "The ship Marrow was sold in 1911."),
+        ("It was sold in 1911.", "Marrow (ship): It was sold in 1911."),
         ("In May 1911 it was sold.", "Marrow (ship): In May 1911 it was sold."),
         ("Its owner in 1911 was Orla Venn.", "Marrow (ship): Its owner in 1911 was Orla Venn."),
         ("Orla Venn sold it in 1911.", "Marrow (ship): Orla Venn sold it in 1911."),
@@ -120,7 +111,7 @@ def test_evidence_names_its_subject(sentence: str, told: str) -> None:
     assert told in compose(readings, passages)
 
 
-def test_a_title_takes_no_pronouns_place_in_a_passage_that_does_not_open_with_it() -> None:
+def test_a_pronoun_of_a_lone_reading_has_the_title_before_its_sentence() -> None:
     passage = "Leave | Staff have 27 days of leave. It is paid. In Oslo it is 25 days."
     paid = Interpretation(question="What is leave?", answer="paid", pid="1")
     assert compose([paid], [passage]) == "Leave: It is paid."
