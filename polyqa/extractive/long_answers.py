@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import mean
 
 from polyqa.base.values import Interpretation
 from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
@@ -34,7 +35,8 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     Where there are several readings, an opening says what the question may mean. Then comes for each of them the
     sentence of its passage that holds the answer and is nearest to the reading, with its title before it where it
     would not be understood alone. Clauses have the passages quoted word for word, the readings stated, or name a number
-    of sentences, or of words; only if they name more words than that are there more sentences of the same passages.
+    of sentences, or of words. Only if they name more words than that, or demos show longer answers, are there more
+    sentences of the same passages.
     """
     passages, clauses = [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
@@ -49,11 +51,16 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     cited = [passage for _, passage, _ in found if passage is not None]
     told = _told(found, named=len(found) > 1)
     opening = opening_of(prompt.question, readings, cited) if len(told) > 1 else ""
-    if clauses.words:
-        told += _more(prompt.question, cited, [opening, *told], clauses.words, models)
+    if words := clauses.words or _usual_length(prompt):
+        told += _more(prompt.question, cited, [opening, *told], words, models)
     # An opening without what it opens says nothing.
     parts = [opening, *told] if opening and clauses.sentences != 1 else told
     return {"answer": " ".join(parts[: clauses.sentences])}
+
+
+def _usual_length(prompt: Prompt) -> float:
+    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
+    return mean(lengths) if lengths else 0
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -183,7 +190,9 @@ def _listed(items: Sequence[str]) -> str:
     return " or ".join([", ".join(items[:-1]), items[-1]])
 
 
-def _more(question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: int, models: Models) -> list[str]:
+def _more(
+    question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: float, models: Models
+) -> list[str]:
     """Return more sentences of the cited passages, the nearest to the question first, up to a number of words."""
     options = [
         text

@@ -1,3 +1,4 @@
+import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,17 @@ def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> No
     answer = compose(readings, passages)
     assert "Dune (1984 film): Its premiere was at" in answer
     assert "Dune (2021 film): Of the films" in answer
+
+
+def test_demos_show_how_long_an_answer_is() -> None:
+    def demo(words: int) -> dspy.Example:
+        return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
+
+    readings = extract()
+    bare, short, long = compose(readings), compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
+    assert short == bare
+    assert len(bare.split()) < len(long.split()) <= 200
+    assert long.startswith(bare)
 
 
 def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
