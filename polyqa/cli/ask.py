@@ -1,6 +1,7 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,8 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    from dspy import Module
+
     from polyqa.asking import Result
 
 
@@ -34,7 +37,7 @@ def ask_command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file."),
+        typer.Option(help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."),
     ] = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
@@ -51,21 +54,36 @@ def ask_command(
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     if plot is not None:
-        from polyqa.reports.compilation_plots import plot_neighbourhood
+        from polyqa.reports.plots import check_format
 
-        plot_neighbourhood(ready, question, plot)  # first, as there may be no map to draw
+        check_format(plot)  # before anything is asked
     picked = None
     if show_prompts:
         from polyqa.optimizers.prompts import picked_demos
 
         picked = picked_demos(ready, question)
-    with traced(mlflow):
+    steps: list[Mapping[str, Any]] = []
+    with traced(mlflow), _watched(ready, steps if plot else None):
         result = ask(question, program=ready, lm=model)
+    if plot is not None:
+        from polyqa.reports.why import plot_why
+
+        plot_why(result, steps, plot)
     if not as_json:
         _show(result, picked)
         return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})})
+
+
+def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
+    """Return what appends the steps of a program to a list while it runs."""
+    if steps is None:
+        return nullcontext()
+    from polyqa.lm.recorder import listening
+    from polyqa.watching import Watch
+
+    return listening(Watch(lambda _, step: steps.append(step)), program)
 
 
 def _show_prompts(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

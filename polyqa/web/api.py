@@ -1,5 +1,6 @@
 """The routes of polyqa's own interface: `/ask`, `/search`, and what there is."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -40,7 +41,7 @@ def api_router(service: Service) -> APIRouter:
         last `result` (what is answered otherwise) or `error`.
         """
         checked = await service.checked(
-            asked.question, asked.program, asked.index, asked.where, request.scope["request_id"]
+            asked.question, asked.program, asked.index, asked.where, request.scope["request_id"], lm=asked.lm
         )
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), _sent)
@@ -59,15 +60,23 @@ def api_router(service: Service) -> APIRouter:
 
     @router.get("/programs", tags=["catalog"])
     async def programs() -> dict[str, Any]:
-        """List the programs, and what a question costs each."""
-        listed = [{"name": program.name, **program.about} for program in shelf.programs.values()]
-        return {"default": shelf.default_program, "programs": listed}
+        """List the programs, what a question costs each, and the language models that can run them."""
+        listed = [
+            {"name": program.name, "index": program.index, **program.about} for program in shelf.programs.values()
+        ]
+        return {"default": shelf.default_program, "programs": listed, "lms": shelf.lms}
 
     @router.get("/indexes", tags=["catalog"])
     async def indexes() -> dict[str, Any]:
-        """List the indexes, their sizes, and the columns that `where` can name."""
+        """List the indexes, their sizes, the columns that `where` can name, and names that passages share."""
         listed = [
-            {"name": name, "passages": len(index), "columns": index.columns} for name, index in shelf.indexes.items()
+            {
+                "name": name,
+                "passages": len(index),
+                "columns": index.columns,
+                "names": await asyncio.to_thread(shelf.shared_names, name),
+            }
+            for name, index in shelf.indexes.items()
         ]
         return {"default": shelf.default_index, "indexes": listed}
 

@@ -28,6 +28,7 @@ class Ask(BaseModel):
     program: str | None = Field(None, max_length=_NAME, description="One of `/programs`; by default the server's.")
     index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
     where: str | None = Field(None, max_length=LONGEST, description=CONDITION)
+    lm: str | None = Field(None, max_length=_NAME, description="One of `lms` in `/programs`; by default the server's.")
 
 
 class ErrorBody(BaseModel):

@@ -17,15 +17,17 @@ from polyqa.asking import Result, aask, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
+from polyqa.watching import Watch
 
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
 from .shelf import Shelf
-from .watching import Watch
 
 LOG = logging.getLogger("polyqa.web")
 MOST_PASSAGES = 100
+LOCAL_SECONDS = 1_800.0
+"""How long a question may take that a language model on this machine answers, if the server has another one."""
 _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
@@ -42,6 +44,8 @@ class ClientQuestion:
         Names on the shelf.
     where
         The condition on passages, see `ColBERTIndex.where`.
+    lm
+        A language model of the shelf.
     request_id
         Of the request.
     """
@@ -50,6 +54,7 @@ class ClientQuestion:
     program: str
     index: str
     where: str | None = None
+    lm: str = ""
     request_id: str = ""
 
 
@@ -87,6 +92,8 @@ class Service:
         index: str | None = None,
         where: str | None = None,
         request_id: str = "",
+        *,
+        lm: str | None = None,
     ) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
@@ -101,7 +108,7 @@ class Service:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
         names = self.shelf.names(program, index)
         await asyncio.to_thread(self.shelf.index, names[1], where)
-        return ClientQuestion(text, *names, where, request_id)
+        return ClientQuestion(text, *names, where, self.shelf.lm_name(lm), request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
@@ -175,16 +182,16 @@ class Service:
             LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
 
     async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+        own = asked.lm == self.shelf.lm.model
+        seconds = self.limits.seconds if own else max(self.limits.seconds, LOCAL_SECONDS)
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
-                names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
+                names = {"program": asked.program, "index": asked.index, "lm": asked.lm}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
-                async with asyncio.timeout(self.limits.seconds):
-                    result = await self._ask(asked, queue)
+                async with asyncio.timeout(seconds):
+                    result, steps = await self._ask(asked, queue)
         except TimeoutError:
-            raise WebError(
-                Kind.TOO_SLOW, f"The answer took longer than {self.limits.seconds:.0f} s, and was given up."
-            ) from None
+            raise WebError(Kind.TOO_SLOW, f"The answer took longer than {seconds:.0f} s, and was given up.") from None
         except WebError:
             raise
         except Exception as error:
@@ -196,19 +203,24 @@ class Service:
             ) from None
         for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
-        queue.put_nowait(Event("result", answered(result)))
+        queue.put_nowait(Event("result", answered(result, steps)))
         return result
 
-    async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _ask(
+        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]
+    ) -> tuple[Result, list[Mapping[str, Any]]]:
+        lm = await asyncio.to_thread(self.shelf.language_model, asked.lm)
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         loop = asyncio.get_running_loop()
+        steps: list[Mapping[str, Any]] = []
 
         def emit(name: str, data: Mapping[str, Any]) -> None:
+            steps.append(data)
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
         with listening(Watch(emit), program):
-            result = await aask(asked.question, program=program, lm=self.shelf.lm)
-        return replace(result, program=asked.program)
+            result = await aask(asked.question, program=program, lm=lm)
+        return replace(result, program=asked.program), steps
 
 
 def _names(asked: ClientQuestion) -> tuple[str, str, str]:
