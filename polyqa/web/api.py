@@ -8,6 +8,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from polyqa import __version__
+from polyqa.loading import default_program
+from polyqa.reports.readings import COUNTED
 
 from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
@@ -60,11 +62,11 @@ def api_router(service: Service) -> APIRouter:
 
     @router.get("/programs", tags=["catalog"])
     async def programs() -> dict[str, Any]:
-        """List the programs, what a question costs each, and the language models that can run them."""
-        listed = [
-            {"name": program.name, "index": program.index, **program.about} for program in shelf.programs.values()
-        ]
-        return {"default": shelf.default_program, "programs": listed, "lms": shelf.lms}
+        """List the programs, what a question costs each, the language models, and what a confidence was worth."""
+        listed = [{"name": one.name, "index": one.index, **one.about} for one in shelf.programs.values()]
+        lms = [{"name": name, "program": default_program(name)} for name in shelf.lms]
+        counted = [{"readings": many, "said": said, "right": right} for many, said, right in COUNTED]
+        return {"default": shelf.default_program, "programs": listed, "lms": lms, "confidence": counted}
 
     @router.get("/indexes", tags=["catalog"])
     async def indexes() -> dict[str, Any]:

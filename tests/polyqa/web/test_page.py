@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium
 from hanging_engine import Hanging
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from web_server import Web, web_server
 
 import polyqa.web
@@ -78,7 +78,16 @@ def field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Your question")
 
 
+def options(page: Page) -> None:
+    """Unfold the form, and its options."""
+    if page.get_by_role("button", name="Edit").is_visible():
+        page.get_by_role("button", name="Edit").click()
+    page.locator("#program option").first.wait_for(state="attached")
+    page.locator("#options").evaluate("one => { one.open = true }")
+
+
 def ask(page: Page, question: str = QUESTION, program: str = "rac", beside: str = "") -> None:
+    options(page)
     page.get_by_label("Program", exact=True).select_option(program)
     page.get_by_label("Compare with").select_option(beside)
     field(page).fill(question)
@@ -90,23 +99,114 @@ def panel(page: Page, program: str = "rac") -> Locator:
 
 
 def answered(page: Page, program: str = "rac") -> Locator:
-    panel(page, program).get_by_role("tablist").wait_for()
+    panel(page, program).locator(".how").wait_for()
     return panel(page, program)
+
+
+def found(section: Locator) -> Locator:
+    """Unfold how an answer was found, and all that is folded in it."""
+    section.locator(".how").evaluate(
+        "one => { for (const all of [one, ...one.querySelectorAll('details')]) all.open = true }"
+    )
+    return section.locator(".how")
 
 
 def test_an_answer_with_its_steps_readings_and_evidence(web: Web, open_page: Open) -> None:
     page = open_page(web)
     ask(page, program="diva")
     section = answered(page, "diva")
-    section.get_by_text(re.compile(r"^6 steps in ")).click()
-    for step in ("Kind of ambiguity", "Passages found", "What could be meant", "Which readings are answered"):
-        expect(section.get_by_text(step, exact=True)).to_be_visible()
-    expect(section.locator(".step-verdicts")).to_contain_text("The passages answer readings 1, 2")
-    expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
-    expect(section).to_contain_text("The passages answer every reading")
+    expect(section.locator(".lead")).to_have_text("“Solaris” can mean two things.")
     cards = section.locator(".reading")
-    expect(cards.filter(has_text="29 November 2002").locator("blockquote mark")).to_have_text("29 November 2002")
-    expect(cards.first.locator(".confidence")).to_have_text(re.compile(r"^\d+ % sure$"))
+    expect(cards.locator(".reading-title")).to_have_text(["1972 film", "2002 film"])
+    film = cards.filter(has_text="29 November 2002")
+    expect(film.locator("blockquote mark")).to_have_text("29 November 2002")
+    expect(film.locator(".reading-source")).to_have_text("Solaris (2002 film)")
+    expect(film.locator(".sure")).to_contain_text("ight about")
+    expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
+    order = [".lead", ".readings", ".whole", ".evidence", ".how"]
+    tops = [section.locator(one).bounding_box()["y"] for one in order]  # type: ignore[index]
+    assert tops == sorted(tops)
+    how = found(section)
+    expect(how).to_contain_text("The passages answer every reading")
+    for step in ("Kind of ambiguity", "Passages found", "What could be meant", "Which readings are answered"):
+        expect(how.get_by_text(step, exact=True)).to_be_visible()
+    expect(how.locator(".step-verdicts")).to_contain_text("The passages answer readings 1, 2")
+    stages = how.locator(".why-stage h5")
+    expect(stages).to_have_text(["Question", "5 candidates", "5 passages kept", "2 readings", "Dropped, and why"])
+    expect(how.locator(".why-stage").last).to_contain_text("no reading rests on")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_the_answer_is_on_the_first_screen(web: Web, open_page: Open, width: int, height: int) -> None:
+    page = open_page(web, viewport={"width": width, "height": height})
+    chosen = page.locator("#question").evaluate(
+        "one => [one.scrollWidth <= one.clientWidth, one.scrollHeight <= one.clientHeight + 1]"
+    )
+    assert chosen == [True, True]  # the placeholder is not cut
+    ask(page)
+    section = answered(page)
+    expect(page.locator("#ask")).to_be_hidden()
+    assert page.evaluate("scrollY") == 0
+    card = section.locator(".reading").first.bounding_box()
+    assert card is not None
+    assert card["y"] + card["height"] < height * 2 / 3
+    assert page.evaluate("document.documentElement.scrollHeight") < 2.5 * height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Edit").click()
+    expect(field(page)).to_be_focused()
+    expect(field(page)).to_have_value(QUESTION)
+
+
+def test_colours_and_words_follow_how_sure_it_is(web: Web, open_page: Open) -> None:
+    page = open_page(web)
+
+    def asked(*confidence: float) -> Locator:
+        def weighed(route: Route) -> None:
+            answer = route.fetch()
+            body = re.sub(r'"confidence": \[[\d., ]+\]', f'"confidence": {list(confidence)}', answer.text())
+            route.fulfill(response=answer, body=body)
+
+        page.route("**/ask", weighed)
+        ask(page)
+        section = answered(page)
+        page.unroute("**/ask")
+        return section
+
+    section = asked(0.9, 0.5)
+    expect(section.locator(".lead")).to_have_class("lead good")
+    expect(section.locator(".doubtful, .doubt")).to_have_count(0)
+    section = asked(0.9, 0.49)
+    expect(section.locator(".lead")).to_have_class("lead doubt")
+    expect(section.locator(".reading.doubtful")).to_have_count(1)
+    expect(section.locator(".reading.doubtful .sure")).to_contain_text("Not sure: ")
+    section.get_by_role("button", name="What does this mean?").first.click()
+    help = page.get_by_role("dialog", name="90%: how likely this reading is right")
+    expect(help.get_by_role("row")).to_have_count(6)
+    assert _faults(page) == []
+    page.keyboard.press("Escape")
+    expect(help).to_be_hidden()
+
+
+def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) -> None:
+    page = open_page(web)
+    ask(page)
+    section = answered(page)
+    before = web.service.gate.answered
+    chips = section.get_by_role("group", name="Show only one reading")
+    chip = chips.get_by_role("button", name="2002 film")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(section.locator(".reading:visible .reading-answer")).to_have_text("29 November 2002")
+    expect(section.locator(".source:visible .source-title")).to_have_text("Solaris (2002 film)")
+    chips.get_by_role("button", name="All", exact=True).click()
+    expect(section.locator(".reading:visible")).to_have_count(2)
+    chips.get_by_role("button", name="All sources").click()
+    expect(section.get_by_text("Honey bee")).to_be_visible()
+    assert web.service.gate.answered == before
+    chip.click()
+    section.get_by_role("button", name=re.compile("^Ask “When did the 2002 film")).click()
+    expect(answered(page).locator(".reading")).to_have_count(1)
+    assert web.service.gate.answered == before + 1
 
 
 @pytest.mark.parametrize(
@@ -156,7 +256,7 @@ def test_a_mark_leads_to_its_passage_and_back(web: Web, open_page: Open) -> None
     expect(passage).to_be_focused()
     expect(passage).to_be_in_viewport()
     assert passage.locator("mark").count() > 0
-    passage.get_by_role("button", name=re.compile("Reading")).first.click()
+    passage.locator(".source-foot button").first.click()
     expect(section.locator(".reading:focus")).to_have_count(1)
     passage.get_by_role("button", name="Back to where you were").click()
     expect(mark).to_be_focused()
@@ -177,6 +277,7 @@ def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_p
         expect(page.get_by_role("button", name="Stop")).to_be_hidden()
         expect(page.get_by_role("heading", name=QUESTION)).to_be_focused()
         engine.released.set()
+        page.get_by_role("button", name="Edit").click()
         page.get_by_role("button", name="Ask", exact=True).click()
         answered(page)
 
