@@ -1,5 +1,6 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
+from .terminal import say
 
 if TYPE_CHECKING:
     from dspy import Module
@@ -27,6 +29,13 @@ def ask_command(
     passages: options.Passages = None,
     sets: options.Settings = None,
     preset: options.Preset = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="No answer unless a reading is so sure; 0.3 if not given."),
+    ] = None,
+    ask_back: Annotated[
+        bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
+    ] = False,
     mlflow: options.Mlflow = None,
     as_json: options.Json = False,
     show_prompts: Annotated[
@@ -43,6 +52,7 @@ def ask_command(
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from polyqa.asking import ask, check_question
     from polyqa.loading import default_program, load
+    from polyqa.standing import LEAST
     from polyqa.tracing import traced
 
     from .display import show_json
@@ -64,11 +74,19 @@ def ask_command(
         picked = picked_demos(ready, question)
     steps: list[Mapping[str, Any]] = []
     with traced(mlflow), _watched(ready, steps if plot else None):
-        result = ask(question, program=ready, lm=model)
+        result = ask(
+            question,
+            program=ready,
+            lm=model,
+            ask_back=ask_back,
+            min_confidence=LEAST if min_confidence is None else min_confidence,
+        )
     if plot is not None:
         from polyqa.reports.why import plot_why
 
         plot_why(result, steps, plot)
+    if result.asked_back and not as_json and sys.stdin.isatty():
+        result = _chosen(result)
     if not as_json:
         _show(result, picked)
         return
@@ -84,6 +102,19 @@ def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> Abstra
     from polyqa.watching import Watch
 
     return listening(Watch(lambda _, step: steps.append(step)), program)
+
+
+def _chosen(result: "Result") -> "Result":
+    """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
+    from polyqa.base.errors import PolyqaError
+
+    say(result.answer)
+    while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
+        try:
+            return result.choose(reply)
+        except PolyqaError as error:
+            say(str(error), err=True)
+    return result
 
 
 def _show_prompts(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -118,6 +149,8 @@ def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | 
         _show_prompts(result, picked)
     console.print()
     console.print(Padding(escape(result.cited_answer), (0, 2)))
+    if result.asked_back:
+        return
     if result.interpretations:
         readings = table("", "question", "answer", "source", right=("",), title="Readings")
         for number, (reading, source) in enumerate(zip(result.interpretations, sources_of(result), strict=True), 1):

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polyqa.evaluation.runs import Run
+    from polyqa.language_models import Models
 
 
 @options.takes_language_models("prompt_lm")
 def evaluate_command(
     program: options.Program = None,
-    questions: options.Asked = "homonyms/dev",
+    questions: options.MaybeAsked = None,
     index: options.Index = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
@@ -47,6 +48,13 @@ def evaluate_command(
     keep_failed: Annotated[
         bool, typer.Option("--keep-failed", help="Do not ask questions again that failed in an earlier run.")
     ] = False,
+    recheck: Annotated[
+        bool,
+        typer.Option(
+            "--recheck",
+            help="Score a compiled program again on the questions of its card, and say whether its figures still hold.",
+        ),
+    ] = False,
     mlflow: options.Mlflow = None,
     as_json: options.Json = False,
 ) -> None:
@@ -55,6 +63,25 @@ def evaluate_command(
     The run is kept in runs/NAME. Run the same command again to resume a stopped run and to repeat failed questions.
     Exit code 3 if some questions failed, 2 if all did.
     """
+    if recheck:
+        others = {
+            "--demos": demos,
+            "--reranker": reranker,
+            "--passages": passages,
+            "--set": sets,
+            "--preset": preset,
+            "--format": format,
+            "--split": split,
+            "--limit": limit,
+            "--own-documents": own_documents,
+            "--engine": engine != "local",
+            "--keep-failed": keep_failed,
+        }
+        _refuse(program, [option for option, value in others.items() if value])
+        folder = runs / name if name else None
+        _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
+        return
+    questions = questions or "homonyms/dev"
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
@@ -83,6 +110,43 @@ def evaluate_command(
     _show([run], as_json)
     say(f"{run.path}: {run}", err=True)
     end_with_failures(run)
+
+
+def _refuse(program: str | None, others: "Sequence[str]") -> None:
+    """Refuse what does not go with --recheck."""
+    from polyqa.base.errors import PolyqaError
+
+    if program is None:
+        raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
+    if others:
+        raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
+
+
+def _recheck(
+    program: str,
+    questions: str | None,
+    models: "Models",
+    index: str | None,
+    folder: Path | None,
+    threads: int | None,
+    mlflow: str | None,
+    as_json: bool,
+) -> None:
+    from polyqa.evaluation.progress import showing
+    from polyqa.rechecking import recheck
+    from polyqa.tracing import traced
+
+    from .bars import Bars
+    from .display import show_json
+
+    with showing(Bars()), traced(mlflow):
+        found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        say(found.verdict)
+    say(f"{found.run.path}: {found.run}", err=True)
+    end_with_failures(found.run)
 
 
 def score_command(

@@ -102,6 +102,14 @@ Asked = Annotated[
         help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.", autocompletion=_questions
     ),
 ]
+MaybeAsked = Annotated[
+    str | None,
+    typer.Option(
+        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.",
+        show_default="homonyms/dev; with --recheck those of the card",
+        autocompletion=_questions,
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(

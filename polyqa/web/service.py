@@ -4,19 +4,21 @@ import asyncio
 import json
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
 
-from polyqa.asking import Result, aask, check_question
+from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
+from polyqa.standing import LEAST
 from polyqa.watching import Watch
 
 from .answered import answered, sentence_events
@@ -28,6 +30,8 @@ LOG = logging.getLogger("polyqa.web")
 MOST_PASSAGES = 100
 LOCAL_SECONDS = 1_800.0
 """How long a question may take that a language model on this machine answers, if the server has another one."""
+_OFFERED = 256
+"""Results whose readings can be chosen without asking again."""
 _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
@@ -48,6 +52,10 @@ class ClientQuestion:
         A language model of the shelf.
     request_id
         Of the request.
+    min_confidence, ask_back
+        See `polyqa.ask`.
+    choice
+        The reading that is answered alone, see `Result.choose`.
     """
 
     question: str
@@ -56,6 +64,9 @@ class ClientQuestion:
     where: str | None = None
     lm: str = ""
     request_id: str = ""
+    min_confidence: float = LEAST
+    ask_back: bool = False
+    choice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,14 @@ class Event:
 
     name: str
     data: Mapping[str, Any]
+
+
+class More(TypedDict, total=False):
+    """What else a client may say with a question."""
+
+    min_confidence: float
+    ask_back: bool
+    choice: str | None
 
 
 ALIVE = Event("alive", {})
@@ -84,6 +103,7 @@ class Service:
         self.shelf = shelf
         self.limits = limits
         self.gate = Gate(limits)
+        self._offered: OrderedDict[ClientQuestion, Result] = OrderedDict()
 
     async def checked(
         self,
@@ -92,8 +112,8 @@ class Service:
         index: str | None = None,
         where: str | None = None,
         request_id: str = "",
-        *,
         lm: str | None = None,
+        **more: Unpack[More],
     ) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
@@ -108,7 +128,7 @@ class Service:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
         names = self.shelf.names(program, index)
         await asyncio.to_thread(self.shelf.index, names[1], where)
-        return ClientQuestion(text, *names, where, self.shelf.lm_name(lm), request_id)
+        return ClientQuestion(text, *names, where, self.shelf.lm_name(lm), request_id, **more)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
@@ -184,12 +204,13 @@ class Service:
     async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         own = asked.lm == self.shelf.lm.model
         seconds = self.limits.seconds if own else max(self.limits.seconds, LOCAL_SECONDS)
+        steps: list[Mapping[str, Any]] = []
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
                 names = {"program": asked.program, "index": asked.index, "lm": asked.lm}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(seconds):
-                    result, steps = await self._ask(asked, queue)
+                    result = await self._answered(asked, queue, steps)
         except TimeoutError:
             raise WebError(Kind.TOO_SLOW, f"The answer took longer than {seconds:.0f} s, and was given up.") from None
         except WebError:
@@ -206,21 +227,39 @@ class Service:
         queue.put_nowait(Event("result", answered(result, steps)))
         return result
 
+    async def _answered(
+        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+    ) -> Result:
+        """Answer a question, by a question back, or with the reading chosen: of what was just asked nothing again."""
+        key = replace(asked, request_id="", ask_back=False, choice=None)
+        result = self._offered.get(key) if asked.choice is not None else None
+        if result is None:
+            result = await self._ask(asked, queue, steps)
+            if result.clarification is not None:
+                self._offered[key] = result
+                if len(self._offered) > _OFFERED:
+                    self._offered.popitem(last=False)
+        if asked.choice is not None:
+            try:
+                return result.choose(asked.choice)
+            except PolyqaError as error:
+                raise WebError(Kind.BAD_REQUEST, str(error)) from None
+        return asking_back(result) if asked.ask_back else result
+
     async def _ask(
-        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]
-    ) -> tuple[Result, list[Mapping[str, Any]]]:
+        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+    ) -> Result:
         lm = await asyncio.to_thread(self.shelf.language_model, asked.lm)
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         loop = asyncio.get_running_loop()
-        steps: list[Mapping[str, Any]] = []
 
         def emit(name: str, data: Mapping[str, Any]) -> None:
             steps.append(data)
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
         with listening(Watch(emit), program):
-            result = await aask(asked.question, program=program, lm=lm)
-        return replace(result, program=asked.program), steps
+            result = await aask(asked.question, program=program, lm=lm, min_confidence=asked.min_confidence)
+        return replace(result, program=asked.program)
 
 
 def _names(asked: ClientQuestion) -> tuple[str, str, str]:
