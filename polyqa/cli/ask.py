@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ from . import options
 from .terminal import say
 
 if TYPE_CHECKING:
+    from dspy import Module
+
     from polyqa.asking import Result
 
 
@@ -45,7 +48,7 @@ def ask_command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file."),
+        typer.Option(help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."),
     ] = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
@@ -62,15 +65,16 @@ def ask_command(
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     if plot is not None:
-        from polyqa.reports.compilation_plots import plot_neighbourhood
+        from polyqa.reports.plots import check_format
 
-        plot_neighbourhood(ready, question, plot)  # first, as there may be no map to draw
+        check_format(plot)  # before anything is asked
     picked = None
     if show_prompts:
         from polyqa.optimizers.prompts import picked_demos
 
         picked = picked_demos(ready, question)
-    with traced(mlflow):
+    steps: list[Mapping[str, Any]] = []
+    with traced(mlflow), _watched(ready, steps if plot else None):
         result = ask(
             question,
             program=ready,
@@ -78,6 +82,10 @@ def ask_command(
             ask_back=ask_back,
             min_confidence=min_confidence,
         )
+    if plot is not None:
+        from polyqa.reports.why import plot_why
+
+        plot_why(result, steps, plot)
     if result.asked_back and not as_json and sys.stdin.isatty():
         result = _chosen(result)
     if not as_json:
@@ -85,6 +93,16 @@ def ask_command(
         return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})})
+
+
+def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
+    """Return what appends the steps of a program to a list while it runs."""
+    if steps is None:
+        return nullcontext()
+    from polyqa.lm.recorder import listening
+    from polyqa.watching import Watch
+
+    return listening(Watch(lambda _, step: steps.append(step)), program)
 
 
 def _chosen(result: "Result") -> "Result":
