@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 from pydantic_core import to_jsonable_python
@@ -23,11 +23,13 @@ from polyqa.programs.citation import with_marks
 from polyqa.programs.sources import disagreements
 from polyqa.replies.long_answers import tells_nothing
 
-from .asking_back import Clarification, answer_of, choice_of, clarification
 from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
 from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
+
+if TYPE_CHECKING:
+    from .asking_back import Clarification
 
 MAX_QUESTION = 2_000
 
@@ -96,8 +98,10 @@ class Result:
     full_answer: str = field(default="", repr=False)
 
     @cached_property
-    def clarification(self) -> Clarification | None:
+    def clarification(self) -> "Clarification | None":
         """The question back whose choices are the likely readings; ``None`` if there are no two to choose from."""
+        from .asking_back import clarification
+
         if self.standing != "answered":
             return None
         doubtful = {place for place, sure in enumerate(self.confidence) if sure is not None and sure < LEAST}
@@ -123,6 +127,8 @@ class Result:
         PolyqaError
             If there is nothing to choose from, or the reply fits none of the choices, or several.
         """
+        from .asking_back import answer_of, choice_of
+
         asked = self.clarification
         if asked is None:
             raise PolyqaError("There is nothing to choose from: the question has one reading here, or no answer.")

@@ -11,7 +11,7 @@ from polyqa.reports.marks import places
 
 Standing = Literal["answered", "unsure", "unanswered"]
 SURE, LEAST = 0.5, 0.23
-"""From which confidence on a reading answers the question, and below which it is not shown; `lab/confidence.py` fits the latter."""
+"""From which confidence on a reading answers the question, and below which it is not told, see `lab/confidence.py`."""
 CLOSEST = 3
 """How many titles are named as the closest."""
 
