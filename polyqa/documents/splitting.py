@@ -1,6 +1,5 @@
 """Splits documents, and passages that are too long, into passages that ColBERT reads whole."""
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -116,11 +115,6 @@ def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[B
             placed.append((tuple(text for _, text in path), block))
     for section, group in groupby(placed, key=lambda pair: pair[0]):
         yield section, [block for _, block in group]
-
-
-def content_id(passage: Passage) -> str:
-    """Return the id that title and text give a passage: 16 hexadecimal digits."""
-    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode()).hexdigest()[:16]
 
 
 def split_passages(passages: Iterable[Passage], splitter: Splitter) -> Iterator[Passage]:

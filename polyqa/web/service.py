@@ -18,7 +18,6 @@ from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
-from polyqa.standing import LEAST
 
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
@@ -59,7 +58,7 @@ class ClientQuestion:
     index: str
     where: str | None = None
     request_id: str = ""
-    min_confidence: float = LEAST
+    min_confidence: float | None = None
     ask_back: bool = False
     choice: str | None = None
 
@@ -75,7 +74,7 @@ class Event:
 class More(TypedDict, total=False):
     """What else a client may say with a question."""
 
-    min_confidence: float
+    min_confidence: float | None
     ask_back: bool
     choice: str | None
 
