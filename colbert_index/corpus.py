@@ -18,7 +18,7 @@ from polyqa.base.values import MetadataValue, Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 
-IDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "chunk_id", "wikipedia_id")
+IDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "chunk_id", "kilt_id", "wikipedia_id")
 TITLES = ("title", "wikipedia_title", "document_title", "page_title")
 TEXTS = ("text", "passage", "contents", "content", "body", "page_content", "paragraph", "chunk", "context")
 _DOCUMENTS = ("documents", "docs", "ctxs")  # of a question: of RAMDocs, ALCE, DPR
@@ -44,6 +44,8 @@ def _title(value: Any) -> Any:
 
 def _text(value: Any, row: ValidationInfo) -> Any:
     """Return a text; of a list of sentences or paragraphs their text. KILT's first paragraph is the title."""
+    if isinstance(value, Mapping) and isinstance(value.get("paragraph"), list):  # KILT on the hub
+        value = value["paragraph"]
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         parts = [_MARKUP.sub("", part).strip() for part in value]
         return " ".join(parts[1:] if len(parts) > 1 and parts[0] == row.data.get("title") else parts)

@@ -341,6 +341,11 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
         '"Section::::History.\\n", "BULLET::::- Old\\n"], "anchors": []}\n',
         [("290", "A", "A is a letter. History. Old", {"wikipedia_id": "290"})],
     ),
+    "KILT on the hub": (
+        "kilt.jsonl",
+        '{"kilt_id": "290", "wikipedia_title": "A", "text": {"paragraph": ["A\\n", "A is a letter.\\n"]}}\n',
+        [("290", "A", "A is a letter.", {})],
+    ),
     "NaN": ("c.jsonl", '{"id": NaN, "title": NaN, "text": "Green.", "x": NaN}\n', [(None, "", "Green.", {})]),
     "MongoDB": ("c.jsonl", '{"_id": {"$oid": "5f"}, "text": "Green."}\n', [("5f", "", "Green.", {})]),
     "LangChain": (
