@@ -2,9 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -13,9 +11,6 @@ from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpo
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 
 from .blocks import Block, Document
-
-if TYPE_CHECKING:
-    from semantic_text_splitter import TextSplitter
 
 SEPARATOR = " › "
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
@@ -50,23 +45,21 @@ class Splitter:
         self.tokens, self.overlap = tokens, overlap
         self.location = resolve_checkpoint(checkpoint)
         self._tokenizer = document_tokenizer(self.location)
-        self._splitter = lru_cache(self._new_splitter)
-
-    def _new_splitter(self, desired: int, most: int) -> "TextSplitter":
-        from semantic_text_splitter import TextSplitter
-
-        overlap = min(self.overlap, desired // 2)
-        return TextSplitter.from_huggingface_tokenizer(self._tokenizer, (desired, most), overlap=overlap)
 
     def split(self, title: str, text: str) -> list[tuple[int, str]]:
         """Return the parts of a text of this title that fit into a passage, and where in the text each begins."""
+        from semantic_text_splitter import TextSplitter
+
         of_title, of_text = token_counts(self._tokenizer, [title, text])
         most = max(_LEAST_TOKENS, self.tokens - SPECIAL_TOKENS - of_title)
         if of_text <= most:
             return [(0, text)]
         parts = -(-of_text // most)
         desired = min(most, -(-of_text // (parts * _STEP)) * _STEP)  # parts of about the same length
-        return self._splitter(desired, most).chunk_indices(text)
+        splitter = TextSplitter.from_callback(  # given the tokenizer, it would copy it for each size
+            lambda part: token_counts(self._tokenizer, [part])[0], (desired, most), min(self.overlap, desired // 2)
+        )
+        return splitter.chunk_indices(text)
 
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
         """Yield the passages of a document, without ids.
