@@ -26,7 +26,7 @@ from polyqa.evaluation.verdicts import verdict
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
-from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
@@ -248,6 +248,7 @@ def adapt(
             index, source.counts, train, dev, held_out, source.dropped, made, shipped, families=source.families
         )
         write_atomically(out / REPORT, adaptation_report(done))
+        remove_work(out / ".work")
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done
