@@ -42,7 +42,15 @@ from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .evaluating import evaluate
-from .language_models import LOCAL, Models, default_threads, ready_reader, shared_encoder, shared_reader
+from .language_models import (
+    LOCAL,
+    Models,
+    default_threads,
+    embedded_engine,
+    ready_reader,
+    shared_encoder,
+    shared_reader,
+)
 from .loading import load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
@@ -309,6 +317,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
         seed=budget.seed,
         asked=asked,
+        trust_read=embedded_engine().trust,
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):

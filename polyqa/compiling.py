@@ -248,7 +248,10 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
-        index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
+        index=opened
+        and IndexCard(
+            name=opened.name, fingerprint=opened.fingerprint, passages=len(opened), condition=opened.condition
+        ),
         versions={package: version(package) for package in ("polyqa", "dspy")},
         spent=compiled.spent,
         dev_gain=_gain(compiled.before, compiled.after, measure, data["dev"]),
