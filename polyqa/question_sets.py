@@ -56,7 +56,7 @@ class Questions:
         """All questions of a file, of the hub or of records, and how they were read; read once."""
         if isinstance(self.source, str | Path):
             return read_questions(self.source, format=self.format, split=self.split)
-        if any(isinstance(item, Question | dspy.Example) for item in self.source):
+        if {isinstance(item, Question | dspy.Example) for item in self.source} != {False}:
             return None
         return convert(rows_in_memory(self.source, SHAPE, self.split), self.format, "the questions")
 
