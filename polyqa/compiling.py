@@ -248,8 +248,9 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
-        index=opened
-        and IndexCard(
+        index=None
+        if opened is None
+        else IndexCard(
             name=opened.name, fingerprint=opened.fingerprint, passages=len(opened), condition=opened.condition
         ),
         versions={package: version(package) for package in ("polyqa", "dspy")},
