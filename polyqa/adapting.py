@@ -40,7 +40,7 @@ from polyqa.reports.adaptation import adaptation_report
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
-from .loading import load
+from .loading import DEFAULT_PROGRAM, load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
 
@@ -116,7 +116,7 @@ class Adapted:
 
 def adapt(
     corpus: str | Path,
-    program: str = "diva",
+    program: str = DEFAULT_PROGRAM,
     *,
     out: str | Path,
     questions: Given | None = None,

