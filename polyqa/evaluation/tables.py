@@ -87,8 +87,9 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
     if published:
         sources = "; ".join(dict.fromkeys(paper.source for paper in published))
         yield (
-            f"- From the papers ({sources}): RoBERTa-large as the reader, Wikipedia and the web as the corpus, language "
-            "models as judges. Not made with our questions, reader or corpus: no figure above compares with them."
+            f"- From the papers ({sources}): RoBERTa-large as the reader, Wikipedia and the web as the corpus, "
+            "language models as judges. Not made with our questions, reader or corpus: no figure above compares "
+            "with them."
         )
 
 
@@ -159,7 +160,7 @@ def outcome(comparison: Comparison) -> str:
     figures = f"{change.a:.1f} → {change.b:.1f}, {change}, p = {p_text(change.p)}"
     if not _differs(change):
         said = f"No difference in {column.label}: {change.a:.1f}"
-    elif -LITTLE < change.low and change.high < LITTLE:
+    elif change.low > -LITTLE and change.high < LITTLE:
         said = f"No difference in {column.label} to speak of: {figures}"
     elif change.low > 0 or change.high < 0:
         better = (change.difference > 0) is (column.higher_is_better is not False)
