@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,12 @@ from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.citation import with_marks
 from polyqa.programs.sources import disagreements
+from polyqa.replies.long_answers import tells_nothing
 
-from .language_models import Models
-from .loading import checked_program, default_program, warm_up
+from .confidence import confidence
+from .language_models import Models, shared_reader
+from .loading import checked_program, default_program, index_of, warm_up
+from .standing import Standing, standing_of, unanswered, unsure
 
 MAX_QUESTION = 2_000
 
@@ -37,11 +40,17 @@ class Result:
     question, answer
         What was asked, and the long-form answer.
     interpretations
-        The readings with their short answers; ``pid`` names the passage in ``passages``.
+        The readings with their short answers; ``pid`` names the passage in ``passages``. Empty if the question is not
+        answered.
     passages
         The passages that the answer was written from, best first.
     sources
         For each reading which passages back it, and which say otherwise; empty for programs that do not compare them.
+    confidence
+        For each reading how likely it is right, in [0, 1]; ``None`` for one that cites no passage.
+    standing
+        ``answered``; ``unsure``, if no reading is sure: the answer quotes their sentences; or ``unanswered``: the
+        answer names the passages that come closest.
     coverage
         How many readings the passages cover; ``None`` for programs that do not verify.
     extra
@@ -79,6 +88,8 @@ class Result:
     helper_lm: str | None = None
     unheeded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sources: Sequence[Sources] = ()
+    confidence: Sequence[float | None] = ()
+    standing: Standing = "answered"
 
     @cached_property
     def cited_answer(self) -> str:
@@ -107,11 +118,14 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
-        return {
+        own = {
             "question": self.question,
+            "standing": self.standing,
+            "answered": self.standing == "answered",
             "answer": self.answer,
             "cited_answer": self.cited_answer,
             "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
+            "confidence": [None if sure is None else round(sure, 4) for sure in self.confidence],
             "sources": [item.model_dump(mode="json") for item in self.sources],
             "passages": [item.model_dump(mode="json") for item in self.passages],
             "coverage": self.coverage,
@@ -124,8 +138,8 @@ class Result:
             "seconds": round(self.seconds, 3),
             "faults": [fault.to_dict() for fault in self.faults],
             "unheeded": {name: list(sentences) for name, sentences in self.unheeded.items()},
-            **to_jsonable_python(self.extra),
         }
+        return own | {name: to_jsonable_python(value) for name, value in self.extra.items() if name not in own}
 
 
 def check_question(question: str) -> str:
@@ -207,7 +221,7 @@ async def aask(
     await asyncio.to_thread(warm_up, loaded, model)
     with recording(model, loaded) as recorder:
         prediction = await loaded.acall(question=question)
-    return result_of(question, prediction, name, loaded, model, recorder)
+    return await asyncio.to_thread(result_of, question, prediction, name, loaded, model, recorder)
 
 
 def ready_program(
@@ -227,7 +241,7 @@ def result_of(
     model: dspy.LM,
     recorder: Recorder,
 ) -> Result:
-    """Return what a program gave for a question, and what that took.
+    """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
 
     Parameters
     ----------
@@ -242,24 +256,50 @@ def result_of(
     """
     fields = dict(prediction.items())
     assigned = own_lms(program)
-    return Result(
-        question=question,
-        answer=fields.pop("answer"),
-        interpretations=fields.pop("interpretations"),
-        passages=fields.pop("passages"),
-        sources=pop_sources(fields),
-        coverage=fields.pop("coverage", None),
-        program=name,
-        lm=model.model,
-        calls=recorder.calls,
-        input_tokens=recorder.input_tokens,
-        output_tokens=recorder.output_tokens,
-        seconds=recorder.seconds,
-        faults=tuple(fields.pop("faults", ())),
-        extra=fields,
-        helper_lm=names_of(assigned),
-        unheeded=_unheeded(program, model, assigned),
+    return _weighed(
+        Result(
+            question=question,
+            answer=fields.pop("answer"),
+            interpretations=fields.pop("interpretations"),
+            passages=fields.pop("passages"),
+            sources=pop_sources(fields),
+            coverage=fields.pop("coverage", None),
+            program=name,
+            lm=model.model,
+            calls=recorder.calls,
+            input_tokens=recorder.input_tokens,
+            output_tokens=recorder.output_tokens,
+            seconds=recorder.seconds,
+            faults=tuple(fields.pop("faults", ())),
+            extra=fields,
+            helper_lm=names_of(assigned),
+            unheeded=_unheeded(program, model, assigned),
+        ),
+        program,
     )
+
+
+def _weighed(result: Result, program: dspy.Module) -> Result:
+    """Return a result with how sure its readings are, and with the answer that so sure readings deserve."""
+    readings, passages = result.interpretations, result.passages
+    index = index_of(program)
+    if index is None and not passages:  # from memory, as such programs do
+        known = readings or not tells_nothing(result.answer, result.question)
+        return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
+    sure = confidence(readings, passages, shared_reader())
+    standing = standing_of(sure)
+    result = replace(result, confidence=sure, standing=standing)
+    if standing == "answered":
+        return result
+    if standing == "unsure":
+        return replace(result, answer=unsure(readings, passages, result.answer))
+    said = unanswered(index, passages)
+    if not readings and not tells_nothing(result.answer, result.question):
+        said = f"{said} Without naming a passage, {result.lm} says: {result.answer}"
+    emptied: dict[str, Any] = {
+        name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra
+    }
+    return replace(result, answer=said, interpretations=(), confidence=(), sources=(), extra=result.extra | emptied)
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:

@@ -80,7 +80,8 @@ def serve(
     listening = _listening(host, port)
     with listening:
         shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next
-        service = Service(shelf, limits, ready_reader())
+        ready_reader()
+        service = Service(shelf, limits)
         address = f"[{host}]" if ":" in host else host
         token = ", with the token" if guard.token else ""
         say(f"polyqa is at http://{address}:{listening.getsockname()[1]}{token}. Ctrl-C stops it.")

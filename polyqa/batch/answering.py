@@ -5,6 +5,7 @@ answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes 
 .answers.jsonl.ledger.sqlite   answers while the batch goes on, see `polyqa.base.ledger`
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -157,7 +158,9 @@ class Answerer:
             question = check_question(asked.question)
             with recording(self.lm, self.program) as recorder:
                 prediction = await self.program.acall(question=question)
-            result = result_of(question, prediction, self.label, self.program, self.lm, recorder)
+            result = await asyncio.to_thread(
+                result_of, question, prediction, self.label, self.program, self.lm, recorder
+            )
             return {**result.to_dict(), "question": asked.question}
         except Exception as error:
             return {

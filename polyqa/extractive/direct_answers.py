@@ -16,19 +16,14 @@ ANSWER, QUESTION = "answer", "question"
 _WHY = frozenset({"reasoning", "rationale", "explanation"})
 _LEAST_SUPPORT = 0.05
 UNKNOWN = "unknown"
+NOT_KNOWN = "I do not know."
 _SAME_QUESTION = 0.92  # cosine
 
 
 def answer_closed_book(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answer``: a demo's answer if it answers the same question, else an abstention."""
+    """Fill ``answer``: a demo's answer if it answers the same question, else that it is not known."""
     shown = _shown(prompt, models, "answer")
-    if shown is not None:
-        return {"answer": shown}
-    return {
-        "answer": f"I cannot answer “{prompt.question.strip()}” without passages. I am an extractive engine: I know "
-        "only what stands in my prompt. Ask over a corpus that holds the answer, or use a language model "
-        "with knowledge of its own."
-    }
+    return {"answer": NOT_KNOWN if shown is None else shown}
 
 
 def refine_question(prompt: Prompt, models: Models) -> dict[str, object]:

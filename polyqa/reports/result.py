@@ -36,6 +36,7 @@ def result_html(result: "Result") -> str:
         anchor=f"polyqa-{hashlib.sha256(contents.encode(errors='replace')).hexdigest()[:10]}",
         pieces=pieces(result.cited_answer, len(result.passages)),
         sources=[list(pieces(text, len(result.passages))) for text in sources_of(result)],
+        sure=sure_of(result),
         tree=tree if isinstance(tree, ClarificationNode) else None,
         evidence=[passage for passage in _evidence(result) if passage[0] in named],
         others=[passage for passage in _evidence(result) if passage[0] not in named],
@@ -52,6 +53,7 @@ def result_markdown(result: "Result") -> str:
         result=result,
         answer=_markdown_answer(result.cited_answer, len(result.passages)),
         sources=[_markdown_answer(text, len(result.passages)) for text in sources_of(result)],
+        sure=sure_of(result),
         evidence=[passage for passage in _evidence(result) if passage[0] in named],
         cautions=cautions(result),
         took=took(result),
@@ -123,6 +125,12 @@ def sources_of(result: "Result") -> list[str]:
     ]
 
 
+def sure_of(result: "Result") -> list[str]:
+    """Return how sure each reading is, as a percentage; a dash for one that cites no passage."""
+    every = [*result.confidence, *[None] * len(result.interpretations)]
+    return ["–" if sure is None else f"{sure:.0%}" for _, sure in zip(result.interpretations, every, strict=False)]
+
+
 def cautions(result: "Result") -> list[str]:
     """Return what a reader should know before trusting a result, a line each."""
     lines = []
@@ -144,7 +152,7 @@ def cautions(result: "Result") -> list[str]:
 def took(result: "Result") -> list[str]:
     """Return what answered, and what it took, part by part."""
     return [
-        *([f"coverage {result.coverage}"] if result.coverage else []),
+        *([f"coverage {result.coverage}"] if result.coverage and result.standing == "answered" else []),
         result.program,
         f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm,
         counted(len(result.calls), "call"),

@@ -1,6 +1,6 @@
 """A result as a page wants it: its answer in pieces, its evidence with what is marked, how sure each reading is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from polyqa.asking import Result
@@ -10,17 +10,16 @@ from polyqa.reports.marks import all_places, cited, pieces, places
 from polyqa.reports.result import cautions, numbers_of
 
 
-def answered(result: Result, confidence: Sequence[float | None]) -> dict[str, Any]:
+def answered(result: Result) -> dict[str, Any]:
     """Return the JSON of a result.
 
     It is that of `Result.to_dict`, and beside it ``pieces`` (the answer cut at its marks), ``evidence`` (each passage
-    with what is marked in it), ``confidence`` (one per reading), ``cautions``, and ``log`` (the calls).
+    with what is marked in it), ``cautions``, and ``log`` (the calls).
     """
     return {
         **result.to_dict(),
         "pieces": _pieces(result.cited_answer, result),
         "evidence": list(_evidence(result)),
-        "confidence": list(confidence),
         "cautions": cautions(result),
         "log": [_call_data(call) for call in result.calls],
     }

@@ -17,10 +17,8 @@ from polyqa.asking import Result, aask, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
-from polyqa.models import SpanReader
 
 from .answered import answered, sentence_events
-from .confidence import confidence
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
 from .shelf import Shelf
@@ -75,15 +73,12 @@ class Service:
         Programs, indexes, the language model.
     limits
         How much at once.
-    reader
-        Says how sure each reading is.
     """
 
-    def __init__(self, shelf: Shelf, limits: WebLimits, reader: SpanReader) -> None:
+    def __init__(self, shelf: Shelf, limits: WebLimits) -> None:
         self.shelf = shelf
         self.limits = limits
         self.gate = Gate(limits)
-        self._reader = reader
 
     async def checked(
         self,
@@ -186,7 +181,6 @@ class Service:
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(self.limits.seconds):
                     result = await self._ask(asked, queue)
-                    sure = await asyncio.to_thread(confidence, result.interpretations, result.passages, self._reader)
         except TimeoutError:
             raise WebError(
                 Kind.TOO_SLOW, f"The answer took longer than {self.limits.seconds:.0f} s, and was given up."
@@ -202,7 +196,7 @@ class Service:
             ) from None
         for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
-        queue.put_nowait(Event("result", answered(result, sure)))
+        queue.put_nowait(Event("result", answered(result)))
         return result
 
     async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:

@@ -11,7 +11,6 @@ import dspy
 
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import embedded_lm
-from polyqa.models import Reader
 from polyqa.web.app import make_app
 from polyqa.web.guard import Guard, Guarded
 from polyqa.web.limits import WebLimits
@@ -47,7 +46,7 @@ def web_server(
     """Serve programs over indexes until the block ends; what runs then is finished."""
     paths = [one.path if isinstance(one, ColBERTIndex) else one for one in indexes]
     shelf = Shelf(lm or embedded_lm(), indexes=paths, programs=programs)
-    service = Service(shelf, limits, Reader())
+    service = Service(shelf, limits)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         app = make_app(service, guard)
         running = server(app, "127.0.0.1", 0)

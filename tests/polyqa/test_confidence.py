@@ -4,8 +4,8 @@ from math import inf
 
 from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
+from polyqa.confidence import OFFSET, SLOPE, confidence, margins
 from polyqa.models import Reader
-from polyqa.web.confidence import OFFSET, SLOPE, confidence, margins
 
 FILM = Passage(pid="film", title="Solaris (1972 film)", text="Solaris is a film that came out on 20 March 1972.")
 
