@@ -1,8 +1,9 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,17 +12,21 @@ from . import options
 if TYPE_CHECKING:
     from polyqa.asking import Result
 
+    from .session import Answering
+
 
 @options.takes_language_models("prompt_lm")
 def ask_command(
-    question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(help="A question, ambiguous or not. Without one a prompt opens; from a pipe comes one a line."),
+    ] = None,
     program: options.Program = None,
     index: options.Index = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    mlflow: options.Mlflow = None,
     as_json: options.Json = False,
     show_prompts: Annotated[
         bool,
@@ -31,104 +36,59 @@ def ask_command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file."),
+        options.more(
+            metavar="FILE",
+            help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file.",
+        ),
     ] = None,
+    mlflow: options.Mlflow = None,
 ) -> None:
-    """Answer a question: every reading, its evidence, one long answer with sources."""
-    from polyqa.asking import ask, check_question
-    from polyqa.loading import default_program, load
+    """Answer a question: every reading, its evidence, one long answer with sources.
+
+    Without a question a prompt stays open: everything is loaded once, and `:help` lists what it understands.
+    """
     from polyqa.tracing import traced
 
+    from .session import Choice, answer_lines, converse
+
+    choice = Choice(program, index, where, passages, sets, models)
+    with traced(mlflow):
+        if question is None and sys.stdin.isatty() and not as_json:
+            converse(choice)
+            return
+        if question is None:
+            answering = choice.loaded()
+            answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
+            return
+        from polyqa.asking import check_question
+
+        question = check_question(question)
+        answering = choice.loaded()
+        if plot is not None:
+            from polyqa.reports.compilation_plots import plot_neighbourhood
+
+            plot_neighbourhood(answering.program, question, plot)  # first, as there may be no map to draw
+        _show(answering, as_json, show_prompts, answering.ask(question))
+
+
+def _show(
+    answering: "Answering", as_json: bool, show_prompts: bool, result: "Result", *, json_lines: bool = False
+) -> None:
+    """Print a result, as one line of JSON where there are several."""
+    picked = answering.picked(result.question) if show_prompts else None
+    if not as_json:
+        from .answers import show_result, show_why
+
+        if picked is not None:
+            from rich.rule import Rule
+
+            from .display import console
+
+            show_why(result, picked)
+            console().print(Rule("answer"))
+        show_result(result)
+        return
     from .display import show_json
 
-    question = check_question(question)
-    chosen = models.models()
-    model, helper = chosen.answering(), chosen.helping()
-    program = program or default_program(model)
-    settings = options.program_settings(program, passages, sets)
-    ready = load(program, index=index, where=where, helper_lm=helper, **settings)
-    if plot is not None:
-        from polyqa.reports.compilation_plots import plot_neighbourhood
-
-        plot_neighbourhood(ready, question, plot)  # first, as there may be no map to draw
-    picked = None
-    if show_prompts:
-        from polyqa.optimizers.prompts import picked_demos
-
-        picked = picked_demos(ready, question)
-    with traced(mlflow):
-        result = ask(question, program=ready, lm=model)
-    if not as_json:
-        _show(result, picked)
-        return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
-    show_json({**result.to_dict(), **(prompts if show_prompts else {})})
-
-
-def _show_prompts(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Print the demos picked for each predictor, then every call."""
-    from rich.markup import escape
-    from rich.rule import Rule
-
-    from .display import console, show_prompts, table
-
-    for name, demos in picked.items():
-        rows = [
-            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
-            for demo in demos
-        ]
-        listed = table("similarity", "question", right=("similarity",), rows=rows, title=f"demos of {name}")
-        console().print(listed if demos else f"{name}: no demos")
-    show_prompts(result.calls)
-    console().print(Rule("answer"))
-
-
-def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> None:
-    from rich.markup import escape
-    from rich.padding import Padding
-
-    from polyqa.reports.result import cautions, sources_of, took
-
-    from .display import console as own_console
-    from .display import table
-
-    console = own_console()
-    if picked is not None:
-        _show_prompts(result, picked)
-    console.print()
-    console.print(Padding(escape(result.cited_answer), (0, 2)))
-    if result.interpretations:
-        readings = table("", "question", "answer", "source", right=("",), title="Readings")
-        for number, (reading, source) in enumerate(zip(result.interpretations, sources_of(result), strict=True), 1):
-            answer = f"[bold]{escape(reading.answer)}[/]"
-            readings.add_row(str(number), escape(reading.question), answer, escape(source))
-        console.print(Padding(readings, (1, 2, 0, 2)))
-    if tree := result.extra.get("tree"):
-        console.print(Padding(tree, (1, 2, 0, 2)))
-    if result.passages:
-        passages = table("", "", "", title="Passages")
-        passages.show_header = False
-        for number, passage in enumerate(result.passages, 1):
-            title = escape(passage.place or passage.title or passage.text[:60])
-            passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
-        console.print(Padding(passages, (1, 2, 0, 2)))
-    for caution in cautions(result):
-        console.print(f"\n[yellow]{escape(caution)}[/]")
-    console.print(f"\n[dim]{escape(in_lines(took(result), console.width))}[/]")
-
-
-def in_lines(parts: Sequence[str], width: int) -> str:
-    """Return short texts with dots between, in lines that break between two of them.
-
-    >>> print(in_lines(["DIVA", "polyqa/extractive", "5 calls", "1.1 s"], 34))
-    DIVA · polyqa/extractive · 5 calls
-    1.1 s
-    """
-    lines = [""]
-    for part in parts:
-        longer = f"{lines[-1]} · {part}" if lines[-1] else part
-        if len(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(part)
-    return "\n".join(line for line in lines if line)
+    show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
-BLUE, ORANGE, GREY, LIGHT = "#2f6f9f", "#c8611b", "#9a9a9a", "#c9c9c9"
+BLUE, ORANGE, GREY = "#2f6f9f", "#c8611b", "#9a9a9a"
 """Told apart by people who see red and green alike, and on grey paper."""
 
 

@@ -1,0 +1,220 @@
+"""Questions one after the other, over what is loaded once: typed at a prompt, or a line each from a pipe."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import options
+from .errors import NOTHING_DONE, WITH_FAILURES
+from .terminal import say
+from .waiting import ready, waiting
+
+if TYPE_CHECKING:
+    import dspy
+
+    from polyqa.asking import Result
+
+    from .answers import Picked
+
+_HELP = """\
+A line is a question of its own; nothing of the ones before is known.
+  :why            how the last answer came about: demos, prompts, replies
+  :program NAME   another program (polyqa programs lists them)
+  :index NAME     another index (polyqa index info lists them)
+  :help           this list
+  :quit           the end (or Ctrl-D)"""
+_HISTORY = 1_000  # questions that are kept for the next session
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to answer, as the command line or a line of the session says it."""
+
+    program: str | None
+    index: str | None
+    where: str | None
+    passages: int | None
+    sets: Sequence[str] | None
+    models: options.LanguageModels
+
+    def loaded(self) -> "Answering":
+        """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
+        from polyqa.loading import default_program, load
+
+        chosen = self.models.models()
+        model, helper = chosen.answering(), chosen.helping()
+        name = self.program or default_program(model)
+        settings = options.program_settings(name, self.passages, self.sets)
+        program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
+        return Answering(name, program, model)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A program that is loaded, by the name it was asked for, and the language model that runs it."""
+
+    name: str
+    program: "dspy.Module"
+    model: "dspy.LM"
+
+    def ask(self, question: str) -> "Result":
+        """Answer a question."""
+        from polyqa.asking import ask
+
+        return ask(question, program=self.program, lm=self.model)
+
+    def picked(self, question: str) -> "Picked":
+        """Return the demos that each call would be shown for a question."""
+        from polyqa.optimizers.prompts import picked_demos
+
+        return picked_demos(self.program, question)
+
+    def __str__(self) -> str:
+        from polyqa.loading import index_of
+
+        index = index_of(self.program)
+        return " · ".join([self.name, *([index.name] if index else []), str(self.model.model)])
+
+
+def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Result"], None]) -> None:
+    """Answer a question a line; one that fails is named, and the next one is asked.
+
+    Raises
+    ------
+    typer.Exit
+        With the code of errors, if any failed, or none came.
+    """
+    from .app import fail
+
+    asked = failed = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        asked += 1
+        try:
+            show(answering.ask(line))
+        except Exception as error:
+            failed += 1
+            fail(error)
+    if not asked:
+        say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
+    if failed or not asked:
+        raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
+
+
+def converse(choice: Choice) -> None:
+    """Answer what is typed at a prompt until the session is ended; see `_HELP` for what else a line may say."""
+    session = _Session(choice, choice.loaded())
+    session.warm_up()
+    ready()
+    say(f"{session.answering}\nType a question; :help lists what else there is.\n")
+    with _history(), _ctrl_c_ends_only_the_line():
+        while (line := _line()) is not None:
+            if line.strip() and not session.do(" ".join(line.split())):
+                return
+
+
+class _Session:
+    """What a session has loaded, and its last answer."""
+
+    def __init__(self, choice: Choice, answering: Answering) -> None:
+        self.choice, self.answering = choice, answering
+        self.last: Result | None = None
+
+    def warm_up(self) -> None:
+        from polyqa.loading import warm_up
+
+        warm_up(self.answering.program, self.answering.model)
+
+    def do(self, line: str) -> bool:
+        """Do what a line says, and return whether the session goes on."""
+        from .app import fail
+
+        command, _, value = line.partition(" ")
+        if command in (":quit", ":q", ":exit"):
+            return False
+        try:
+            with waiting():
+                self._do(command, value.strip()) if line.startswith(":") else self._ask(line)
+        except KeyboardInterrupt:
+            say("interrupted", err=True)
+        except Exception as error:
+            fail(error)
+        return True
+
+    def _ask(self, question: str) -> None:
+        from .answers import show_result
+
+        self.last = None
+        self.last = self.answering.ask(question)
+        show_result(self.last)
+        say()
+
+    def _do(self, command: str, value: str) -> None:
+        if command in (":program", ":index") and value:
+            choice = replace(self.choice, **{command[1:]: value})
+            self.answering, self.choice = choice.loaded(), choice
+            self.warm_up()
+            say(str(self.answering))
+        elif command in (":program", ":index"):
+            say(str(self.answering))
+        elif command == ":why" and self.last is not None:
+            from .answers import show_why
+
+            show_why(self.last, self.answering.picked(self.last.question))
+        elif command == ":why":
+            say("There is no answer yet: ask a question first.")
+        else:
+            say(_HELP if command == ":help" else f"There is no {command}.\n{_HELP}")
+
+
+def _line() -> str | None:
+    """Return what is typed at the prompt, ``None`` at its end."""
+    try:
+        return input("? ")
+    except EOFError:
+        say()
+        return None
+    except KeyboardInterrupt:
+        say()
+        return ""
+
+
+@contextmanager
+def _ctrl_c_ends_only_the_line() -> Iterator[None]:
+    """Have Ctrl-C end a question or what is typed, where it would end the process (see `polyqa.cli.process`)."""
+    before = signal.getsignal(signal.SIGINT)
+    if before not in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Let the arrow keys find earlier questions, those of earlier sessions too."""
+    try:
+        import readline
+    except ImportError:  # Windows has none
+        yield
+        return
+    from polyqa.base.folders import user_folder
+
+    file: Path = user_folder() / "questions.history"
+    with suppress(OSError):
+        readline.read_history_file(file)
+    try:
+        yield
+    finally:
+        readline.set_history_length(_HISTORY)
+        with suppress(OSError):  # a question needs no place to write to
+            file.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(file)
