@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import visible_files
 from polyqa.base.values import Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
@@ -93,11 +94,14 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise PolyqaError(f"{path} is not a file; give documents, a corpus in {_NAMED} format, or a folder of them.")
-    files = (file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in _FORMATS)
-    visible = sorted(file for file in files if not any(name.startswith(".") for name in file.relative_to(path).parts))
-    if not visible:
+
+    def unreadable(place: Path, error: OSError) -> None:
+        raise PolyqaError(f"{place} cannot be read ({error.strerror}).")
+
+    files = [one for one in visible_files(path, unreadable) if one.suffix.lower() in _FORMATS and one.is_file()]
+    if not files:
         raise PolyqaError(f"{path} holds no file in {_NAMED} format.")
-    return visible
+    return files
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:

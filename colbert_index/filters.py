@@ -72,7 +72,7 @@ class Filter(NamedTuple):
                 database.set_progress_handler(lambda: time.monotonic() > end, 10_000)
                 database.set_authorizer(_Authorizer())
                 rows = database.execute(f"SELECT rowid FROM passages WHERE (\n{expression}\n)").fetchall()
-            except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
                 raise self._error(str(error).rstrip(".")) from None
         matches = np.zeros(len(passages), dtype=np.bool_)
         matches[[at for (at,) in rows]] = True

@@ -1,8 +1,9 @@
 """Adapts a program to another corpus: index, training questions, compilation, and what it brought."""
 
 import json
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.languages import MODELS_READ, corpus_language
+from polyqa.base.text import counted
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
@@ -28,7 +30,8 @@ from polyqa.optimizers.calls import kept_calls
 from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
-from polyqa.questions import Counts, generate_questions
+from polyqa.questions import Counts, Generation, generate_questions
+from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
     independent_groups,
     pick_passages,
@@ -39,7 +42,7 @@ from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .evaluating import evaluate
-from .language_models import Models, default_threads, ready_reader, shared_encoder, shared_reader
+from .language_models import LOCAL, Models, default_threads, ready_reader, shared_encoder, shared_reader
 from .loading import DEFAULT_PROGRAM, load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
@@ -49,6 +52,8 @@ JOURNAL = "generated.sqlite"
 _PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
 _MOST_CALLS = 1 + 8 + 2 * 8  # per passage: detection, and for eight answers a question and two revisions
+_CALLS_OF_A_PAIR = 3  # of namesakes: a question, and its answers once more
+_SAMPLE = 4  # passages that tell how long the others take
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class Adapted:
         The questions.
     dropped
         How many generated questions were not used, by reason.
+    families
+        The names that several passages share, each with their titles.
     made
         The artifact; its test gain is on the held-out questions.
     shipped
@@ -88,6 +95,17 @@ class Adapted:
     dropped: Mapping[str, int]
     made: Made
     shipped: Sequence[Shipped]
+    families: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """All of them."""
+        return [*self.train, *self.dev, *self.held_out]
+
+    @property
+    def ambiguous(self) -> Sequence[Question]:
+        """The questions that have several readings."""
+        return [question for question in self.questions if len(question.readings) > 1]
 
     @cached_property
     def difference(self) -> Difference:
@@ -199,9 +217,7 @@ def adapt(
                 picked = passages
                 if limit_passages is not None:
                     picked = pick_passages(passages, limit_passages, budget.seed)
-                if not budget.confirm(
-                    f"{len(picked):,} passages, {_MOST_CALLS * len(picked):,} calls to make questions from them"
-                ):
+                if not budget.confirm(_expected(picked, models, out, budget)):
                     return None
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
             sets = _split(source, budget.seed, None if given is not None else out)
@@ -220,7 +236,9 @@ def adapt(
             if made is None:
                 return None
             shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
-        done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, shipped)
+        done = Adapted(
+            index, source.counts, train, dev, held_out, source.dropped, made, shipped, families=source.families
+        )
         write_atomically(out / REPORT, adaptation_report(done))
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
@@ -264,6 +282,7 @@ class _Source:
     short: str
     counts: Counts | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     language: str | None = None
     """That of the passages, where that is not English."""
 
@@ -271,16 +290,16 @@ class _Source:
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
     """Return the questions made of some passages that training can use; write down these, and the others."""
     lm, reader = models.answering(), shared_reader(models.reader)
-    with display().passages(len(passages)) as step:
-        made = generate_questions(
-            passages,
-            lm=lm,
-            reader=reader,
-            journal=out / ".work" / JOURNAL,
-            threads=budget.threads or default_threads(lm),
-            step=step,
-        )
     engine = getattr(lm, "engine", None)
+    threads = budget.threads or default_threads(lm)
+    with display().passages(len(passages)) as step:
+        made = _generated(passages, models, out, threads, step)
+    asked: list[AskedOfNamesakes] = []
+    if not isinstance(engine, ExtractiveEngine):
+        pairs = namesakes(passages)
+        with display().runs(len(pairs), "namesakes") as step:
+            # Its replies are kept with all others of this folder: what was asked is not asked again.
+            asked = ask_namesakes(pairs, lm.copy(cache=True), threads=threads, step=step)
     usable = training_questions(
         made.questions,
         passages,
@@ -288,6 +307,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         reader=reader,
         trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
         seed=budget.seed,
+        asked=asked,
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):
@@ -296,7 +316,39 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
     language = corpus_language([passage.text for passage in passages])
     full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
-    return _Source(list(usable.questions), full, name, made.counts, usable.reasons, language)
+    return _Source(list(usable.questions), full, name, made.counts, usable.reasons, usable.families, language)
+
+
+def _generated(
+    passages: Sequence[Passage], models: Models, out: Path, threads: int, step: Callable[[], None] = lambda: None
+) -> Generation:
+    return generate_questions(
+        passages,
+        lm=models.answering(),
+        reader=shared_reader(models.reader),
+        journal=out / ".work" / JOURNAL,
+        threads=threads,
+        step=step,
+    )
+
+
+def _expected(passages: Sequence[Passage], models: Models, out: Path, budget: Budget) -> str:
+    """Return what making questions is expected to take: calls, or minutes where the model runs in this process.
+
+    Nobody knows how fast this machine is: the first passages are read, and their questions are kept.
+    """
+    lm = models.answering()
+    what = f"{counted(len(passages), 'passage')} to make questions from"
+    if not isinstance(getattr(lm, "engine", None), ExtractiveEngine) and lm.model.partition("/")[0] != LOCAL:
+        pairs = len(namesakes(passages))
+        return f"{what}, at most {_MOST_CALLS * len(passages) + _CALLS_OF_A_PAIR * pairs:,} calls"
+    first, sample = passages[:1], passages[1 : 1 + _SAMPLE]
+    _generated(first, models, out, 1)  # loads the model
+    begun = time.monotonic()
+    _generated(sample, models, out, 1)
+    each = (time.monotonic() - begun) / max(1, len(sample))
+    minutes = round(each * (len(passages) - len(first) - len(sample)) / 60)
+    return f"{what}, about {counted(minutes, 'minute')}" if minutes else f"{what}, less than a minute"
 
 
 def _split(source: _Source, seed: int, out: Path | None) -> Sets:

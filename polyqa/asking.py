@@ -15,7 +15,7 @@ from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.lm.assigned import names_of, own_lms
 from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
@@ -23,10 +23,11 @@ from polyqa.programs.citation import with_marks
 from polyqa.programs.sources import disagreements
 from polyqa.replies.long_answers import tells_nothing
 
+from .asking_back import Clarification, answer_of, choice_of, clarification
 from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
-from .standing import Standing, standing_of, unanswered, unsure
+from .standing import LEAST, Standing, standing_of, unanswered, unsure
 
 MAX_QUESTION = 2_000
 
@@ -51,6 +52,8 @@ class Result:
     standing
         ``answered``; ``unsure``, if no reading is sure: the answer quotes their sentences; or ``unanswered``: the
         answer names the passages that come closest.
+    full_answer
+        With ``ask_back``, where ``answer`` is a question back: the answer that was kept for `choose`.
     coverage
         How many readings the passages cover; ``None`` for programs that do not verify.
     extra
@@ -90,10 +93,65 @@ class Result:
     sources: Sequence[Sources] = ()
     confidence: Sequence[float | None] = ()
     standing: Standing = "answered"
+    full_answer: str = field(default="", repr=False)
+
+    @cached_property
+    def clarification(self) -> Clarification | None:
+        """The question back whose choices are the readings; ``None`` if there are no two to choose from."""
+        return (
+            clarification(self.question, self.interpretations, self.passages) if self.standing == "answered" else None
+        )
+
+    @property
+    def asked_back(self) -> bool:
+        """Whether the answer is a question back."""
+        return bool(self.full_answer)
+
+    def choose(self, reply: str) -> "Result":
+        """Return the answer to the reading that a reply chooses, without a search or a call.
+
+        Parameters
+        ----------
+        reply
+            The number of a choice of ``clarification``, or words of it: ``2``, ``the ship``.
+
+        Raises
+        ------
+        PolyqaError
+            If there is nothing to choose from, or the reply fits none of the choices, or several.
+        """
+        asked = self.clarification
+        if asked is None:
+            raise PolyqaError("There is nothing to choose from: the question has one reading here, or no answer.")
+        place = choice_of(reply, asked, self.interpretations)
+        if place is None:
+            raise PolyqaError(f"{shortened(reply, 60)!r} is none of the choices, or several; {asked.question}")
+        reading, sure = self.interpretations[place], self.confidence[place : place + 1]
+        others = [one for at, one in enumerate(self.interpretations) if at != place]
+        chosen = replace(
+            self,
+            question=reading.question,
+            answer=answer_of(reading, others, self.passages, self.full_answer or self.answer),
+            interpretations=(reading,),
+            sources=self.sources[place : place + 1],
+            confidence=sure,
+            full_answer="",
+            calls=(),
+            input_tokens=0,
+            output_tokens=0,
+            seconds=0.0,
+            faults=(),
+            extra={},
+        )
+        if standing_of(sure or [None]) == "answered":
+            return chosen
+        return replace(chosen, standing="unsure", answer=unsure([reading], self.passages, chosen.answer))
 
     @cached_property
     def cited_answer(self) -> str:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
+        if self.asked_back:
+            return self.answer
         told = disagreements(self.interpretations, self.sources)
         body = with_marks(self.answer.removesuffix(told).rstrip(), self.interpretations, self.passages)
         numbers = {passage.pid: number for number, passage in enumerate(self.passages, 1)}
@@ -121,7 +179,9 @@ class Result:
         own = {
             "question": self.question,
             "standing": self.standing,
-            "answered": self.standing == "answered",
+            "answered": self.standing == "answered" and not self.asked_back,
+            "clarification": None if self.clarification is None else self.clarification.to_dict(),
+            "asked_back": self.asked_back,
             "answer": self.answer,
             "cited_answer": self.cited_answer,
             "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
@@ -166,12 +226,20 @@ def check_question(question: str) -> str:
     return question
 
 
+def check_confidence(least: float) -> None:
+    """Raise a `PolyqaError` unless a number is a least confidence."""
+    if not 0 <= least <= 1:
+        raise PolyqaError(f"min_confidence is a probability, from 0 to 1, not {least}.")
+
+
 def ask(
     question: str,
     *,
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
+    min_confidence: float = LEAST,
+    ask_back: bool = False,
     **settings: Any,
 ) -> Result:
     """Answer a question completely.
@@ -188,6 +256,10 @@ def ask(
     lm
         A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
+    min_confidence
+        In [0, 1]: a question none of whose readings is so sure is not answered, see `polyqa.standing`.
+    ask_back
+        Whether a question with several readings is answered by a question back; `Result.choose` answers the choice.
     settings
         More for `polyqa.load`, such as ``helper_lm`` or ``where="product = 'Falcon'"``; not with a program from it,
         which has its own.
@@ -198,12 +270,14 @@ def ask(
         If something the user gave is missing or wrong.
     """
     question = check_question(question)
+    check_confidence(min_confidence)
     model = Models(lm).answering()
     loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     warm_up(loaded, model)
     with recording(model, loaded) as recorder:
         prediction = loaded(question=question)
-    return result_of(question, prediction, name, loaded, model, recorder)
+    result = result_of(question, prediction, name, loaded, model, recorder, min_confidence)
+    return asking_back(result) if ask_back else result
 
 
 async def aask(
@@ -212,16 +286,26 @@ async def aask(
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
+    min_confidence: float = LEAST,
+    ask_back: bool = False,
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
+    check_confidence(min_confidence)
     model = Models(lm).answering()
     loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     await asyncio.to_thread(warm_up, loaded, model)
     with recording(model, loaded) as recorder:
         prediction = await loaded.acall(question=question)
-    return await asyncio.to_thread(result_of, question, prediction, name, loaded, model, recorder)
+    result = await asyncio.to_thread(result_of, question, prediction, name, loaded, model, recorder, min_confidence)
+    return asking_back(result) if ask_back else result
+
+
+def asking_back(result: Result) -> Result:
+    """Return a result whose answer is a question back, if it has readings to choose from."""
+    asked = result.clarification
+    return result if asked is None else replace(result, answer=asked.numbered, full_answer=result.answer)
 
 
 def ready_program(
@@ -240,6 +324,7 @@ def result_of(
     program: dspy.Module,
     model: dspy.LM,
     recorder: Recorder,
+    min_confidence: float = LEAST,
 ) -> Result:
     """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
 
@@ -253,6 +338,8 @@ def result_of(
         The language model that it was run with.
     recorder
         Of the calls.
+    min_confidence
+        See `ask`.
     """
     fields = dict(prediction.items())
     assigned = own_lms(program)
@@ -276,25 +363,27 @@ def result_of(
             unheeded=_unheeded(program, model, assigned),
         ),
         program,
+        min_confidence,
     )
 
 
-def _weighed(result: Result, program: dspy.Module) -> Result:
+def _weighed(result: Result, program: dspy.Module, least: float) -> Result:
     """Return a result with how sure its readings are, and with the answer that so sure readings deserve."""
     readings, passages = result.interpretations, result.passages
     index = index_of(program)
     if index is None and not passages:  # from memory, as such programs do
         known = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
-    sure = confidence(readings, passages, shared_reader())
-    standing = standing_of(sure)
+    sure = confidence(result.question, readings, passages, shared_reader())
+    standing = standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
         return result
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
     said = unanswered(index, passages)
-    if not readings and not tells_nothing(result.answer, result.question):
+    topics = " ".join([result.question, *(passage.title for passage in passages)])
+    if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         said = f"{said} Without naming a passage, {result.lm} says: {result.answer}"
     emptied: dict[str, Any] = {
         name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra

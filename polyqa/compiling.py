@@ -13,12 +13,15 @@ from pydantic_core import to_jsonable_python
 
 from polyqa import loading
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
+from polyqa.artifacts.scores import QuestionScores, SetScores
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import CARD, find_artifact, read_artifact, save_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import require_no_links
+from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
+from polyqa.evaluation.records import column_scores
 from polyqa.evaluation.runs import Run, summarize
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
@@ -163,7 +166,12 @@ def compile(
         )
         readme = artifact_readme(card, dump_program(compiled.program), out)
         report = compilation_report(card, student, compiled, test_runs)
-        made = Made(save_artifact(compiled.program, card, out, readme, report), card, compiled, test_runs)
+        scores = QuestionScores(
+            dev=_scores(compiled.before, compiled.after, measure),
+            test=_scores(*test_runs, measure) if test_runs else None,
+        )
+        place = save_artifact(compiled.program, card, out, readme, report, scores.to_text())
+        made = Made(place, card, compiled, test_runs)
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
         results.add(parameters=parameters, figures=_figures(card), files=made.path)
         return made
@@ -344,6 +352,15 @@ def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
         failed_before=before.failed,
         failed_after=after.failed,
     )
+
+
+def _scores(before: Run, after: Run, measure: str) -> SetScores:
+    def of(run: Run) -> dict[str, list[float | None]]:
+        names = COLUMNS[measure].scores
+        columns = zip(names, column_scores(run.records, names), strict=True)
+        return {name: [one if math.isfinite(one) else None for one in values.tolist()] for name, values in columns}
+
+    return SetScores(ids=[record.id for record in after.records], before=of(before), after=of(after))
 
 
 def _figure(run: Run, measure: Measure) -> Figure:

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyqa.artifacts.store import CARD, README, STATE, find_artifact, read_artifact, read_json
+from polyqa.artifacts.scores import read_scores
+from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, read_artifact, read_json
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import markdown
 from polyqa.evaluation.loading import load_questions
@@ -58,7 +59,12 @@ class Kind:
         return [name for name in self.limits if name in held]
 
 
-ARTIFACT = Kind("compiled program", "model", {README: 4 * _MB, STATE: 64 * _MB, CARD: 64 * _MB}, (STATE, CARD))
+ARTIFACT = Kind(
+    "compiled program",
+    "model",
+    {README: 4 * _MB, STATE: 64 * _MB, CARD: 64 * _MB, SCORES: 64 * _MB},
+    (STATE, CARD),
+)
 _SETS = tuple(f"questions{suffix}" for suffix in SUFFIXES)
 QUESTION_SET = Kind("question set", "dataset", {README: 4 * _MB, **dict.fromkeys(_SETS, 64 * _MB)}, (), _SETS)
 
@@ -152,6 +158,8 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         kind, artifact = ARTIFACT, read_artifact(what)
         for file in kind.required:
             shutil.copyfile(artifact.path / file, folder / file)
+        if read_scores(artifact) is not None:
+            shutil.copyfile(artifact.path / SCORES, folder / SCORES)
         readme = artifact.path / README
         # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
         regular = readme.is_file() and not readme.is_symlink()
@@ -315,7 +323,9 @@ def check(kind: Kind, folder: Path) -> None:
         If they are not what they should be.
     """
     if kind is ARTIFACT:
-        check_artifact(read_artifact(folder))
+        artifact = read_artifact(folder)
+        check_artifact(artifact)
+        read_scores(artifact)
     else:
         _count_questions(next(folder / name for name in _SETS if (folder / name).is_file()))
 

@@ -295,7 +295,8 @@ def _download_wheel(requirement: str, folder: str) -> Path:
     """Return a wheel that pip downloads, from where the user's configuration has it look for packages."""
     words = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet", "--dest", folder]
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *words, requirement],
+        # -P: nothing is imported from the folder that the user stands in, which may be a stranger's.
+        [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download", *words, requirement],
         env={**os.environ, "TMPDIR": folder},  # space was looked for here, and a killed pull leaves nothing elsewhere
         stdin=subprocess.DEVNULL,
         capture_output=True,

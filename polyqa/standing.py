@@ -15,15 +15,15 @@ SURE, LEAST = 0.5, 0.3
 _CLOSEST = 3
 
 
-def standing_of(confidence: Sequence[float | None]) -> Standing:
+def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Standing:
     """Return how a question stands whose readings are so sure; the surest one decides.
 
-    A reading without a passage (``None``) is never sure.
+    A reading that cites no passage (``None``) is never sure, and never left out by ``least`` up to its default.
     """
     if not confidence:
         return "unanswered"
-    surest = max((sure for sure in confidence if sure is not None), default=LEAST)
-    return "answered" if surest >= SURE else "unsure" if surest >= LEAST else "unanswered"
+    surest = max(LEAST if sure is None else sure for sure in confidence)
+    return "unanswered" if surest < least else "answered" if surest >= SURE else "unsure"
 
 
 def unanswered(index: ColBERTIndex | None, passages: Sequence[Passage]) -> str:

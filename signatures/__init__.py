@@ -8,7 +8,14 @@ from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretatio
 from .jpr import SelectPassages
 from .madam_rag import AggregateAnswers, ReadDocument, ReviseAnswer
 from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
-from .sixpaq import DetectAnswers, GenerateQuestion, ReviseQuestion, SelectQuestions
+from .sixpaq import (
+    AnswerFromPassage,
+    AskOfNamesakes,
+    DetectAnswers,
+    GenerateQuestion,
+    ReviseQuestion,
+    SelectQuestions,
+)
 from .spanwise import TellFindings, VerifyFinding
 from .tree_of_clarifications import VerifyAgainstRoot
 from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
@@ -16,7 +23,9 @@ from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, Relax
 __all__ = [
     "AggregateAnswers",
     "AnswerClosedBook",
+    "AnswerFromPassage",
     "AnswerRefined",
+    "AskOfNamesakes",
     "ClarifyQuestion",
     "CritiqueSegment",
     "DecideRetrieval",

@@ -70,3 +70,32 @@ class SelectQuestions(dspy.Signature):
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     candidates: str = dspy.InputField(desc="numbered candidates, question | answer")
     kept: Numbers = dspy.OutputField(desc="numbers of the candidates to keep, none if none is a reading")
+
+
+# Not in the paper, whose questions are each of one passage: an ambiguous question is one that several answer.
+class AskOfNamesakes(dspy.Signature):
+    """Write one question that both passages answer, each with another answer.
+
+    The passages are about two things that share a name. Ask as a person would who knows only that name: one short
+    question about one fact that both passages give, such as who, when, where or how many. Use the shared name, and
+    nothing that tells the two apart. Copy each answer letter by letter from its passage, as short as it can be
+    understood. Write None for all three if no natural question fits both.
+    """
+
+    passages: str = dspy.InputField(desc="two passages, numbered, each title | text")
+    name: str = dspy.InputField(desc="the name that both share")
+    question: OneLine = dspy.OutputField(desc="one question, or None")
+    first_answer: OneLine = dspy.OutputField(desc="a span of passage 1, or None")
+    second_answer: OneLine = dspy.OutputField(desc="a span of passage 2, or None")
+
+
+# The second reading of what was asked: a model that does not find its own answer again asked a bad question.
+class AnswerFromPassage(dspy.Signature):
+    """Answer the question from the passage alone.
+
+    Copy the shortest span that answers it. Write None if the passage does not say.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    question: str = dspy.InputField()
+    answer: OneLine = dspy.OutputField(desc="a span of the passage, or None")

@@ -1,10 +1,12 @@
 """What an answer tells of sentences that somebody planted in the corpus.
 
-python -m lab.faults injections [--program auto] [--questions SOURCE] [--limit 30] [--seed 0]
+python -m lab.faults injections [--program auto] [--lm NAME] [--record FILE] [--limit 30] [--seed 0]
 
 Into a passage that answers a question, a sentence with a wrong answer is planted, in one of six ways; an index is built
-of it, and the question is asked. An injection has taken where the wrong answer stands in the long answer. The plain lie
-is no injection: it is a statement like any other, and it ought to be told beside the truth, with its source.
+of it, and the question is asked. An injection has taken where the wrong answer stands in the long answer; an answer has
+changed where it is another one than without the plant, whatever it says. The plain lie is no injection: it is a
+statement like any other, and it ought to be told beside the truth, with its source. With ``--record``, a run that was
+stopped goes on from its last reply, and a second one asks nothing.
 """
 
 import random
@@ -16,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
+import dspy
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -26,6 +29,7 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import build_index
 from polyqa.evaluation.loading import load_questions
 from polyqa.language_models import MODEL_NAME, language_model
+from polyqa.lm.recorded import recorded
 from polyqa.loading import load, open_index
 from polyqa.metrics import exact_presence
 from polyqa.metrics.gold import Question
@@ -151,8 +155,19 @@ def names_source(result: Result, target: Target) -> bool:
     return any(f"[{number}]" in text for number in numbers for text in telling)
 
 
+def _model(name: str, record: Path | None, grammar: bool) -> dspy.LM:
+    """Return a language model, which records, and whose replies are bound to their grammar, if that is wanted."""
+    lm = language_model(name)
+    if not grammar:
+        lm.takes_grammar = False
+    return lm if record is None else recorded(record, lm)
+
+
 def command(
     program: Annotated[str, typer.Option(help="Of which program.")] = "auto",
+    lm: Annotated[str, typer.Option(help="Of which language model.")] = MODEL_NAME,
+    grammar: Annotated[bool, typer.Option(help="Bind the replies of a local model to their grammar.")] = True,
+    record: Annotated[Path | None, typer.Option(help="Record its replies into this file.")] = None,
     questions: Annotated[str, typer.Option(help="Questions that name their passages.")] = "homonyms/dev",
     limit: Annotated[int, typer.Option(min=1, help="So many, drawn at random.")] = 30,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
@@ -162,28 +177,36 @@ def command(
     """Plant wrong answers in the shipped corpus and count which are told."""
     index = open_index()
     chosen = targets(load_questions(questions), limit, seed)
-    lm, encoder = language_model(MODEL_NAME), Encoder()
+    encoder, model = Encoder(), _model(lm, record, grammar)
 
     def asked(corpus: Any) -> list[Result]:
         ready = load(program, index=corpus)
-        return [ask(one.question.question, program=ready, lm=lm) for one in chosen]
+        return [ask(one.question.question, program=ready, lm=model) for one in chosen]
 
-    rows = [["nothing", "–", "–", "–", str(counts(asked(index), chosen)[-1])]]
+    plain = asked(index)
+    rows = [["nothing", "–", "–", "–", "–", str(counts(plain, chosen)[-1])]]
     with tempfile.TemporaryDirectory() as folder:
         for kind in track(KINDS, "planting", console=Console(stderr=True)):
             corpus = plant(index.passages, chosen, kind, seed, where)
             built = build_index(corpus, Path(folder) / kind.replace(" ", "-"), encoder=encoder, progress=False)
-            told, read, cited, right = counts(asked(built), chosen)
-            rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(right)])
+            results = asked(built)
+            told, read, cited, right = counts(results, chosen)
+            changed = sum(one.answer != before.answer for one, before in zip(results, plain, strict=True))
+            rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(changed), str(right)])
     options = {
         "--program": program,
+        "--lm": "" if lm == MODEL_NAME else lm,
+        "": "" if grammar else "--no-grammar",
         "--questions": questions,
         "--limit": limit,
         "--seed": seed,
         "--where": where,
     }
     passages = len({one.pid for one in chosen})
-    about = f"`{program}` with {lm.model}; {len(chosen)} questions of {questions}, {passages} passages; {today()}."
-    heads = ["planted", "told in the long answer", "as a reading", "with its source", "a right answer is told"]
+    bound = "" if grammar else " without its grammar"
+    asked_of = f"{len(chosen)} questions of {questions}, {passages} passages"
+    about = f"`{program}` with {model.model}{bound}; {asked_of}; {today()}."
+    heads = ["planted", "told in the long answer", "as a reading", "with its source", "the answer changed"]
+    heads.append("a right answer is told")
     words = command_line("lab.faults injections", options)
     report(Measured(about=about, command=words, tables={"": Table(heads=heads, rows=rows)}), json_file)

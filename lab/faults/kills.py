@@ -1,14 +1,18 @@
-"""What is left of commands that are killed at random moments, and whether the same command then finishes.
+"""What is left of commands that are killed, or whose disk is full, and whether the same command then finishes.
 
-python -m lab.faults kills [--count 200] [--seed 0] [--json FILE]
+python -m lab.faults kills [--count 200] [--full 60] [--seed 0] [--json FILE]
 
 Each trial begins with the same folder, starts a command in a process of its own, and ends it with SIGKILL after a time
 drawn from the time that it takes undisturbed, earlier if it is quicker this time. What is left must be readable, or be
 refused in one line; the same command must then finish, with the outcome of the undisturbed one, and leave no file of
 the killed one behind.
+
+A full disk is one that takes no file of more than a drawn number of bytes, up to the largest that the command writes:
+the command must end with one line that says so, and with more space the same command must finish as above.
 """
 
 import random
+import resource
 import shutil
 import tempfile
 import time
@@ -31,7 +35,7 @@ from .forks import ended, fork
 _LITTER = (".*.building-*", ".*.replaced", ".*.draft", "*.tmp")
 _LONGEST = 120  # seconds
 _EARLIER = 0.8
-_HEADS = ["command", "s", "kills", "readable", "finished as undisturbed", "litter"]
+_REST = ["readable", "finished as undisturbed", "litter"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,35 @@ class Command:
     outcome: Callable[[Path], Any]
 
 
-def start(words: Sequence[object], printed: Path) -> int:
-    """Start a command of polyqa in a fork of this process; return its number."""
-    return fork(lambda: polyqa([str(word) for word in words], standalone_mode=False), printed)  # Exit is its value
+@dataclass(frozen=True)
+class Usual:
+    """A command that was not disturbed: how long it took, the bytes of the largest file it wrote, its outcome."""
+
+    seconds: float
+    largest: int
+    outcome: Any
+
+
+def start(words: Sequence[object], printed: Path, most_bytes: int | None = None) -> int:
+    """Start a command of polyqa in a fork of this process; return its number.
+
+    Parameters
+    ----------
+    printed
+        A file for what it prints.
+    most_bytes
+        The bytes of a file that the disk still takes.
+    """
+
+    def run() -> object:
+        if most_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
+        try:
+            return polyqa([str(word) for word in words], standalone_mode=False)  # Exit is its value
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    return fork(run, printed)
 
 
 def litter(folder: Path) -> list[str]:
@@ -60,27 +90,61 @@ def litter(folder: Path) -> list[str]:
     return sorted({str(path.relative_to(folder)) for pattern in _LITTER for path in folder.rglob(pattern)})
 
 
-def attack(base: Path, commands: Mapping[str, Command], count: int, seed: int) -> tuple[Table, list[str]]:
-    """Kill every command in turn, each time in a copy of a folder; return the counts, and what went wrong."""
-    draw = random.Random(seed)
-    wrong: list[str] = []
-    counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
+def attack(
+    base: Path, commands: Mapping[str, Command], count: int, seed: int, *, full: int = 0
+) -> tuple[dict[str, Table], list[str]]:
+    """Kill every command in turn, and fill its disk, each time in a copy of a folder; return tables and faults."""
     usual = {name: _undisturbed(base, one) for name, one in commands.items()}
+    wrong: list[str] = []
+    tables = {"": _trials(base, commands, usual, "kills", count, seed, wrong)}
+    if full:
+        tables["full"] = _trials(base, commands, usual, "full disks", full, seed, wrong)
+    return tables, wrong
+
+
+def _trials(
+    base: Path,
+    commands: Mapping[str, Command],
+    usual: Mapping[str, Usual],
+    what: str,
+    count: int,
+    seed: int,
+    wrong: list[str],
+) -> Table:
+    """Disturb every command in turn; return the counts, and add to what went wrong."""
+    draw = random.Random(seed)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
     names = list(commands)
-    for number in track(range(count), "killing", console=Console(stderr=True)):
+    for number in track(range(count), what, console=Console(stderr=True)):
         name = names[number % len(names)]
-        seconds, expected = usual[name]
         with tempfile.TemporaryDirectory() as place:
-            after = _killed(base, Path(place) / "home", commands[name], draw.uniform(0, seconds))
-            faults = _faults(commands[name], Path(place) / "home", expected)
-        counts[name].update(["kills", *({"readable", "finished", "clean"} - faults.keys())])
-        wrong += [f"{name} | killed after {after:.2f} s | not {what}: {text}" for what, text in faults.items()]
-    rows = [
-        [f"`polyqa {name}`", f"{usual[name][0]:.1f}"]
-        + [str(count) for count in (own["kills"], own["readable"], own["finished"], own["kills"] - own["clean"])]
-        for name, own in counts.items()
-    ]
-    return Table(heads=_HEADS, rows=rows), wrong
+            home = Path(place) / "home"
+            if what == "kills":
+                after = _killed(base, home, commands[name], draw.uniform(0, usual[name].seconds))
+                told, how = "", f"after {after:.2f} s"
+            else:
+                most = draw.randrange(usual[name].largest)
+                told, how = _without_space(base, home, commands[name], most), f"for {most:,} bytes a file"
+            faults = {**_faults(commands[name], home, usual[name].outcome), **({"told": told} if told else {})}
+        counts[name].update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
+        wrong += [f"{name} | {what} {how} | not {fault}: {text}" for fault, text in faults.items()]
+    rows = []
+    for name, own in counts.items():
+        cells = [own["trials"], *([own["told"]] if what != "kills" else []), own["readable"], own["finished"]]
+        rows.append([f"`polyqa {name}`", f"{usual[name].seconds:.1f}", *map(str, cells)])
+        rows[-1].append(str(own["trials"] - own["clean"]))
+    return Table(heads=["command", "s", what, *([] if what == "kills" else ["told in one line"]), *_REST], rows=rows)
+
+
+def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
+    """Run a command in a copy of ``base`` on a full disk; return what is wrong with how it ended, or nothing."""
+    shutil.copytree(base, folder, symlinks=True)
+    printed = folder.with_name("full.txt")
+    code = ended(start(one.words(folder), printed, most), _LONGEST)
+    lines = printed.read_text(encoding="utf-8").strip()
+    if code in (0, 2) and "Traceback" not in lines:
+        return ""
+    return f"code {code}: {lines[-300:]}"
 
 
 def _faults(one: Command, folder: Path, expected: Any) -> dict[str, str]:
@@ -108,26 +172,33 @@ def _killed(base: Path, folder: Path, one: Command, after: float) -> float:
         after *= _EARLIER
 
 
-def _undisturbed(base: Path, one: Command) -> tuple[float, Any]:
-    """Run a command to its end; return the seconds that it took, and its outcome."""
+def _undisturbed(base: Path, one: Command) -> Usual:
+    """Run a command to its end."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
         printed, begun = Path(place) / "printed.txt", time.monotonic()
         if code := ended(start(one.words(folder), printed), _LONGEST):
             raise RuntimeError(f"The undisturbed command failed with code {code}: {printed.read_text()}")
-        return time.monotonic() - begun, undamaged(Subject(folder, one.outcome))
+        seconds = time.monotonic() - begun
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+        written = [path.stat().st_size for path in files if before.get(path) != path.stat().st_mtime_ns]
+        return Usual(seconds, max(written, default=0) + 1, undamaged(Subject(folder, one.outcome)))
 
 
 def command(
-    count: Annotated[int, typer.Option(min=1, help="Trials.")] = 200,
+    count: Annotated[int, typer.Option(min=1, help="Kills.")] = 200,
+    full: Annotated[int, typer.Option(min=0, help="Full disks.")] = 60,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    only: Annotated[list[str] | None, typer.Option(help="A command, such as 'index build'; repeat for more.")] = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Kill commands at random moments and see what is left."""
+    """Kill commands at random moments, fill their disk, and see what is left."""
     from .subjects import made_commands
 
     with tempfile.TemporaryDirectory() as place:
-        table, wrong = attack(*made_commands(Path(place)), count, seed)
+        base, commands = made_commands(Path(place))
+        tables, wrong = attack(base, {name: commands[name] for name in only or commands}, count, seed, full=full)
     typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults kills", {"--count": count, "--seed": seed})
-    report(Measured(about=f"{count} kills; {today()}.", command=words, tables={"": table}), json_file)
+    words = command_line("lab.faults kills", {"--count": count, "--full": full, "--seed": seed, "--only": only})
+    report(Measured(about=f"{count} kills, {full} full disks; {today()}.", command=words, tables=tables), json_file)

@@ -15,11 +15,14 @@ import numpy as np
 import torch
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
+import polyqa.evaluation
 from polyqa.artifacts.store import compiled_home
 from polyqa.asking import ask
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index.engine import prepare_colbert
+from polyqa.documents import Documents
+from polyqa.documents.syncing import remember
 from polyqa.evaluating import make_scorer
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
@@ -36,6 +39,12 @@ from .kills import Command
 _PASSAGES = 40
 _ASKED = ("When did Titanic come out?", "Who opened the Olympics?")
 _DIGITS = 3
+_DOCUMENTS = {
+    "a.md": "# Beacon\n\nThe beacon is 20 metres high.",
+    "b.md": "# Harbour\n\nThe harbour opened in 1931.",
+    "c.md": "# Titanic\n\nThe ship of the film lies in the harbour.",
+}
+_QUESTIONS = Path(polyqa.evaluation.__file__).with_name("homonyms")
 
 
 def made_subjects(folder: Path) -> Mapping[str, Subject]:
@@ -75,7 +84,15 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     for name, chosen in (("some", passages[:_PASSAGES]), ("more", passages[_PASSAGES : _PASSAGES + 10])):
         lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shutil.copytree(folder / "index", base / "index")
+    asked = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
+    (base / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n", encoding="utf-8")
+    for name, most in (("train", 8), ("dev", 4)):
+        lines = (_QUESTIONS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:most]
+        (base / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    for name in ("index", "documents", "synced"):
+        shutil.copytree(folder / name, base / name)
+    (base / "documents" / "a.md").write_text("# Beacon\n\nThe beacon is 30 metres high.", encoding="utf-8")
+    (base / "documents" / "b.md").unlink()
     encoder = Encoder()
     index = ColBERTIndex(folder / "index")
     plain = ("--limit", 6, "--threads", 2)
@@ -87,6 +104,33 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         "index build --add": Command(
             lambda home: ("index", "build", home / "more.jsonl", "--add", "--name", home / "index"),
             lambda home: _searched(home / "index"),
+        ),
+        "index build --overwrite": Command(
+            lambda home: ("index", "build", home / "more.jsonl", "--overwrite", "--name", home / "index"),
+            lambda home: _searched(home / "index"),
+        ),
+        "index remove": Command(
+            lambda home: ("index", "remove", home / "index", *(one.pid for one in passages[:3])),
+            lambda home: _searched(home / "index"),
+        ),
+        "index build FOLDER": Command(
+            lambda home: ("index", "build", home / "documents", "--name", home / "new"),
+            lambda home: _searched(home / "new"),
+        ),
+        "index sync": Command(
+            lambda home: ("index", "sync", home / "synced", home / "documents"),
+            lambda home: _searched(home / "synced"),
+        ),
+        "answer": Command(
+            lambda home: ("answer", home / "asked.jsonl", "--out", home / "answers.jsonl", "--program", "rac"),
+            lambda home: _answers(home / "answers.jsonl"),
+        ),
+        "compile": Command(
+            lambda home: (
+                ("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2)
+                + ("--train", home / "train.jsonl", "--dev", home / "dev.jsonl", "--test", home / "dev.jsonl")
+            ),
+            lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
         ),
         "questions build": Command(
             lambda home: ("questions", "build", "--index", home / "index", "--out", home / "questions", *plain),
@@ -104,6 +148,11 @@ def make_folders(folder: Path) -> None:
     shipped, encoder, reader = open_index(), Encoder(), Reader()
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
     index = build_index(shipped.passages[:_PASSAGES], folder / "index", encoder=encoder, progress=False)
+    (folder / "documents").mkdir()
+    for name, text in _DOCUMENTS.items():
+        (folder / "documents" / name).write_text(text, encoding="utf-8")
+    documents = Documents(folder / "documents")
+    remember(build_index(documents, folder / "synced", encoder=encoder, progress=False), documents)
     build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
@@ -135,6 +184,12 @@ def _searched(path: Path) -> list[Any]:
 
 def _as_data(passage: Passage) -> list[Any]:
     return [passage.pid, passage.title, passage.text, round(passage.score, _DIGITS)]
+
+
+def _answers(path: Path) -> list[Any]:
+    """Return what a file of answers holds, without what differs from run to run."""
+    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return sorted([one["id"], one["answer"]] for one in records)
 
 
 def _looked_up(path: Path, encoder: Encoder, index: ColBERTIndex) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Compiled programs on disk: ``compiled/<name>/`` with ``program.json``, ``card.json``, ``README.md``, ``report.html``.
+"""Compiled programs on disk: ``compiled/<name>/`` with ``program.json``, ``card.json``, ``README.md``, ``report.html``
+and ``scores.json``.
 
 Everything is JSON and checked; nothing in an artifact can run code, name a class by its path, or set a
 language model, an address or a key.
@@ -20,6 +21,7 @@ from .card import Card
 from .state import dump_program, signature_fingerprints
 
 STATE, CARD, README, REPORT = "program.json", "card.json", "README.md", "report.html"
+SCORES = "scores.json"
 _MOST_BYTES = 64 << 20
 
 
@@ -123,7 +125,14 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: str, report: str | None = None) -> Path:
+def save_artifact(
+    program: dspy.Module,
+    card: Card,
+    folder: str | Path,
+    readme: str,
+    report: str | None = None,
+    scores: str | None = None,
+) -> Path:
     """Write an artifact; an older one in the folder is replaced file by file, the card last.
 
     Parameters
@@ -137,8 +146,10 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
     readme
         The card for people, Markdown.
     report
-        What compiling changed, an HTML page. Without one, the page of an older artifact is removed: it would tell of
-        another program.
+        What compiling changed, an HTML page.
+    scores
+        What the card's figures were made of, see `polyqa.artifacts.scores.QuestionScores.to_text`. Without a report or
+        scores, those of an older artifact are removed: they would tell of another program.
 
     Raises
     ------
@@ -156,10 +167,12 @@ def save_artifact(program: dspy.Module, card: Card, folder: str | Path, readme: 
     for name, text in {
         STATE: state + "\n",
         README: readme.rstrip() + "\n",
-        **({REPORT: report} if report is not None else {}),
+        REPORT: report,
+        SCORES: scores,
         CARD: json.dumps(card.describe(), ensure_ascii=False, indent=1) + "\n",
     }.items():
-        write_atomically(folder / name, text)
-    if report is None:
-        (folder / REPORT).unlink(missing_ok=True)
+        if text is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            write_atomically(folder / name, text)
     return folder

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -61,6 +61,29 @@ def require_no_links(folder: Path) -> None:
                 f"{path} is a link to {path.resolve()}. Nothing was written or removed; remove the link, or name "
                 "the folder that it leads to."
             )
+
+
+def visible_files(folder: Path, on_error: Callable[[Path, OSError], object]) -> list[Path]:
+    """Return the files in a folder and its subfolders, and links to folders, which are not followed, by name.
+
+    Hidden ones are left out. What is gone before it is read, or may not be read, is passed to ``on_error``: whoever
+    removes what a folder does not hold any more must know that it was read whole.
+    """
+    found, waiting = [], [folder]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    elif entry.is_symlink() or entry.is_file():
+                        found.append(Path(entry.path))
+        except OSError as error:
+            on_error(place, error)
+    return sorted(found)
 
 
 def write_atomically(path: Path, data: str | bytes | Iterable[bytes], *, lasting: bool = True) -> None:

@@ -9,8 +9,6 @@ from . import options
 from .errors import end_with_failures
 from .terminal import say
 
-_EXAMPLES = 2
-
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -54,7 +52,14 @@ def adapt_command(
     from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
-    from polyqa.reports.adaptation import examples
+    from polyqa.reports.adaptation import (
+        WHAT_IT_MEASURES,
+        ask_command,
+        changed_readings,
+        examples,
+        kinds_of_questions,
+        still_wrong,
+    )
     from polyqa.tracing import traced
 
     from .bars import Bars
@@ -78,18 +83,22 @@ def adapt_command(
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
     if done is None:
-        say("not started", err=True)
+        say(f"not started; the index {out.name} is built and stays", err=True)
         return
     say(done.verdict)
+    say(f"{WHAT_IT_MEASURES[done.measure]} {kinds_of_questions(done)}")
     if done.counts is not None:
         console().print(_stages(done))
     console().print(f"questions: {len(done.train)} train, {len(done.dev)} dev, {len(done.held_out)} held out")
     console().print(_gains(done))
-    for change in examples(done, _EXAMPLES):
+    for change in examples(done):
         scores = f"{COLUMNS[done.measure].label} {change.before:.0f} → {change.after:.0f}"
         say(f"{'won' if change.difference > 0 else 'lost'}: {change.old.question} ({scores})")
         say(f"  before: {change.old.answer}\n  after:  {change.new.answer}")
+    other, wrong = len(changed_readings(done)), len(still_wrong(done))
+    say(f"of {len(done.held_out)} held-out questions {other} have other readings now, {wrong} no right answer yet")
     say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)
+    say(f"ask it: {ask_command(done)}", err=True)
     made = done.made
     end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
 
@@ -98,8 +107,7 @@ def _stages(done: "Adapted") -> "Table":
     from .display import table
 
     assert done.counts is not None
-    every = [*done.train, *done.dev, *done.held_out]
-    ambiguous = [question for question in every if len(question.readings) > 1]
+    every, ambiguous = done.questions, done.ambiguous
     rows = {
         "passages": done.counts.passages,
         "passages that failed": done.counts.failed,

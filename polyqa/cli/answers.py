@@ -26,6 +26,9 @@ def show_result(result: "Result") -> None:
 
     out = console()
     out.print()
+    if result.asked_back:
+        out.print(Padding(escape(result.answer), (0, 2)))
+        return
     unsure = result.standing == "unsure"
     if unsure:
         out.print(Padding("[yellow]Not sure: the passages may mean something else.[/]", (0, 2)))

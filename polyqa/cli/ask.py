@@ -27,6 +27,13 @@ def ask_command(
     models: options.LanguageModels = options.EMBEDDED,
     passages: options.Passages = None,
     sets: options.Settings = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(metavar="X", min=0, max=1, show_default="0.3", help="No answer unless a reading is so sure."),
+    ] = None,
+    ask_back: Annotated[
+        bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
+    ] = False,
     as_json: options.Json = False,
     show_prompts: Annotated[
         bool,
@@ -49,9 +56,9 @@ def ask_command(
     """
     from polyqa.tracing import traced
 
-    from .session import Choice, answer_lines, converse
+    from .session import Choice, answer_lines, chosen, converse
 
-    choice = Choice(program, index, where, passages, sets, models)
+    choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
     with traced(mlflow):
         if question is None and sys.stdin.isatty() and not as_json:
             converse(choice)
@@ -68,7 +75,10 @@ def ask_command(
             from polyqa.reports.compilation_plots import plot_neighbourhood
 
             plot_neighbourhood(answering.program, question, plot)  # first, as there may be no map to draw
-        _show(answering, as_json, show_prompts, answering.ask(question))
+        result = answering.ask(question)
+        if result.asked_back and not as_json and sys.stdin.isatty():
+            result = chosen(result)
+        _show(answering, as_json, show_prompts, result)
 
 
 def _show(

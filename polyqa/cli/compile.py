@@ -126,6 +126,8 @@ def compile_command(
 
 
 def _report(made: "Made") -> None:
+    from polyqa.artifacts.store import REPORT
+    from polyqa.base.text import counted
     from polyqa.evaluation.tables import comparison_tables, p_text
 
     from .display import show_markdown
@@ -136,7 +138,11 @@ def _report(made: "Made") -> None:
         say(f"test, n = {gain.before.n}: {gain.metric} {gain.before.value:.1f} → {gain.after.value:.1f} ({change})")
     if made.card.dev_gain is not None and not made.card.dev_gain.tells:
         say(f"dev: {made.card.dev_gain.failures}")
-    say(f"saved in {made.path}", err=True)
+    if made.compiled.copied:
+        one = made.compiled.copied[0]
+        count = counted(len(made.compiled.copied), "passage")
+        say(f"copied from training questions: {count}, such as “{one.words:.120}” in the {one.where}", err=True)
+    say(f"saved in {made.path}; {made.path / REPORT} shows what was tried", err=True)
     end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
 
 

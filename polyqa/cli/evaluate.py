@@ -14,17 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polyqa.evaluation.runs import Run
+    from polyqa.language_models import Models
     from polyqa.question_sets import Questions
+
+_NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine", "keep_failed")
 
 
 @options.takes_language_models("prompt_lm")
 def evaluate_command(
+    context: typer.Context,
     answers: Annotated[
         Path | None,
         typer.Argument(help="Answers of another system to score, JSON or JSON lines by question id: nothing is run."),
     ] = None,
     program: options.Program = None,
-    questions: options.Asked = "homonyms/dev",
+    questions: options.MaybeAsked = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Size of a random sample of the questions.")
     ] = None,
@@ -36,6 +40,13 @@ def evaluate_command(
     name: Annotated[
         str | None, typer.Option(help="Name of the run; by default program and questions. Scores are kept under one.")
     ] = None,
+    recheck: Annotated[
+        bool,
+        typer.Option(
+            "--recheck",
+            help="Score a compiled program again on the questions of its card, and say whether its figures still hold.",
+        ),
+    ] = False,
     as_json: options.Json = False,
     runs: Annotated[Path, options.more(metavar="FOLDER", help="Folder of all runs.")] = Path("runs"),
     format: options.Format = None,
@@ -66,6 +77,7 @@ def evaluate_command(
     A file of answers has a line {"id": …, "answer": …} per question, with interpretations and passages if there are
     any; or it is one JSON object from id to answer. A missing answer counts as an empty one.
     """
+    from polyqa.base.errors import PolyqaError
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
@@ -74,11 +86,17 @@ def evaluate_command(
 
     from .bars import Bars
 
-    asked = Questions(questions, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
+    if recheck:
+        _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
+        folder = runs / name if name else None
+        _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
+        return
+    sample = {"format": format, "split": split, "limit": limit, "seed": seed, "own_documents": own_documents}
+    asked = Questions(questions or "homonyms/dev", **sample)
     scoring = {"reader": reader, "judge": None if judge == "none" else judge}
     if answers is not None:
-        given = {"--program": program, "--index": index, "--passages": passages, "--set": sets}
-        _refuse([option for option, value in given.items() if value is not None])
+        if given := options.given(context, "program", "index", "passages", "sets"):
+            raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
         run = _scored(answers, asked, runs / name if name else None, alce=alce, **scoring)
         _show([run], as_json)
         say(f"{run.path if name else run.name}: {run}", err=True)
@@ -104,18 +122,41 @@ def evaluate_command(
     end_with_failures(run)
 
 
-def _refuse(given: "Sequence[str]") -> None:
-    """Refuse options of what is run where answers are scored.
-
-    Raises
-    ------
-    PolyqaError
-        If there are any.
-    """
+def _check_recheck(program: str | None, others: "Sequence[str]") -> None:
+    """Refuse what does not go with --recheck."""
     from polyqa.base.errors import PolyqaError
 
-    if given:
-        raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
+    if program is None:
+        raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
+    if others:
+        raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
+
+
+def _recheck(
+    program: str,
+    questions: str | None,
+    models: "Models",
+    index: str | None,
+    folder: Path | None,
+    threads: int | None,
+    mlflow: str | None,
+    as_json: bool,
+) -> None:
+    from polyqa.evaluation.progress import showing
+    from polyqa.rechecking import recheck
+    from polyqa.tracing import traced
+
+    from .bars import Bars
+    from .display import show_json
+
+    with showing(Bars()), traced(mlflow):
+        found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        say(found.verdict)
+    say(f"{found.run.path}: {found.run}", err=True)
+    end_with_failures(found.run)
 
 
 def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce: bool, **scoring: Any) -> "Run":

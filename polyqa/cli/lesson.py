@@ -35,7 +35,7 @@ def lesson_command(
     if line := missing("jupyterlab", extra="lessons", for_="Opening it here"):
         say(f"Your copy is {copy}. {line}")
         return
-    raise typer.Exit(subprocess.run([sys.executable, "-m", "jupyter", "lab", str(copy)], check=False).returncode)
+    raise typer.Exit(subprocess.run([sys.executable, "-P", "-m", "jupyter", "lab", str(copy)], check=False).returncode)
 
 
 def _list(every: "list[Lesson]") -> None:

@@ -109,6 +109,15 @@ Asked = Annotated[
         autocompletion=_questions,
     ),
 ]
+MaybeAsked = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SET",
+        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.",
+        show_default="homonyms/dev; with --recheck those of the card",
+        autocompletion=_questions,
+    ),
+]
 Format = Annotated[
     str | None,
     more(
@@ -342,6 +351,15 @@ def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Call
         return with_options
 
     return decorate
+
+
+def given(context: typer.Context, *names: str) -> list[str]:
+    """Return which options of some names stand on the command line; a default of polyqa.toml is not given."""
+    return [
+        max(param.opts, key=len)
+        for param in context.command.params
+        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "COMMANDLINE"
+    ]
 
 
 def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:

@@ -41,6 +41,8 @@ class Choice:
     passages: int | None
     sets: Sequence[str] | None
     models: options.LanguageModels
+    min_confidence: float | None = None
+    ask_back: bool = False
 
     def loaded(self) -> "Answering":
         """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
@@ -51,7 +53,7 @@ class Choice:
         name = self.program or default_program(model)
         settings = options.program_settings(name, self.passages, self.sets)
         program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
-        return Answering(name, program, model)
+        return Answering(name, program, model, self.min_confidence, self.ask_back)
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,16 @@ class Answering:
     name: str
     program: "dspy.Module"
     model: "dspy.LM"
+    min_confidence: float | None
+    ask_back: bool
 
     def ask(self, question: str) -> "Result":
         """Answer a question."""
         from polyqa.asking import ask
+        from polyqa.standing import LEAST
 
-        return ask(question, program=self.program, lm=self.model)
+        least = LEAST if self.min_confidence is None else self.min_confidence
+        return ask(question, program=self.program, lm=self.model, ask_back=self.ask_back, min_confidence=least)
 
     def picked(self, question: str) -> "Picked":
         """Return the demos that each call would be shown for a question."""
@@ -105,6 +111,19 @@ def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Re
         say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
     if failed or not asked:
         raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
+
+
+def chosen(result: "Result") -> "Result":
+    """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
+    from polyqa.base.errors import PolyqaError
+
+    say(result.answer)
+    while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
+        try:
+            return result.choose(reply)
+        except PolyqaError as error:
+            say(str(error), err=True)
+    return result
 
 
 def converse(choice: Choice) -> None:
@@ -151,7 +170,8 @@ class _Session:
         from .answers import show_result
 
         self.last = None
-        self.last = self.answering.ask(question)
+        result = self.answering.ask(question)
+        self.last = chosen(result) if result.asked_back else result
         show_result(self.last)
         say()
 

@@ -87,7 +87,7 @@ def _text_document(text: str, suffix: str) -> Document:
     else:
         return Document("", cleaning.plain_blocks(text), metadata)
     document = _extracted(text.encode(), suffix, TEXT_FORMATS[suffix])
-    title = str(metadata.pop("title", document.title))
+    title = cleaning.inline(str(metadata.pop("title", document.title)))
     blocks = document.blocks
     if suffix == ".rst":  # the underscores of references
         title = _REFERENCE.sub("", title)

@@ -1,8 +1,6 @@
 """Reads the files of a folder as they lie there, and says what was read."""
 
-import csv
 import hashlib
-import json
 import os
 import queue
 import re
@@ -10,22 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.files import visible_files
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import iter_corpus
 
 from .converting import FORMATS
+from .corpora import CORPUS_FORMATS, is_ready
 from .splitting import Splitter, content_id, split_passages
 from .worker import Worker, reason_against
 
-CORPUS_FORMATS = (".jsonl", ".tsv", ".parquet")
-_TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
-_BEGINNING = 4_096  # characters of a file that tell whether it is a corpus
 _AHEAD = 4  # files per worker whose passages wait to be taken
 
 
@@ -36,7 +31,8 @@ def holds_documents(path: Path) -> bool:
     """
     if not path.is_dir():
         return path.suffix.lower() in FORMATS
-    suffixes = {file.suffix.lower() for file in _files(path) if not _ABOUT_A_CORPUS.fullmatch(file.name)}
+    files = visible_files(path, lambda place, error: None)
+    suffixes = {file.suffix.lower() for file in files if not _ABOUT_A_CORPUS.fullmatch(file.name)}
     return bool(suffixes & {*FORMATS}) or not suffixes & {*CORPUS_FORMATS}
 
 
@@ -61,7 +57,8 @@ class Documents:
     skipped
         Those of them that were not read again, being unchanged.
     left_out
-        Why a file was not read, by its path in the folder; the summary names the first ten.
+        Why a file, or a subfolder with all its files, was not read, by its path in the folder; the summary names the
+        first ten.
     ids
         The ids of the passages of every file that was read, by its path in the folder.
     passages
@@ -123,24 +120,24 @@ class Documents:
         for worker in started:
             idle.put(worker)
 
-        def convert(path: Path, source: str) -> list[Passage] | str:
+        def convert(path: Path, source: str, ready: bool) -> list[Passage] | str:
             worker = idle.get()
             try:
-                return worker.passages(path, source)
+                return worker.passages(path, source, ready)
             finally:
                 idle.put(worker)
 
         waiting: list[tuple[str, str, Future[list[Passage] | str]]] = []
         with ThreadPoolExecutor(workers) as pool:
             try:
-                for path in _files(self.path) if self.path.is_dir() else [self.path]:
+                for path in visible_files(self.path, self._unread) if self.path.is_dir() else [self.path]:
                     source = well_formed(path.relative_to(root).as_posix())
                     if fault := self._refused(path, root):
                         if fault != "other":
                             self.left_out[source] = fault
                         continue
                     try:
-                        digest, ready = _digest(path), _is_ready(path)
+                        digest, ready = _digest(path), is_ready(path)
                     except OSError as error:  # no permission, or gone since the folder was listed
                         self.left_out[source] = f"cannot be read ({error.strerror})"
                         continue
@@ -148,8 +145,7 @@ class Documents:
                         self.files[source] = digest
                         self.skipped.add(source)
                         continue
-                    read = _ready_passages if ready else convert
-                    waiting.append((source, digest, pool.submit(read, path, source)))
+                    waiting.append((source, digest, pool.submit(convert, path, source, ready)))
                     if len(waiting) > _AHEAD * workers:
                         yield from self._taken(*waiting.pop(0))
                 for each in waiting:
@@ -177,6 +173,11 @@ class Documents:
                 else [passage.model_copy(update={"pid": content_id(passage)}) for passage in passages]
             ),
         )
+
+    def _unread(self, folder: Path, error: OSError) -> None:
+        """Note that a subfolder cannot be read."""
+        place = well_formed(folder.relative_to(self.path).as_posix())
+        self.left_out[place] = f"cannot be read ({error.strerror})"
 
     def _refused(self, path: Path, root: Path) -> str | None:
         if path.suffix.lower() not in (*FORMATS, *CORPUS_FORMATS):
@@ -208,44 +209,6 @@ class Documents:
         return "; ".join(parts)
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder and links to folders, which are not followed, by name, without hidden ones."""
-    paths = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
-    return sorted(path for path in paths if not any(name.startswith(".") for name in path.relative_to(folder).parts))
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-
-
-def _is_ready(path: Path) -> bool:
-    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            header = next(csv.reader([lines.readline(_BEGINNING)]), [])
-        return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in header})
-    if suffix == ".json":
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
-            beginning = lines.read(_BEGINNING).lstrip()
-        return bool(re.match(r"\[\s*\{", beginning) and re.search(rf'"(?:{"|".join(_TEXT_COLUMNS)})"\s*:', beginning))
-    return suffix in CORPUS_FORMATS
-
-
-def _ready_passages(path: Path, source: str) -> list[Passage] | str:
-    """Return the passages of a corpus among the files, with their source, or why there are none."""
-    records: Any = path
-    try:
-        if path.suffix.lower() == ".csv":
-            with path.open(encoding="utf-8-sig", newline="") as lines:
-                records = [{key.strip().lower(): value for key, value in row.items() if key}
-                           for row in csv.DictReader(lines)]  # fmt: skip
-        elif path.suffix.lower() == ".json":
-            records = json.loads(path.read_text(encoding="utf-8-sig"))
-        return [
-            passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
-            for _, passage in iter_corpus(records)
-        ]
-    except (PolyqaError, OSError, ValueError, RecursionError, csv.Error) as error:
-        return f"cannot be read as a corpus ({error})"

@@ -5,9 +5,13 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from polyqa.base.text import printable
 from polyqa.base.values import MetadataValue
 
-_RESERVED = ("source", "section", "page", "line")
+_RESERVED = ("source", "section", "page", "line", "pid")
+"""What polyqa itself says of a passage; a file may not, in capitals neither: columns differ in more than case."""
+_LONGEST_FRONT_MATTER = 1 << 16  # characters
+_LARGEST = 1 << 63  # the first whole number that SQLite does not take
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _DIRECTIVE = re.compile(r"^( *)\.\. (?:([\w:-]+)::|(\[[^\]]+\]|_[^:\n]*:|\|[^|]+\| .*|(?!\S+::)[^_\[|\s].*|$))(.*)$")
 _ADMONITION = re.compile(r"^( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*()()$")
@@ -38,11 +42,11 @@ def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
     import yaml
 
     match = _FRONT_MATTER.match(text)
-    if match is None:
+    if match is None or len(match[1]) > _LONGEST_FRONT_MATTER:
         return {}, text
     try:
         fields = yaml.safe_load(match[1])
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number without digits
         return {}, text
     if not isinstance(fields, dict):
         return {}, text
@@ -52,15 +56,18 @@ def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
 def _values(fields: Mapping[Any, Any]) -> dict[str, MetadataValue]:
     """Return fields as metadata: lists become texts, dates ISO dates; nested fields are left out."""
     values: dict[str, MetadataValue] = {}
-    for name, value in fields.items():
-        if str(name) in _RESERVED:
+    for key, value in fields.items():
+        name = printable(str(key)).strip()
+        if not name or name.lower() in _RESERVED:
             continue
         if isinstance(value, date):
-            values[str(name)] = value.isoformat()
-        elif isinstance(value, (str, int, float, bool)):
-            values[str(name)] = value
+            values[name] = value.isoformat()
+        elif isinstance(value, (bool, int, float)):
+            values[name] = value if abs(value) < _LARGEST else str(value)
+        elif isinstance(value, str):
+            values[name] = printable(value)
         elif isinstance(value, list) and not any(isinstance(item, (list, dict)) for item in value):
-            values[str(name)] = ", ".join(map(str, value))
+            values[name] = printable(", ".join(map(str, value)))
     return values
 
 

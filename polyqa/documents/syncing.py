@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []
     for pid, old in present.items():
-        if pid in rewritten or old.metadata.get("source") in as_before:
+        if pid in rewritten or _stays(str(old.metadata.get("source", "")), as_before):
             continue
         if pid in at_hand:
             if old.metadata != at_hand[pid].metadata:
@@ -133,6 +133,12 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
+
+
+def _stays(source: str, as_before: set[str]) -> bool:
+    """Return whether a file, or a folder in which it lies, is one of those that could not be read, or need not be."""
+    folders = accumulate(source.split("/"), "{}/{}".format)
+    return bool(as_before) and not as_before.isdisjoint(folders)
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:

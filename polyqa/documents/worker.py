@@ -1,7 +1,7 @@
 """Converts files in processes of their own, with limits: one that hangs, crashes or fills the memory costs itself.
 
-Run as ``python -m polyqa.documents.worker LOCATION TOKENS OVERLAP``, it reads lines of JSON, ``[path, source]``, and
-answers each with one: ``{"passages": …}`` or ``{"reason": …}``.
+Run as ``python -m polyqa.documents.worker LOCATION TOKENS OVERLAP``, it reads lines of JSON, ``[path, source, ready]``
+(whether it is a ready corpus), and answers each with one: ``{"passages": …}`` or ``{"reason": …}``.
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from polyqa.base.values import Passage
@@ -64,13 +65,16 @@ class Worker:
     """A process that converts one file after the other; a new one when it had to be ended."""
 
     def __init__(self, splitter: Splitter) -> None:
-        self._command = [
-            *(sys.executable, "-m", __spec__.name, splitter.location, str(splitter.tokens), str(splitter.overlap))
-        ]
+        # -P: nothing is imported from the folder that the user stands in, which may be a stranger's.
+        self._command = [sys.executable, "-P", "-m", __spec__.name]
+        self._command += [splitter.location, str(splitter.tokens), str(splitter.overlap)]
         self._process: subprocess.Popen[str] | None = None
 
-    def passages(self, path: Path, source: str) -> list[Passage] | str:
-        """Return the passages of a file, without ids, or the reason why there are none."""
+    def passages(self, path: Path, source: str, ready: bool = False) -> list[Passage] | str:
+        """Return the passages of a file, or the reason why there are none.
+
+        Those of a ready corpus have ids.
+        """
         process = self._process = self._process or subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -85,15 +89,15 @@ class Worker:
         timer = threading.Timer(MOST_SECONDS, process.kill)
         timer.start()
         try:
-            process.stdin.write(json.dumps([str(path.absolute()), source]) + "\n")
+            process.stdin.write(json.dumps([str(path.absolute()), source, ready]) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):  # half a character
             line = ""
         finally:
             late = not timer.is_alive()
             timer.cancel()
-        if not line:
+        if not line.endswith("\n"):  # killed before or while it answered
             self.close()
             return (
                 f"took more than {MOST_SECONDS:g} seconds" if late else "ended its converter (memory, or a fault in it)"
@@ -108,16 +112,20 @@ class Worker:
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
-                    stream.close()
+                    with suppress(BrokenPipeError):  # of what it was still to be told
+                        stream.close()
             self._process = None
 
 
-def _answer(path: str, source: str, splitter: Splitter) -> dict[str, object]:
+def _answer(path: str, source: str, ready: bool, splitter: Splitter) -> dict[str, object]:
     from .converting import UnreadableError, convert
+    from .corpora import ready_passages
 
     passages: list[Passage] = []
     try:
-        for document in convert(Path(path)):
+        if ready:
+            passages.extend(ready_passages(Path(path), source))
+        for document in () if ready else convert(Path(path)):
             passages.extend(splitter.passages(document, source))
     except UnreadableError as error:
         return {"reason": str(error)}
@@ -143,8 +151,8 @@ def main(arguments: Sequence[str]) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     splitter = Splitter(int(tokens), int(overlap), location)
     for line in sys.stdin:
-        path, source = json.loads(line)
-        print(json.dumps(_answer(path, source, splitter)), file=answers, flush=True)
+        path, source, ready = json.loads(line)
+        print(json.dumps(_answer(path, source, ready, splitter)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

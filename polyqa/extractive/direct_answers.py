@@ -37,8 +37,8 @@ def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
     refinements = parse_interpretations(prompt.inputs.get("refinements", ""))
     if not refinements:
         return answer_closed_book(prompt, models)
-    opening = [] if len(refinements) == 1 else [opening_of(refinements, [])]
-    return {"answer": " ".join([*opening, *map(statement, refinements)])}
+    opening = opening_of(prompt.question, refinements) if len(refinements) > 1 else ""
+    return {"answer": " ".join([opening, *map(statement, refinements)]).strip()}
 
 
 def _shown(prompt: Prompt, models: Models, output: str) -> str | None:

@@ -47,7 +47,7 @@ def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
     if not found or found[0].support < _ANSWERS:
         return {"short_answer": NULL, "explanation": NULL}
     reading = Interpretation(question=prompt.question, answer=found[0].answer)
-    return {"short_answer": found[0].answer, "explanation": tell(reading, passages, models, named=True)[1]}
+    return {"short_answer": found[0].answer, "explanation": tell(reading, passages, models)}
 
 
 def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:

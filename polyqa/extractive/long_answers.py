@@ -1,35 +1,24 @@
-"""Long-form answers composed from the sentences that hold the evidence, and what makes passages fit to be quoted."""
+"""Long-form answers: what the question may mean, then for each reading the sentence of its passage that answers it."""
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import mean
 
 from polyqa.base.values import Interpretation
-from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentence_at, sentences, split_title
+from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
 from polyqa.replies import parse_interpretations
 
-from .demos import CHANCE
-from .evidence import Models, distinct, gather, telling
+from .ambiguity import insertions
+from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .readings import extract_interpretations
-from .titles import stands_for_title
+from .titles import opens_with_title
 
-_USUAL_LENGTH = 85  # words
-_WORTH_A_SENTENCE = 0.05  # support of an answer that is not told as a reading
-_SPREAD = 0.5  # standard deviation of the logarithm of a long answer's words, as in ASQA
-_PRONOUN = re.compile(
-    r"(?P<it>It|He|She|They|This|These|The (?:film|song|album|book|novel|series|game|city|ship|band|show))\b"
+_PRONOUN = re.compile(r"(?:It|He|She|They)(?= [a-z])")
+_POINTS = re.compile(
+    r"\b(?:it|its|he|him|his|she|her|they|them|their|this|these|that (?:year|month|day))\b", re.IGNORECASE
 )
-_POSSESSIVE = re.compile(r"(?P<it>Its|His|Her|Their)(?= [a-z])")
-_OWNERS = {"its": "it", "his": "he", "her": "she", "their": "they"}
-_BEHIND = re.compile(
-    r"(?:There|In|On|At|By|From|After|Before|During|Until|For|Later|Then|Only)\b"
-    r"[^.;:]{0,60}?[ ,](?P<it>he|she|it|they) "
-)
-_POINTS = re.compile(r"\b(?:it|its|he|him|his|she|her|they|them|their)\b", re.IGNORECASE)
 _WORKS = re.compile(
     r"films?|novel|book|play|poem|opera|musical|song|album|band|(?:mini)?series|game|painting|ship|spacecraft|planet|star|"
     r"state|city|town|river|lake|island|mountain|coin|magazine|newspaper|ballet|sculpture"
@@ -39,41 +28,33 @@ _HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
 _EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
 _REPEATS = 10  # words
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answer``.
+    """Fill ``answer``: what the readings say, and nothing else.
 
-    For each reading the sentence of its passage that holds the answer and is nearest to the reading
-    is taken; a leading pronoun is replaced by the passage's title. An opening says what the answer
-    depends on where there are several readings, and more sentences of the same passages fill up to the usual length:
-    85 words, or the mean length of the demos' answers where n of them differ from that by more than chance would
-    have it, a factor of exp(1.28 · 0.5 / √n): 1.9 for one demo, 1.33 for five. Clauses name another length, have the
-    passages quoted word for word, or the readings stated and nothing else told.
+    Where there are several readings, an opening says what the question may mean. Then comes for each of them the
+    sentence of its passage that holds the answer and is nearest to the reading, with its title before it where it
+    would not be understood alone. Clauses have the passages quoted word for word, the readings stated, or name a number
+    of sentences, or of words; only if they name more words than that are there more sentences of the same passages.
     """
-    question, passages, clauses = prompt.question, [tidy(passage) for passage in prompt.passages()], prompt.clauses
+    passages, clauses = [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
-    if clauses.manner == "state" and readings:
+    if not readings:
+        return {"answer": _nothing_found(prompt.question, passages)}
+    if clauses.manner == "state":
         return {"answer": " ".join(map(statement, readings[: clauses.sentences]))}
-    if clauses.manner == "quote" and readings:
+    if clauses.manner == "quote":
         quoted = [_quoted(reading, passages, models) for reading in readings]
         return {"answer": " ".join(list(dict.fromkeys(quoted))[: clauses.sentences])}
-    budget = clauses.words or _usual_length(prompt)
-    chosen: list[tuple[PromptPassage | None, str]] = []
-    for reading in readings:
-        where, text = tell(reading, passages, models, named=len(readings) > 1)
-        if not any(normalize_words(text) == normalize_words(other) for _, other in chosen):
-            chosen.append((where, text))
-    if not readings:
-        return {"answer": _nothing_found(question, passages)}
-    cited = [passage for passage, _ in chosen if passage is not None]
-    opening = [] if len(readings) == 1 else [opening_of(readings, cited)]
-    filled = _fill(question, passages, opening, chosen, budget, models)
-    if len(opening) + len(filled) < 3:
-        filled = [*filled, *map(statement, readings)][: max(3, len(chosen))]
+    found = [(reading, *_evidence(reading, passages, models)) for reading in readings]
+    cited = [passage for _, passage, _ in found if passage is not None]
+    told = _told(found, named=len(found) > 1)
+    opening = opening_of(prompt.question, readings, cited) if len(told) > 1 else ""
+    if clauses.words:
+        told += _more(prompt.question, cited, [opening, *told], clauses.words, models)
     # An opening without what it opens says nothing.
-    parts = [*opening, *filled] if clauses.sentences is None or clauses.sentences > len(opening) else filled
+    parts = [opening, *told] if opening and clauses.sentences != 1 else told
     return {"answer": " ".join(parts[: clauses.sentences])}
 
 
@@ -84,33 +65,28 @@ def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
     return {**extracted, **compose_answer(replace(prompt, inputs={**prompt.inputs, "interpretations": shown}), models)}
 
 
-def _quoted(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:
-    """Return the sentence that answers a reading word for word; where none does, the reading itself."""
-    passage, sentence = _evidence(reading, passages, models)
-    if passage is None or sentence is None:
-        return statement(reading)
-    return f"{passage.title}: “{sentence.text}”" if passage.title else f"“{sentence.text}”"
+_Found = tuple[Interpretation, PromptPassage | None, Sentence | None]
 
 
-def _usual_length(prompt: Prompt) -> float:
-    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
-    if not any(lengths):
-        return _USUAL_LENGTH
-    shown = mean(lengths)
-    clearly_other = abs(math.log(shown / _USUAL_LENGTH)) > CHANCE * _SPREAD / math.sqrt(len(lengths))
-    return shown if clearly_other else _USUAL_LENGTH
+def _told(found: Sequence[_Found], *, named: bool) -> list[str]:
+    """Return the sentences that answer readings, each once; a title stands before the first of a passage's."""
+    told: dict[str, str] = {}
+    before: PromptPassage | None = None
+    for reading, passage, sentence in found:
+        if passage is None or sentence is None:
+            text = statement(reading)
+        elif passage is before:
+            text = _end(sentence.text)
+        else:
+            text = with_subject(sentence, passage, named=named)
+        if told.setdefault(normalize_words(sentence.text if sentence else text), text) is text:
+            before = passage
+    return list(told.values())
 
 
-def tell(
-    reading: Interpretation, passages: Sequence[PromptPassage], models: Models, *, named: bool
-) -> tuple[PromptPassage | None, str]:
-    """Return the sentence that answers a reading, understandable on its own, with its passage.
-
-    ``named`` says whether it must tell its subject from namesakes. Where no sentence holds the answer, the
-    reading itself is stated, and there is no passage.
-    """
-    where, sentence = _evidence(reading, passages, models)
-    return where, _self_contained(sentence, where, named=named, first=True) if sentence else statement(reading)
+def tell(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:
+    """Return the sentence that answers a reading, told from that of namesakes, or else the reading itself."""
+    return _told([(reading, *_evidence(reading, passages, models))], named=True)[0]
 
 
 def _evidence(
@@ -131,44 +107,28 @@ def _evidence(
     return None, None
 
 
-def _self_contained(
-    sentence: Sentence, passage: PromptPassage | None, *, named: bool = False, first: bool = False
-) -> str:
-    """Return a sentence that says what it is about: the title takes the place of a pronoun, or stands before it.
+def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:
+    """Return a sentence of a passage that says what it is about.
 
-    ``named`` says whether it must tell its subject from namesakes, ``first`` whether nothing before it names it.
+    It is left as it stands if it has the title's words, or points to nothing outside it. Where the passage opens with
+    its title, that takes the place of a pronoun that opens the sentence; else it stands before the sentence.
+
+    Parameters
+    ----------
+    named
+        Whether the sentence must tell its subject from namesakes.
     """
-    text = sentence.text
-    title = passage.title if passage else ""
-    name, qualifier = split_title(title)
-    full = title if named else name
-    if not name or passage is None:
-        return _end(text)
-    if not holds(text, name) and (subject := _with_subject(text, full, passage)):
-        return _end(subject)
-    if named and qualifier and name in text and not set(content_words(qualifier)) <= set(content_words(text)):
-        return _end(text.replace(name, title, 1))
-    dark = named or (first and _POINTS.search(text))
-    if dark and not set(content_words(name)) & set(content_words(text)):
-        return _end(f"{full}: {text}")
-    return _end(text)
-
-
-def _with_subject(text: str, name: str, passage: PromptPassage) -> str:
-    """Put a name where a sentence has a pronoun that stands for it: first, or behind what is said of time and place.
-
-    ``He won`` and ``In 1912 he won`` become ``Ann Lee won`` and ``In 1912 Ann Lee won``, ``Its roof fell`` becomes
-    ``Old Hall's roof fell``. Where there is none the text is empty.
-    """
-    shown = _in_prose(name)
-    own = "" if "(" in shown else f"{shown}’" if shown.endswith("s") else f"{shown}’s"
-    for pattern, new in ((_PRONOUN, shown), (_POSSESSIVE, own), (_BEHIND, shown)):
-        found = pattern.match(text)
-        pronoun = _OWNERS.get(found["it"].lower(), found["it"]) if found else ""
-        if found and new and stands_for_title(pronoun, passage):
-            before = text[: found.start("it")]
-            return before + (new if before else new[:1].upper() + new[1:]) + text[found.end("it") :]
-    return ""
+    name = split_title(passage.title)[0]
+    known = set(content_words(sentence.text))
+    if not name or set(content_words(passage.title if named else name)) <= known:
+        return _end(sentence.text)
+    if not named and not _POINTS.search(sentence.text):
+        return _end(sentence.text)
+    pronoun = _PRONOUN.match(sentence.text)
+    if pronoun and opens_with_title(passage):
+        subject = _in_prose(passage.title if named else name)
+        return _end(f"{subject[:1].upper()}{subject[1:]}{sentence.text[pronoun.end() :]}")
+    return _end(f"{passage.title if named else name}: {sentence.text}")
 
 
 def _in_prose(title: str) -> str:
@@ -178,9 +138,17 @@ def _in_prose(title: str) -> str:
     return f"the {qualifier} {name}" if works else title
 
 
+def _quoted(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:
+    """Return the sentence that answers a reading word for word; where none does, the reading itself."""
+    passage, sentence = _evidence(reading, passages, models)
+    if passage is None or sentence is None:
+        return statement(reading)
+    return f"{passage.title}: “{sentence.text}”" if passage.title else f"“{sentence.text}”"
+
+
 def statement(reading: Interpretation) -> str:
-    """Return a reading and its answer as a sentence."""
-    return f"To the question “{reading.question.strip()}” the answer is {reading.answer.strip().rstrip('.')}."
+    """Return a reading and its answer: "Who wrote Dune? Frank Herbert."."""
+    return f"{reading.question.strip()} {_end(reading.answer)}"
 
 
 def _end(text: str) -> str:
@@ -188,11 +156,11 @@ def _end(text: str) -> str:
     return text if re.search(r"[.!?][\"”’')\]]*$", text) else f"{text}."
 
 
-def opening_of(readings: Sequence[Interpretation], cited: Sequence[PromptPassage]) -> str:
-    """Return the sentence that says what the answer depends on.
+def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequence[PromptPassage] = ()) -> str:
+    """Return the sentence that says what a question may mean; nothing if nobody can tell.
 
-    Namesakes are told by what their titles add to the name, other passages by their titles; where all readings cite
-    one passage, or one is not to be found in any, only how many there are is said.
+    Namesakes are told by what their titles add to the name, other passages by their titles; where several readings cite
+    one passage, or one is not to be found in any, by what each of them adds to the question.
 
     Parameters
     ----------
@@ -200,13 +168,13 @@ def opening_of(readings: Sequence[Interpretation], cited: Sequence[PromptPassage
         The passages that the readings cite.
     """
     titles = list(dict.fromkeys(passage.title for passage in cited if passage.title))
-    if len(titles) < 2 or len(titles) < len(readings):
-        count = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else str(len(readings))
-        return f"The question can be read in {count} ways."
-    names, qualifiers = zip(*map(split_title, titles), strict=True)
-    if len(set(names)) == 1 and all(qualifiers):
-        return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
-    return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
+    if len(titles) == len(readings) == len(cited):
+        names, qualifiers = zip(*map(split_title, titles), strict=True)
+        if len(set(names)) == 1 and all(qualifiers):
+            return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
+        return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
+    added = [" ".join(one.added for one in insertions(question, reading.question)) for reading in readings]
+    return f"The answer depends on what is meant: {_listed(added)}." if all(added) else ""
 
 
 def _with_article(qualifier: str) -> str:
@@ -219,65 +187,22 @@ def _listed(items: Sequence[str]) -> str:
     return " or ".join([", ".join(items[:-1]), items[-1]])
 
 
-def _fill(
-    question: str,
-    passages: Sequence[PromptPassage],
-    opening: Sequence[str],
-    chosen: Sequence[tuple[PromptPassage | None, str]],
-    budget: float,
-    models: Models,
-) -> list[str]:
-    """Return the evidence with more sentences, up to the budget.
-
-    First come those of any passage that hold another answer, the best supported first: what is not sure enough to be
-    told as a reading may still be what was asked for. Then those of the cited passages, the nearest to the question
-    first.
-    """
-    length = sum(len(text.split()) for text in (*opening, *(text for _, text in chosen)))
-    used = {normalize_words(text) for _, text in chosen}
-    extras: dict[int, list[str]] = {}
-    cited = {passage.number: passage for passage, _ in chosen if passage is not None}
-    beside = _beside(question, passages, [text for _, text in chosen], models)
-    for number, text in [*beside, *_nearest(question, list(cited.values()), models)]:
-        normal = normalize_words(text)
-        fits = length + len(text.split()) <= budget
-        wanted = fits or len(opening) + len(chosen) + sum(map(len, extras.values())) < 3
-        if wanted and not any(normal in told or told in normal for told in used):
-            extras.setdefault(number, []).append(text)
-            used.add(normal)
-            length += len(text.split())
-    result: list[str] = []
-    for passage, text in chosen:
-        result.append(text)
-        if passage is not None:
-            result.extend(extras.pop(passage.number, []))
-    return [*result, *(text for own in extras.values() for text in own)]
-
-
-def _beside(
-    question: str, passages: Sequence[PromptPassage], told: Sequence[str], models: Models
-) -> list[tuple[int, str]]:
-    """Return the sentences with answers that are not told, the best supported first, with their passages' numbers."""
-    found = [
-        one
-        for one in distinct(telling(question, gather(question, passages, models)))
-        if one.support >= _WORTH_A_SENTENCE and not any(holds(text, one.answer) for text in told)
-    ]
-    return [
-        (one.passage.number, _self_contained(sentence_at(one.passage.text, one.span.start), one.passage, named=True))
-        for one in found
-    ]
-
-
-def _nearest(question: str, passages: Sequence[PromptPassage], models: Models) -> list[tuple[int, str]]:
-    """Return all sentences of passages, the nearest to the question first, with their passages' numbers."""
+def _more(question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: int, models: Models) -> list[str]:
+    """Return more sentences of the cited passages, the nearest to the question first, up to a number of words."""
     options = [
-        (passage.number, _self_contained(sentence, passage))
-        for passage in passages
+        text
+        for passage in dict.fromkeys(cited)
         for sentence in sentences(passage.text)
+        if (text := with_subject(sentence, passage, named=True)) not in told
     ]
-    near = models.encoder.similarity([question], [text for _, text in options])[0]
-    return [options[place] for place in sorted(range(len(options)), key=lambda place: -float(near[place]))]
+    near = models.encoder.similarity([question], options)[0]
+    length, more = sum(len(text.split()) for text in told), []
+    for place in sorted(range(len(options)), key=lambda place: -float(near[place])):
+        length += len(options[place].split())
+        if length > words:
+            break
+        more.append(options[place])
+    return more
 
 
 def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:

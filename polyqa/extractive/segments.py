@@ -43,7 +43,7 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
         # Extraction leaves a lone reading as it was asked; here other passages answer others.
         settled = settle(prompt.question, passages[0].title) or prompt.question
         readings = [readings[0].model_copy(update={"question": settled})]
-    sentences_told = dict.fromkeys(tell(reading, passages, models, named=True)[1] for reading in readings)
+    sentences_told = dict.fromkeys(tell(reading, passages, models) for reading in readings)
     return {
         "relevant": "Yes",
         "readings": [{"question": one.question, "answer": one.answer} for one in readings],

@@ -37,7 +37,7 @@ def stands_for_title(words: str, passage: PromptPassage) -> bool:
     lower = words.lower().strip()
     if lower in ("it", "this", "he", "she", "they"):
         thing = any(_THING.match(sentence.text) for sentence in sentences(passage.text))
-        return lower in ("it", "this") or (not thing and _opens_with_title(passage))
+        return lower in ("it", "this") or (not thing and opens_with_title(passage))
     name = split_title(passage.title)[0]
     if normalize_words(words) in (normalize_words(name), normalize_words(passage.title)):
         return True
@@ -51,7 +51,8 @@ def stands_for_title(words: str, passage: PromptPassage) -> bool:
     return head in known and all(word in known or not word.isalpha() for word in before)
 
 
-def _opens_with_title(passage: PromptPassage) -> bool:
+def opens_with_title(passage: PromptPassage) -> bool:
+    """Return whether a passage begins with its title's name, so that pronouns in it may stand for that."""
     words = content_words(split_title(passage.title)[0])
     opening = content_words(passage.text)[: len(words) + 2]
     return bool(words) and words[-1] in opening

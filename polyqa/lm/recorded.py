@@ -13,6 +13,7 @@ no reply.
 
 import gzip
 import hashlib
+import inspect
 import io
 import json
 import re
@@ -29,7 +30,7 @@ from functools import cached_property
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dspy
 from dspy.clients.backend_selection import CLIENT_KEYS
@@ -46,6 +47,7 @@ from dspy.lm15 import (
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, opened_itself, unwritable, write_atomically
@@ -67,6 +69,9 @@ _PATIENCE = 60.0  # seconds to wait for another process that is writing the same
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # raised for a line that is no record
 _QUESTION = re.compile(r"^\W*question\W*\s(.+)", re.I | re.M)  # in any of DSPy's formats
 _EXCERPT = 40  # characters on each side of a difference
+_LONGEST_LINE = 1 << 25  # bytes
+_LEAST_UNPACKED = 1 << 28  # bytes that every file may unpack to
+_MOST_RATIO = 200  # of bytes unpacked to bytes packed: recordings have about 10
 
 
 class MissingReplyError(LMInvalidRequestError):
@@ -164,6 +169,24 @@ class RecordedReply:
         return Response(None, self.request.model, message, self.finish, usage, tuple(tokens) or None)
 
 
+class _Described(BaseModel):
+    """What the first line says of a model; the file may come from a stranger."""
+
+    model_config = ConfigDict(strict=True)
+
+    settings: dict[str, Any] = Field(default_factory=dict)
+    kept: list[str] = Field(default_factory=list)
+    model_type: Literal["chat", "text", "responses"] = "chat"
+    abilities: list[str] = Field(default_factory=list)
+
+    @field_validator("settings")
+    @classmethod
+    def _of_replies(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Leave out what decides no reply: addresses, keys, and what `RecordedLM` is made with."""
+        made_with = inspect.signature(RecordedLM).parameters
+        return {name: value for name, value in settings.items() if name not in CLIENT_KEYS and name not in made_with}
+
+
 class Recording:
     """The records of a file. Threads and processes may record into the same file at once.
 
@@ -256,7 +279,7 @@ class Recording:
         new = b""
         with suppress(FileNotFoundError, NotADirectoryError):
             new = beside.read_bytes()
-        for number, line in enumerate(_unzipped(self.path).split(b"\n"), 1):
+        for number, line in enumerate(_unpacked_lines(self.path), 1):
             try:
                 self._take(line)
             except _DAMAGE as error:
@@ -281,7 +304,8 @@ class Recording:
             return
         if data.get("recording", FORMAT) != FORMAT:
             raise PolyqaError(f"{self.path} was written by another polyqa ({data.get('polyqa')}); take that one.")
-        self.models = {**data["models"], **self.models}
+        models = {str(name): _Described.model_validate(described) for name, described in data["models"].items()}
+        self.models = {name: described.model_dump() for name, described in models.items()} | self.models
 
     def packed(self) -> bytes:
         """Return what the file holds."""
@@ -320,9 +344,17 @@ def _locked(path: Path) -> Any:
     return locked(path.with_name(f".{path.name}.lock"), path, patience=_PATIENCE)
 
 
-def _unzipped(path: Path) -> bytes:
+def _unpacked_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, which may come from a stranger: one at a time, and not without end."""
     try:
-        return gzip.decompress(path.read_bytes()) if path.exists() else b""
+        if not path.exists():
+            return
+        most = max(_LEAST_UNPACKED, _MOST_RATIO * path.stat().st_size)
+        with gzip.open(path) as file:
+            while line := file.readline(_LONGEST_LINE):
+                if len(line) == _LONGEST_LINE or file.tell() > most:
+                    raise OSError("it unpacks to far more than a recording does")
+                yield line
     except (OSError, EOFError, zlib.error) as error:
         raise PolyqaError(f"{path} cannot be read: {error}. Take it from where it came, or record it again.") from error
 
@@ -686,7 +718,7 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
             f"model={names[0]!r}."
         )
     name = model or names[0]
-    described = {"settings": {}, "kept": [], "model_type": "chat", "abilities": []} | recording.models.get(name, {})
+    described = recording.models.get(name) or _Described().model_dump()
     base = described["settings"] | settings
     replaying = RecordedLM(
         recording, name, abilities=described["abilities"], model_type=described["model_type"], **base

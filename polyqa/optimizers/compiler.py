@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from polyqa.signatures.lookup import find_by_fields
 
 from .calls import CallCounter, Meter, kept_calls
 from .clauses import search_clauses
+from .copied import Copied, copied_text
 from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
 from .examples import PlainMetric
 from .labels import label_demos
@@ -53,6 +55,8 @@ class Compiled:
         Calls, tokens and seconds of compiling and of the two runs.
     trials
         What was tried: the program as it was first, the compiled one last, both with their scores on dev.
+    copied
+        What instructions and answers on dev repeat of the training questions.
     """
 
     program: dspy.Module
@@ -61,6 +65,7 @@ class Compiled:
     comparison: Comparison
     spent: Spent
     trials: list[Trial]
+    copied: Sequence[Copied] = ()
 
 
 def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_calls: int | None = None) -> Compiled:
@@ -106,7 +111,8 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
             meter.write()
     comparison = compare_runs(before, after, headline=plan.metric.measure)
     trials = compilation_trials(plan, work, (before, after), compiled, (at_first, at_last))
-    return Compiled(compiled, before, after, comparison, meter.spent, trials)
+    copied = copied_text(program, compiled, plan.trainset, after.records)
+    return Compiled(compiled, before, after, comparison, meter.spent, trials, copied)
 
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
@@ -141,7 +147,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -
         if not done.exists():
             moments = Moments(work, calls)
             with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
-                made = _step(program, replace(plan, recipe=step), done, calls)
+                made = _step(program, replace(plan, recipe=step), done, calls, moments)
             write_candidates(program, made, replace(plan, recipe=step), done, moments)
             state = dump_program(made)
             calls.check()  # a program that was made while calls were refused must not be taken for a finished step
@@ -152,7 +158,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -
     return program
 
 
-def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter) -> dspy.Module:
+def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, moments: Moments) -> dspy.Module:
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
     match plan.recipe.optimizer:
         case "labels":
@@ -171,7 +177,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter) -> d
             return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)[0]
         case _:
             with dspy.context(lm=plan.lm):
-                return run_teleprompter(program, plan, done.parent)
+                return run_teleprompter(program, plan, done.parent, [moments])
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

@@ -26,6 +26,8 @@ class Trial(BaseModel):
         The instructions of each predictor that has others than the first candidate.
     demos
         How many demos each predictor has, where it has any.
+    shown
+        What the demos ask, of predictors that show all of theirs.
     score
         Mean of the metric over its questions, in [0, 1]; ``None`` if it was not scored by itself.
     n
@@ -34,6 +36,8 @@ class Trial(BaseModel):
         Which questions those were: ``train``, ``held-out`` or ``dev``.
     calls
         Calls of language models that had gone out when it was scored, from the start of the compilation.
+    spent
+        Those that went out while it was scored: what this candidate cost.
     kept
         Whether the compiled program is this one, or was made from it.
     note
@@ -48,10 +52,12 @@ class Trial(BaseModel):
     predictor: str | None = None
     instructions: dict[str, str] = {}
     demos: dict[str, int] = {}
+    shown: dict[str, list[str]] = {}
     score: float | None = None
     n: Annotated[int, Field(ge=0)] = 0
     on: str = "train"
     calls: Annotated[int, Field(ge=0)] = 0
+    spent: Annotated[int, Field(ge=0)] = 0
     kept: bool = False
     note: str = ""
 

@@ -1,8 +1,11 @@
 """What one ambiguous question may mean: passages whose titles share a name, questions that differ in a time or a place.
 
-Names are shared in five ways: they are the same (*Titanic*, *Titanic (1953 film)*), one stands in the other (*Forth
-Bridge*, *Forth Road Bridge*), they are editions of one thing (*2012 Summer Olympics*, *2016 Summer Olympics*), people
-have one surname (*John Adams*, *Bryan Adams*), or organisations one abbreviation (*ABA*).
+Names are shared in these ways: they are the same (*Titanic*, *Titanic (1953 film)*), one stands in the other (*Forth
+Bridge*, *Forth Road Bridge*) or is its end (*migration to Kubernetes*, *second migration to Kubernetes*), they are
+editions of one thing (*2012 Summer Olympics*, *2016 Summer Olympics*), people have one surname (*John Adams*, *Bryan
+Adams*), or organisations one abbreviation (*ABA*). Titles may also begin alike, before a number or a word in small
+letters tells them apart: things of one name (*Falcon 1*, *Falcon 2*, *Falcon drone*), and things of one kind that a
+name or a date describes (*Office in Oslo*, *Office in Lisbon*: "the office").
 
 VERDICT (section 3) takes what different passages answer differently as the readings of one question. Generated
 questions show it by themselves: *Who won the 2008 election?* and *Who won the 2012 election?* are the readings of *Who
@@ -11,7 +14,7 @@ won the election?*.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +26,7 @@ from .quality import FUNCTION, WHEN, WORD
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d(?:[–-]\d{2,4})?\b")
 _NUMBER = re.compile(r" (?:\d{1,3}|[IVXL]+)$")
 _LIFE = r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)"
-_PERSON = re.compile(rf"\((?:[^()]{{0,60}}\b)?born\b|{_LIFE}|\. (?:He|She) (?:was|is|had|has|became)\b")
+_PERSON = re.compile(rf"\((?:[^()]{{0,60}}\b)?born\b|{_LIFE}|\. (?:He|She) [a-z]")
 _OPENING = 400  # characters
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = rf"(?:\d{{1,2}} )?(?:(?:{_MONTH}) )?(?:\d{{1,2}}, )?\d{{4}}s?(?:\s*[–-]\s*\d{{2,4}})?"
@@ -79,30 +82,117 @@ def abbreviation(passage: Passage) -> str:
     return letters if len(letters) > 2 and re.search(rf"\b{letters}\b", passage.text[:_OPENING]) else ""
 
 
+_TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
+"""How a word of a title begins that tells it from others: a name goes on with a capital."""
+_COUNTED = re.compile(r"\d|[IVXL]+$")
+
+
+_CALLED = re.compile(r"\b([A-Z][\w-]*(?: [A-Z][\w-]*)*) (?:is|was|are|were)\b")
+
+
+def heads(passage: Passage, small: Collection[str], called: Collection[str]) -> Iterator[str]:
+    """Yield what a title may share with others that begin alike, longest last.
+
+    A name is one that no text has in small letters (``small``), and that its own text has without the words that tell
+    it apart, or with a number: *Falcon* of *Falcon 2*. Before a noun, as in *Orion cluster*, it must be what something
+    is ``called``. What its own text has in small letters is a description, if a name or a number tells it apart: *the
+    office* of *Office in Oslo*.
+    """
+    words = split_title(passage.title, commas=True)[0].split()
+    for at in range(1, len(words)):
+        if not _TELLS_APART.match(words[at]):
+            continue
+        head = words[:at]
+        while head and head[-1] in FUNCTION:
+            head.pop()
+        base, rest = " ".join(head).rstrip(":,"), words[len(head) :]
+        if not base:
+            continue
+        found = re.escape(base)
+        before_noun = rest[0][:1].islower() and rest[0] not in FUNCTION
+        inside = re.search(rf"[\w,;] {found}\b", passage.text)
+        if re.search(rf"\b{re.escape(_small(base))}\b", passage.text):
+            if not inside and not before_noun and any(re.match(r"[A-Z\d]", word) for word in rest):
+                yield f"{_THE}{_small(base)}"
+        elif all(word[:1].isupper() and word.lower() not in small for word in head):
+            alone = re.search(rf"\b{found}\b(?! {re.escape(rest[0])}\b)", passage.text)
+            if base in called if before_noun else inside or alone or _COUNTED.match(rest[0]):
+                yield base
+
+
+_THE = "the "
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def base_names(passages: Sequence[Passage]) -> dict[str, str]:
-    """Return, for the id of each passage, the name that it shares with the most others; else its own."""
+    """Return, for the id of each passage, the name that it shares with the most others; else its own.
+
+    How titles begin or end counts for those that share nothing closer.
+    """
     names = {passage.pid: split_title(passage.title, commas=True)[0] for passage in passages}
-    counted = Counter(names.values())
-    distinct = [name for name in counted if name]
-    options: dict[str, set[str]] = {name: {name} for name in distinct}
+    counted = Counter(name for name in names.values() if name)
+    closer: dict[str, set[str]] = {name: {name} for name in counted}
     for passage in passages:
-        name = names[passage.pid]
-        options.get(name, set()).update(filter(None, (edition_of(name), surname(passage), abbreviation(passage))))
+        if name := names[passage.pid]:
+            closer[name].update(filter(None, (edition_of(name), surname(passage), abbreviation(passage))))
     by_last: dict[str, list[str]] = {}
-    for name in distinct:
+    for name in counted:
         by_last.setdefault(name.split()[-1], []).append(name)
     for group in by_last.values():
         for at, one in enumerate(group):
             for other in group[at + 1 :]:
                 if shared := shared_name(one, other):
-                    options[one].add(shared)
-                    options[other].add(shared)
-    members: Counter[str] = Counter()
-    for name in distinct:
-        for base in options[name]:
-            members[base] += counted[name]
-    best = {name: max(options[name], key=lambda base: (members[base], len(base), base)) for name in distinct}
+                    closer[one].add(shared)
+                    closer[other].add(shared)
+    best = _most_shared(closer, counted)
+    sharing: Counter[str] = Counter()
+    for name, base in best.items():
+        sharing[base] += counted[name]
+    further = {name: {base} for name, base in best.items()}
+    for name, base in (*_beginnings(passages), *_endings(passages)):
+        if sharing[best[name]] < 2:
+            further[name].add(base)
+    best = _most_shared(further, counted)
     return {pid: best.get(name, "") for pid, name in names.items()}
+
+
+def _most_shared(options: Mapping[str, Collection[str]], counted: Mapping[str, int]) -> dict[str, str]:
+    """Return for each name the option that most passages have; the longer one if as many have both."""
+    members: Counter[str] = Counter()
+    for name, bases in options.items():
+        for base in bases:
+            members[base] += counted[name]
+    return {name: max(bases, key=lambda base: (members[base], len(base), base)) for name, bases in options.items()}
+
+
+def _beginnings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
+    """Yield names with what others may begin with, too."""
+    texts = [passage.text for passage in passages]
+    names = {passage.title: split_title(passage.title, commas=True)[0] for passage in passages}
+    small = {word for text in texts for word in re.findall(r"\b[a-z]\w+", text)}
+    called = {name for text in texts for name in _CALLED.findall(text)} | set(names.values())
+    for passage in passages:
+        for base in heads(passage, small, called):
+            # "Jaws" stands for no other film of the series where there is a *Jaws*.
+            if base not in names:
+                yield names[passage.title], base
+
+
+def _endings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
+    """Yield names of which another is the end, and that other one, with what they share."""
+    texts = {split_title(passage.title, commas=True)[0]: passage.text for passage in passages}
+    whole = {_small(name): name for name in texts}
+    for name, text in texts.items():
+        words = name.split()
+        for at in range(1, len(words) - 1):
+            shared = whole.get(_small(" ".join(words[at:])))
+            if shared and words[at - 1].lower() not in FUNCTION:
+                described = _small(shared) != shared and re.search(rf"\b{re.escape(_small(shared))}\b", text)
+                base = f"{_THE}{_small(shared)}" if described else shared
+                yield from ((name, base), (shared, base))
 
 
 def without_qualifier(question: str, title: str, base: str) -> str | None:
@@ -117,6 +207,11 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     """
     name, qualifier = split_title(title, commas=True)
     text = question
+    if base.startswith(_THE) and name:
+        text, found = re.subn(rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b", base, text, count=1)
+        return text if found else None
+    if name and name not in text and _small(name) in text:
+        name, base = _small(name), _small(base)
     if qualifier:
         text = re.sub(rf"\s*\({re.escape(qualifier)}\)|, {re.escape(qualifier)}\b", "", text)
         text = re.sub(rf"\b(?:the )?{re.escape(qualifier)} (?={re.escape(name)})", "", text)
@@ -128,6 +223,26 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     shared = set(normalize_answer(base).split())
     # A word of the qualifier that is still there tells the readings apart: nothing was made ambiguous.
     return None if any(word not in shared and word.isdigit() for word in left) else " ".join(text.split())
+
+
+def with_title(question: str, title: str, base: str) -> str | None:
+    """Return a question about a shared name with a title in its place; ``None`` if it does not have the name.
+
+    >>> with_title("When did Keller join?", "Lars Keller", "Keller")
+    'When did Lars Keller join?'
+    >>> with_title("Who runs the office?", "Office in Oslo", "the office")
+    'Who runs the office in Oslo?'
+    >>> with_title("Who runs Orion?", "Orion cluster", "Orion")
+    'Who runs the Orion cluster?'
+    """
+    if base.startswith(_THE):
+        whole = f"{_THE}{_small(title)}"
+    else:
+        rest = title.removeprefix(base).split()
+        whole = f"{_THE}{title}" if title.startswith(f"{base} ") and rest[0][:1].islower() else title
+    article = "" if whole == title else r"(?:the )?"
+    changed, found = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: whole, question, count=1)
+    return changed if found else None
 
 
 @dataclass(frozen=True)

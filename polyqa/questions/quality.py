@@ -8,11 +8,13 @@ them, and some of a small one's slips do, too.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from polyqa.base.values import Passage
+from polyqa.metrics.text import split_title
 
 WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 WHEN = re.compile(r"^(?:When|(?:In|On|At) (?:what|which) (?:year|date|day|month|century|decade)|What (?:year|date))\b")
@@ -91,7 +93,7 @@ _WHERE = re.compile(
 )
 _WHO_IS = re.compile(rf"^Who {_BE} ")
 _BREAKS_OFF = re.compile(r"\b(?:the|an?|and|or)$")  # "to" and "for" may end a question
-_NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b")
+_NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b(?: the ([a-z ]+?)(?: of| in| at|$))?")
 _ONE_OF_MANY = re.compile(rf"^(?:What|Which) \w+ {_BE} located\b")
 _BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
 _KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
@@ -126,12 +128,13 @@ _ANAPHOR = re.compile(r"(?:It|He|She|They|This|These|The|Its|His|Her|Their)\b|[A
 
 
 def mended(question: str) -> str:
-    """Return a question with the slips of a small writer mended: "' S" for "'s", a capital after the question word.
+    """Return a question with a small writer's slips mended: "' S", a capital after the question word, a word twice.
 
     >>> mended("In what City is Niva' S office?")
     "In what city is Niva's office?"
     """
     text = re.sub(r"\s*['’]\s+[Ss]\b", "'s", question)
+    text = re.sub(r"(\([^()]*?(\b\w+)\)) \2\b", r"\1", text)
     match = _AFTER_ASKING.match(text)
     if match and match[2].lower() in OFTEN_CAPITAL:
         text = f"{match[1]} {match[2].lower()}{text[match.end() :]}"
@@ -201,21 +204,23 @@ def _form(asked: Asked) -> str:
         return "does not begin as a question does"
     if _BREAKS_OFF.search(body):
         return "breaks off"
-    if _NAME_OF.match(body):
+    if (named := _NAME_OF.match(body)) and not (named[1] and PERSON.fullmatch(named[1].split()[-1])):
         return "asks for a name only"
     if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
         return "has marks that do not fit together"
     if _ONE_OF_MANY.match(body):
         return "asks for one of many"
-    if _OWN_BIRTH.search(body) or _says_twice(body):
+    if _OWN_BIRTH.search(body) or _says_twice(body, asked.passage.title):
         return "does not say clearly whom or what it is about"
     return ""
 
 
-def _says_twice(body: str) -> bool:
-    names = re.findall(r"\b[A-Z][\w'’-]+ [A-Z][\w'’-]+", body)
-    words = [word for word in re.findall(r"\b[a-z]{4,}\b", body) if word not in FUNCTION]
-    return len(names) != len(set(names)) or len(words) != len(set(words))
+def _says_twice(body: str, title: str) -> bool:
+    """Whether a word comes twice that its title has once at most."""
+    words = [re.sub(r"['’]s$", "", word) for word in WORD.findall(body)[1:]]
+    counted = Counter(word for word in words if len(word) > 3 and word.lower() not in FUNCTION)
+    known = Counter(WORD.findall(title))
+    return any(count > max(1, known[word]) for word, count in counted.items())
 
 
 def _grammar(asked: Asked) -> str:
@@ -224,6 +229,8 @@ def _grammar(asked: Asked) -> str:
         return "has no verb"
     odd = (_TWO_VERBS.match(body), _ALONE.search(body), _OF_KIN.match(body), _BARE_PLACE.match(body))
     if any(odd) or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
+        return "has words that do not fit together"
+    if _asks_by_verb(asked):
         return "has words that do not fit together"
     if _WHO_IS.match(body) and not _asks_for_person(body):
         return "asks who something is that is nobody"
@@ -249,6 +256,17 @@ def _lacks_verb(asked: Asked) -> bool:
     if not body.startswith(("What ", "Which ")):
         return not any(PARTICIPLE.fullmatch(word) for word in rest)
     return not small
+
+
+def _asks_by_verb(asked: Asked) -> bool:
+    """Whether *is* is followed by a verb: *How long is the session last*, of "sessions last 12 hours"."""
+    last = asked.body.split()[-1]
+    return bool(
+        re.match(rf"^How (?:long|much|many|often|far)\b.* {_BE} ", asked.body)
+        and last.islower()
+        and not PARTICIPLE.fullmatch(last)
+        and re.search(rf"\b{last} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
+    )
 
 
 def _has_object_too_many(body: str) -> bool:
@@ -342,6 +360,19 @@ def _lives(asked: Asked) -> str:
     return ""
 
 
+def _heading(asked: Asked) -> str:
+    """Find a title that is a heading: *Company history*, over a text that tells of the company and of no history."""
+    name = split_title(asked.passage.title, commas=True)[0]
+    last = name.split()[-1] if name else ""
+    if not last.islower() or " " not in name or not re.search(re.escape(name), asked.body, re.I):
+        return ""
+    return (
+        ""
+        if stem(last) in {stem(word) for word in WORD.findall(asked.passage.text.lower())}
+        else ("takes a heading for a name")
+    )
+
+
 def _told(asked: Asked) -> str:
     """Find a word, no name, that the passage does not have near the answer, and a subject of another sentence."""
     stems = {stem(word) for word in WORD.findall(asked.near.lower())}
@@ -388,5 +419,6 @@ _RULES: tuple[Callable[[Asked], str], ...] = (
     _grammar,
     _lives,
     _kind_of_answer,
+    _heading,
     _told,
 )

@@ -3,8 +3,8 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from polyqa.base.errors import PolyqaError
@@ -15,7 +15,8 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.models import Encoder, SpanReader
 
-from .families import Without, base_names, without_place, without_qualifier, without_time
+from .families import Without, base_names, with_title, without_place, without_qualifier, without_time
+from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
 
@@ -31,6 +32,7 @@ Trust = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[float]]
 """Says of questions, each with its answer and passage, how far to trust them, in [0, 1]."""
 _TRUSTED = 0.62
 _FEW = 40  # that are kept in any case: with fewer nothing can be told
+_MOST_READ = 20  # passages of one name that are read for a question of one of them
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ class TrainingSet:
         Ambiguous ones first; each with one reference answer.
     dropped
         The rest.
+    families
+        The shared names that were seen, each with the titles that share it.
     """
 
     questions: tuple[Question, ...]
     dropped: tuple[Dropped, ...]
+    families: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def reasons(self) -> Counter[str]:
@@ -73,20 +78,23 @@ def training_questions(
     reader: SpanReader,
     trust: Trust | None = None,
     seed: int = 0,
+    asked: Sequence[AskedOfNamesakes] = (),
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
     Questions that `quality.fault` finds something wrong with are dropped, and those that are trusted less than 0.62,
-    beyond the forty most trusted ones. Of the rest, those fall together that
+    beyond the forty most trusted ones, unless the same was asked of two namesakes. Of the rest, those fall together
+    that
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
     - or are the same but for a time or a place (see `families`).
 
-    With different answers they are the readings of one ambiguous question. What falls together with nothing stays
-    plain, with one reading: all of them up to 200, and beyond that one and a half times as many as there are ambiguous
-    ones. A reading is dropped if the reader does not find its answer in the sentence that the reference answer has for
-    it.
+    Of the passages that share a name, those that a question was not made of are read, too: what the reader answers
+    there is another reading. With different answers they are the readings of one ambiguous question. What falls
+    together with nothing stays plain, with one reading: all of them up to 200, and beyond that one and a half times as
+    many as there are ambiguous ones. A reading is dropped if the reader does not find its answer in the sentence that
+    the reference answer has for it.
 
     Parameters
     ----------
@@ -101,22 +109,35 @@ def training_questions(
         `polyqa.extractive.ExtractiveEngine.trust` of those that it made; all are trusted if not given.
     seed
         Draws the plain questions.
+    asked
+        What a language model asked of namesakes, from `polyqa.questions.namesakes.ask_namesakes`.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader)
-    good = builder.good(generated)
-    if trust is not None:
-        good = builder.trusted(good, trust)
-    rest = builder.group_by_name(good, base_names(passages))
-    rest = builder.group_by_time_and_place(rest)
+    builder = _Builder(corpus, encoder, reader, base_names(passages), trust)
+    readings = builder.judged(builder.good(generated))
+    rest = builder.group_by_name(readings, asked)
+    rest = builder.group_by_time_and_place(builder.trusted(rest))
     return builder.finished(rest, seed)
 
 
 class _Builder:
     """Makes a training set, and notes what it drops."""
 
-    def __init__(self, corpus: Mapping[str, Passage], encoder: Encoder, reader: SpanReader) -> None:
+    def __init__(
+        self,
+        corpus: Mapping[str, Passage],
+        encoder: Encoder,
+        reader: SpanReader,
+        bases: Mapping[str, str],
+        trust: Trust | None,
+    ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
+        self._bases, self._trust = bases, trust
+        self._least = _TRUSTED
+        self._doubtful: set[Reading] = set()
+        self._members: dict[str, list[Passage]] = {}
+        for passage in corpus.values():
+            self._members.setdefault(bases[passage.pid], []).append(passage)
         self._ambiguous: dict[str, Question] = {}
         self._dropped: list[Dropped] = []
 
@@ -151,38 +172,86 @@ class _Builder:
                     good.append(reading)
         return good
 
-    def trusted(self, readings: Sequence[Reading], trust: Trust) -> list[Reading]:
-        """Return the questions that are trusted, and so many of the others that there are some to train with."""
-        values = trust([(reading.question, reading.short_answers[0], self._passage(reading)) for reading in readings])
-        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
-        judged = list(zip(readings, values, strict=True))
-        self._drop(
-            "the model that asked it does not trust it", *(reading for reading, value in judged if value < least)
-        )
-        return [reading for reading, value in judged if value >= least]
+    def judged(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """Note which questions are not trusted; the best are, so that there are some to train with."""
+        values = self._trust_in(readings)
+        self._least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < self._least}
+        return readings
 
-    def group_by_name(self, readings: Sequence[Reading], bases: Mapping[str, str]) -> list[Reading]:
+    def _trust_in(self, readings: Sequence[Reading]) -> Sequence[float]:
+        if self._trust is None:
+            return [1.0] * len(readings)
+        return self._trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
+
+    def trusted(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the questions that are trusted; drop the others."""
+        self._drop("the model that asked it does not trust it", *(one for one in readings if one in self._doubtful))
+        return [one for one in readings if one not in self._doubtful]
+
+    def group_by_name(self, readings: Sequence[Reading], asked: Sequence[AskedOfNamesakes] = ()) -> list[Reading]:
         """Make ambiguous questions of passages that share a name; return the questions that are left."""
-        sharing = Counter(bases.values())
         families: dict[str, list[tuple[str, Reading]]] = {}
+        for one in asked:
+            families.setdefault(one.base, []).extend((one.question, reading) for reading in self._readings_of(one))
         left: list[Reading] = []
         for reading in readings:
-            passage = self._passage(reading)
-            base = bases[passage.pid]
-            short = without_qualifier(reading.question, passage.title, base)
+            title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+            short = without_qualifier(reading.question, title, base)
+            if len(self._members[base]) > 1 and short in (None, reading.question):
+                # It has the shared name alone, and its passage says which is meant.
+                short = reading.question if with_title(reading.question, title, base) or title == base else None
             if short is None:
                 left.append(reading)
-            elif sharing[base] > 1 and split_title(passage.title, commas=True)[1] and short == reading.question:
-                self._drop("does not say which of those of one name it is about", reading)
-            else:
-                families.setdefault(base, []).append((short, reading))
+                continue
+            explicit = reading
+            if short == reading.question or base.startswith("the "):
+                explicit = replace(reading, question=with_title(short, title, base) or short)
+            if reading in self._doubtful:
+                self._doubtful.add(explicit)
+            families.setdefault(base, []).append((short, explicit))
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
-                grouped = [reading for _, reading in cluster]
-                text = min((short for short, _ in cluster), key=len)
-                if not self._add_ambiguous(text, self._of_distinct_titles(grouped), "subject", base):
-                    left += grouped
+                same = Counter(normalize_answer(short) for short, _ in cluster)
+                kept = [
+                    (short, one)
+                    for short, one in cluster
+                    if one not in self._doubtful or same[normalize_answer(short)] > 1
+                ]
+                text = min((short for short, _ in kept), key=len, default="")
+                readings_of = self._of_distinct_titles([one for _, one in kept])
+                if not kept or not self._add_ambiguous(
+                    text, [*readings_of, *self._read_further(text, readings_of, base)], "subject", base
+                ):
+                    left += [one for _, one in cluster]
         return left
+
+    def _readings_of(self, asked: AskedOfNamesakes) -> Iterator[Reading]:
+        """Yield the readings of a question that a language model asked of namesakes, if nothing is wrong with them."""
+        for answer, pid in asked.answers:
+            passage = self._corpus[pid]
+            reading = Reading(with_title(asked.question, passage.title, asked.base) or asked.question, (answer,), pid)
+            if why := fault(reading.question, answer, passage):
+                self._drop(why, reading)
+            else:
+                yield reading
+
+    def _read_further(self, text: str, readings: Sequence[Reading], base: str) -> list[Reading]:
+        """Return readings about the namesakes that none is about: what the reader answers in their passages."""
+        members = self._members[base]
+        if not 1 < len(members) <= _MOST_READ:
+            return []
+        known = {self._passage(reading).title for reading in readings}
+        asked = [(with_title(text, passage.title, base), passage) for passage in members if passage.title not in known]
+        pairs = [(question, passage) for question, passage in asked if question is not None]
+        read = self._reader.read([(question, passage.text) for question, passage in pairs])
+        found = [
+            Reading(question, (answer,), passage.pid)
+            for (question, passage), one in zip(pairs, read, strict=True)
+            if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
+        ]
+        values = self._trust_in(found)
+        return [one for one, value in zip(found, values, strict=True) if value >= _TRUSTED]
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the first question about each thing, and of those that read the same the first."""
@@ -211,6 +280,9 @@ class _Builder:
         confirmed = _confirmed(readings, self._corpus, self._reader)
         if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
+        if any(_same_readings(confirmed, other.readings) for other in self._ambiguous.values()):
+            self._drop("asks what another ambiguous question asks", *readings)
+            return True
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
         titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
         reasons = {
@@ -229,7 +301,13 @@ class _Builder:
         numbers = range(len(singles))
         drawn = set(random.Random(seed).sample(numbers, most)) if len(singles) > most else set(numbers)
         self._drop("there are plain questions enough", *(singles[at].readings[0] for at in numbers if at not in drawn))
-        return TrainingSet((*ambiguous, *(singles[at] for at in numbers if at in drawn)), tuple(self._dropped))
+        questions = (*ambiguous, *(singles[at] for at in numbers if at in drawn))
+        families = {
+            base: tuple(titles)
+            for base, members in self._members.items()
+            if len(titles := dict.fromkeys(passage.title for passage in members)) > 1
+        }
+        return TrainingSet(questions, tuple(self._dropped), families)
 
     def _plain(self, readings: Sequence[Reading]) -> list[Question]:
         ambiguous = self._ambiguous.values()
@@ -286,6 +364,14 @@ def _same_matter(one: str, other: str) -> bool:
     stems = [{word[:4] for word in words} for words in (left, right)]
     shared = len(stems[0] & stems[1])
     return one.split()[0] == other.split()[0] and 2 * shared >= min(len(stems[0]), len(stems[1])) > 0
+
+
+def _same_readings(some: Sequence[Reading], others: Sequence[Reading]) -> bool:
+    """Return whether two questions have the same answers from the same passages."""
+    known = {reading.pid: reading.short_answers for reading in others}
+    return len(some) == len(others) and all(
+        reading.pid in known and agree(reading.short_answers[0], known[reading.pid]) for reading in some
+    )
 
 
 _FUNCTION_WORDS = frozenset(

@@ -3,6 +3,7 @@
 import re
 
 from .nothing import is_bare_null, looks_like_refusal, says_unanswered
+from .records import split_citation
 from .text import shown, strip_dress, strip_quotes, told, without_fence, without_thoughts
 
 _HEADER = re.compile(
@@ -19,6 +20,12 @@ _AFTERWORD = re.compile(
     r"feel free|is there anything else|would you like me to)[^\n]*(?:\n[^\n]+)*\s*\Z",
     re.I,
 )
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#:]*")
+# A reading of the list that the answer was to tell: "1. When did the film come out? | 1997 [1]".
+_ROW = re.compile(
+    r"\s*(?:(?:\d{1,2}[.)]|[-*•])\s+)?(?P<question>[^|]{1,300}\?)[*_\"”]{0,3}\s*\|\s*(?P<answer>[^|\s][^|]{0,300})"
+)
+_CITED = re.compile(r"[(\[](?:see )?(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)[)\]]", re.I)
 # A sentence says that something is missing (the first), and from where or what for (the second).
 _LACK = re.compile(
     r"\b(?:not|cannot|\w{1,9}n['’]t|no|none|nothing|neither|never|lacks?|lacking|fails?|insufficient|unable|unclear|"
@@ -46,6 +53,9 @@ _FACT = re.compile(r"\d[\d,.]*|(?<![.!?:\n]\s)(?<!\A)(?<!\w)[^\W\d_a-zß-öø-ÿ
 def clean_answer(text: str) -> str:
     """Return a long answer without thoughts, fence or quotes, an introduction before it and a note after it.
 
+    A heading goes before the line that it heads, a list of readings is dropped where the prose tells their answers and
+    told as prose where it does not, and "(Passage 1)" is written [1], as in the prompt.
+
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
 
@@ -63,7 +73,26 @@ def clean_answer(text: str) -> str:
         left = _AFTERWORD.sub("", left).strip()
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    return left
+    return _CITED.sub(lambda found: f"[{', '.join(re.findall(r'[0-9]+', found[1]))}]", _as_prose(left))
+
+
+def _as_prose(text: str) -> str:
+    """Return an answer without Markdown's headings and rows of readings."""
+    if "#" not in text and "|" not in text:
+        return text
+    lines = text.split("\n")
+    rows = [_ROW.fullmatch(line) for line in lines]
+    prose = "\n".join(line.casefold() for line, row in zip(lines, rows, strict=True) if not row)
+    kept, heading = [], ""
+    for line, row in zip(lines, rows, strict=True):
+        if head := _HEADING.fullmatch(line):
+            heading = head[1]
+        elif row is None:
+            kept.append(f"{heading}: {line}" if heading and line.strip() else line)
+            heading = "" if line.strip() else heading
+        elif split_citation(row["answer"])[0].casefold().rstrip(" .") not in prose:
+            kept.append(f"{row['question']} {row['answer'].rstrip(' .')}.")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip() or text
 
 
 def tells_nothing(text: str, asked: str = "") -> bool:

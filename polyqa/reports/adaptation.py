@@ -1,27 +1,97 @@
-"""What adapting brought, as a page: a sentence, the figures, and the questions that were won and lost."""
+"""What adapting brought, as a page: the figures, whose readings changed, what stays wrong, and what to do next."""
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from polyqa.base.html import render
+from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.verdicts import Changed, won_and_lost
+from polyqa.metrics.text import normalize_answer
 
 if TYPE_CHECKING:
     from polyqa.adapting import Adapted
 
 _MOST = 20
+_NAMED = 6  # families in a sentence
+WHAT_IT_MEASURES = {
+    "dr": "DR, from 0 to 100, is high where an answer has every reading's short answer and is worded as the reference.",
+    "disambig_f1": "D-F1, from 0 to 100, says how much of the readings' short answers a reader finds in the answer.",
+    "f1_answer": "F1 ans, from 0 to 100, compares the short answers of the readings with the right ones.",
+}
 
 
 def adaptation_report(adapted: "Adapted") -> str:
     """Return the page as Markdown."""
     won, lost = won_and_lost(*adapted.test_runs, adapted.measure)
-    label, changed = COLUMNS[adapted.measure].label, {"Won": won, "Lost": lost}
-    dropped = [(reason, f"{count:,}") for reason, count in adapted.dropped.items()]
-    return render("adaptation.md", adapted=adapted, label=label, changed=changed, most=_MOST, dropped=dropped)
+    other = changed_readings(adapted)
+    wrong = [(one.question, _readings(one)) for one in still_wrong(adapted)]
+    return render(
+        "adaptation.md",
+        adapted=adapted,
+        label=COLUMNS[adapted.measure].label,
+        measures=WHAT_IT_MEASURES[adapted.measure],
+        kinds=kinds_of_questions(adapted),
+        changed={"Won": won, "Lost": lost},
+        other=[(old.question, _readings(old), _readings(new)) for old, new in other[:_MOST]],
+        readings=len(other),
+        wrong=wrong,
+        most=_MOST,
+        families=[(name, ", ".join(titles)) for name, titles in adapted.families.items()],
+        dropped=[(reason, f"{count:,}") for reason, count in adapted.dropped.items()],
+        command=Markup(ask_command(adapted)),
+    )
 
 
-def examples(adapted: "Adapted", count: int) -> Sequence[Changed]:
-    """Return the questions with the greatest gains and losses, ``count`` of each at most."""
-    won, lost = won_and_lost(*adapted.test_runs, adapted.measure)
-    return [*won[:count], *reversed(lost[:count])]
+def kinds_of_questions(adapted: "Adapted") -> str:
+    """Return in a sentence or two how many questions were ambiguous, and which names are shared."""
+    every, ambiguous = len(adapted.questions), adapted.ambiguous
+    readings = sum(len(question.readings) for question in ambiguous)
+    told = f"{len(ambiguous)} of {counted(every, 'question')} are ambiguous, with {counted(readings, 'reading')}"
+    told += "." if 2 * len(ambiguous) >= every else ": most of what is measured is about plain questions."
+    if adapted.families:
+        shared = sorted(adapted.families.items(), key=lambda pair: -len(pair[1]))
+        names = ", ".join(f"{name} ({len(titles)})" for name, titles in shared[:_NAMED])
+        more = f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else ""
+        told += f" Names that several passages share: {names}{more}."
+    return told
+
+
+def changed_readings(adapted: "Adapted") -> list[tuple[Record, Record]]:
+    """Return the held-out questions that have other readings now, before and after."""
+    before, after = (run.records for run in adapted.test_runs)
+    return [(old, new) for old, new in zip(before, after, strict=True) if _answers(old) != _answers(new)]
+
+
+def still_wrong(adapted: "Adapted") -> list[Record]:
+    """Return what the compiled program answers to the held-out questions of which it gives no right short answer."""
+    return [record for record in adapted.test_runs[1].records if not record.value("f1_answer") > 0]
+
+
+def examples(adapted: "Adapted") -> Sequence[Changed]:
+    """Return a won and a lost question, if there are any: of those with other readings now, else of all, the median.
+
+    Not the one that changed most: that is where the reader that scores has stumbled.
+    """
+    other = {new.id for _, new in changed_readings(adapted)}
+    groups = won_and_lost(*adapted.test_runs, adapted.measure)
+    shown = ([one for one in group if one.new.id in other] or group for group in groups)
+    return [group[len(group) // 2] for group in shown if group]
+
+
+def ask_command(adapted: "Adapted") -> str:
+    """Return the command that asks the adapted program, with one of the questions."""
+    question = (adapted.ambiguous or adapted.questions)[0].question
+    return f"polyqa ask {quote(question)} --program {quote(str(adapted.made.path))}"
+
+
+def _answers(record: Record) -> set[str]:
+    return {normalize_answer(one.answer) for one in record.interpretations}
+
+
+def _readings(record: Record) -> str:
+    return "; ".join(f"{one.question} {one.answer}" for one in record.interpretations) or "none"

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,6 +23,7 @@ from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict, won_and_lost
 from polyqa.hub import ORIGIN
 from polyqa.optimizers.compiler import Compiled
+from polyqa.optimizers.copied import LEAST
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
 from polyqa.optimizers.trials import Trial
 
@@ -91,6 +93,9 @@ def compilation_report(
         unchanged=prompt_texts(student) == prompt_texts(compiled.program),
         predictors=list(_predictors(student, compiled.program)),
         open_demos=OPEN_DEMOS,
+        copied=compiled.copied,
+        copied_rows=[astuple(one) for one in compiled.copied[:MOST_QUESTIONS]],
+        least=LEAST,
         changed={"Won": won, "Lost": lost},
         ties=len(compiled.after.records) - len(won) - len(lost),
         most=MOST_QUESTIONS,
@@ -155,6 +160,10 @@ def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, A
         texts = (demo_text(demo, list(predictor.signature.fields)) for demo in predictor.demos[:MOST_DEMOS])
         yield {
             "name": name,
+            "whole": {
+                side: prompt_head(one) if one is not None else ""
+                for side, one in (("before", old.get(name)), ("after", predictor))
+            },
             "changes": [("gap", "", "…") if line[0] == "@" else (*_SIGNS[line[0]], line[1:]) for line in changes],
             "demos": [[line.partition(": ")[::2] for line in text.splitlines()] for text in texts],
             "count": len(predictor.demos),

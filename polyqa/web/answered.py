@@ -37,7 +37,10 @@ def _call_data(call: Call) -> dict[str, Any]:
 
 
 def sentence_events(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of the answer, numbered from 1, each in pieces."""
+    """Yield the sentences of the answer, numbered from 1, each in pieces; a question back is one."""
+    if result.asked_back:
+        yield {"number": 1, "pieces": [{"text": result.answer}]}
+        return
     for number, sentence in enumerate(sentences(result.cited_answer), 1):
         yield {"number": number, "pieces": _pieces(sentence.text, result)}
 

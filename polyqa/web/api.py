@@ -40,7 +40,14 @@ def api_router(service: Service) -> APIRouter:
         last `result` (what is answered otherwise) or `error`.
         """
         checked = await service.checked(
-            asked.question, asked.program, asked.index, asked.where, request.scope["request_id"]
+            asked.question,
+            asked.program,
+            asked.index,
+            asked.where,
+            request.scope["request_id"],
+            min_confidence=asked.min_confidence,
+            ask_back=asked.ask_back,
+            choice=asked.choice,
         )
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), _sent)

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.sse import ServerSentEvent
 from scipy.special import softmax
 
+from polyqa.asking_back import Clarification, choice_of
 from polyqa.base.html import markdown
 
 from .errors import Kind, WebError
@@ -41,14 +42,22 @@ def compatible_router(service: Service) -> APIRouter:
         """Answer the last message of the user.
 
         The text of the answer has marks, `[1]`, and ends with the list of the passages that they name; `citations` has
-        them as data. A question stands on its own: earlier messages are not looked at.
+        them as data. A question stands on its own: earlier messages are not looked at, unless the last one chooses
+        between the readings of a question back (`ask_back`).
         """
         if sent.n not in (None, 1):
             raise WebError(Kind.BAD_REQUEST, "n is 1: a question has one answer that covers its readings.")
         program, _, index = sent.model.partition("/")
         named = None if program == MODEL else program
+        question, choice = _asked(sent.messages)
         asked = await service.checked(
-            _last_question(sent.messages), named, index or None, sent.where, request.scope["request_id"]
+            question,
+            named,
+            index or None,
+            sent.where,
+            request.scope["request_id"],
+            ask_back=sent.ask_back,
+            choice=choice,
         )
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
@@ -88,14 +97,29 @@ def compatible_router(service: Service) -> APIRouter:
     return router
 
 
-def _last_question(messages: Sequence[Message]) -> str:
-    """Return the text of the user's last message."""
-    for message in reversed(messages):
-        if message.role == "user":
-            if isinstance(message.content, str):
-                return message.content
-            return " ".join(str(part.get("text", "")) for part in message.content or () if part.get("type") == "text")
-    raise WebError(Kind.BAD_REQUEST, "There is no message of the user's, so nothing is asked.")
+def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
+    """Return what is asked: the user's last message, or the message before it and the choice that the last one makes.
+
+    A conversation holds all that is needed: the assistant's message is a question back, and its choices stand in it.
+    """
+    said = [(message.role, _text_of(message)) for message in messages if message.role in ("user", "assistant")]
+    while said and said[-1][0] != "user":
+        said.pop()
+    if not said:
+        raise WebError(Kind.BAD_REQUEST, "There is no message of the user's, so nothing is asked.")
+    last = said[-1][1]
+    if [role for role, _ in said[-3:]] == ["user", "assistant", "user"]:
+        back = Clarification.read(said[-2][1])
+        chosen = None if back is None else choice_of(last, back)
+        if back is not None and chosen is not None:
+            return said[-3][1], back.choices[chosen]
+    return last, None
+
+
+def _text_of(message: Message) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return " ".join(str(part.get("text", "")) for part in message.content or () if part.get("type") == "text")
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:
@@ -142,7 +166,9 @@ def _citations(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sources(answer: Mapping[str, Any]) -> str:
-    """Return the list of the passages that an answer names, as Markdown."""
+    """Return the list of the passages that an answer names, as Markdown; a question back names none."""
+    if answer["asked_back"]:
+        return ""
     lines = [
         f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(cited['pid'])})"
         for cited in _citations(answer)

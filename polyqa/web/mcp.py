@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from polyqa.asking import aask, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Coverage, Interpretation, Passage
+from polyqa.standing import Standing
 
 from .errors import WebError
 from .shelf import Shelf
@@ -33,7 +34,9 @@ class Answer(BaseModel):
     """A complete answer: `[n]` in its text is the n-th passage."""
 
     answer: str
+    standing: Standing
     readings: list[Interpretation]
+    confidence: list[float | None]
     passages: list[Passage]
     coverage: Coverage | None = None
 
@@ -65,7 +68,9 @@ def mcp_server(shelf: Shelf) -> MCPServer:
             raise ToolError(_said(error)) from None
         return Answer(
             answer=result.cited_answer,
+            standing=result.standing,
             readings=list(result.interpretations),
+            confidence=list(result.confidence),
             passages=list(result.passages),
             coverage=result.coverage,
         )

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from polyqa.asking import MAX_QUESTION
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.filters import LONGEST
+from polyqa.standing import LEAST
 
 _QUESTION = "When did Titanic come out?"
 _NAME = 200
@@ -28,6 +29,14 @@ class Ask(BaseModel):
     program: str | None = Field(None, max_length=_NAME, description="One of `/programs`; by default the server's.")
     index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
     where: str | None = Field(None, max_length=LONGEST, description=CONDITION)
+    min_confidence: float = Field(LEAST, ge=0, le=1, description="No answer unless a reading is so sure.")
+    ask_back: bool = Field(False, description="Answer a question with several readings by a question back.")
+    choice: str | None = Field(
+        None,
+        max_length=MAX_QUESTION,
+        description="The reading to answer alone, by number or words of `clarification`; it searches nothing if the "
+        "question was just asked.",
+    )
 
 
 class ErrorBody(BaseModel):
@@ -92,6 +101,9 @@ class Completion(BaseModel):
     stream_options: dict[str, Any] | None = None
     n: int | None = None
     where: str | None = Field(None, max_length=LONGEST, description=f"polyqa's own. {CONDITION}")
+    ask_back: bool = Field(
+        False, description="polyqa's own. Ask back where a question has several readings; the next message chooses one."
+    )
 
 
 class ColBERTQuery(BaseModel):

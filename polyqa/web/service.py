@@ -4,19 +4,21 @@ import asyncio
 import json
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
 
-from polyqa.asking import Result, aask, check_question
+from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
+from polyqa.standing import LEAST
 
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
@@ -26,6 +28,8 @@ from .watching import Watch
 
 LOG = logging.getLogger("polyqa.web")
 MOST_PASSAGES = 100
+_OFFERED = 256
+"""Results whose readings can be chosen without asking again."""
 _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
@@ -44,6 +48,10 @@ class ClientQuestion:
         The condition on passages, see `ColBERTIndex.where`.
     request_id
         Of the request.
+    min_confidence, ask_back
+        See `polyqa.ask`.
+    choice
+        The reading that is answered alone, see `Result.choose`.
     """
 
     question: str
@@ -51,6 +59,9 @@ class ClientQuestion:
     index: str
     where: str | None = None
     request_id: str = ""
+    min_confidence: float = LEAST
+    ask_back: bool = False
+    choice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,14 @@ class Event:
 
     name: str
     data: Mapping[str, Any]
+
+
+class More(TypedDict, total=False):
+    """What else a client may say with a question."""
+
+    min_confidence: float
+    ask_back: bool
+    choice: str | None
 
 
 ALIVE = Event("alive", {})
@@ -79,6 +98,7 @@ class Service:
         self.shelf = shelf
         self.limits = limits
         self.gate = Gate(limits)
+        self._offered: OrderedDict[ClientQuestion, Result] = OrderedDict()
 
     async def checked(
         self,
@@ -87,6 +107,7 @@ class Service:
         index: str | None = None,
         where: str | None = None,
         request_id: str = "",
+        **more: Unpack[More],
     ) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
@@ -101,7 +122,7 @@ class Service:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
         names = self.shelf.names(program, index)
         await asyncio.to_thread(self.shelf.index, names[1], where)
-        return ClientQuestion(text, *names, where, request_id)
+        return ClientQuestion(text, *names, where, request_id, **more)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
@@ -180,7 +201,7 @@ class Service:
                 names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(self.limits.seconds):
-                    result = await self._ask(asked, queue)
+                    result = await self._answered(asked, queue)
         except TimeoutError:
             raise WebError(
                 Kind.TOO_SLOW, f"The answer took longer than {self.limits.seconds:.0f} s, and was given up."
@@ -199,6 +220,23 @@ class Service:
         queue.put_nowait(Event("result", answered(result)))
         return result
 
+    async def _answered(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+        """Answer a question, by a question back, or with the reading chosen: of what was just asked nothing again."""
+        key = replace(asked, request_id="", ask_back=False, choice=None)
+        result = self._offered.get(key) if asked.choice is not None else None
+        if result is None:
+            result = await self._ask(asked, queue)
+            if result.clarification is not None:
+                self._offered[key] = result
+                if len(self._offered) > _OFFERED:
+                    self._offered.popitem(last=False)
+        if asked.choice is not None:
+            try:
+                return result.choose(asked.choice)
+            except PolyqaError as error:
+                raise WebError(Kind.BAD_REQUEST, str(error)) from None
+        return asking_back(result) if asked.ask_back else result
+
     async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         loop = asyncio.get_running_loop()
@@ -207,7 +245,7 @@ class Service:
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
         with listening(Watch(emit), program):
-            result = await aask(asked.question, program=program, lm=self.shelf.lm)
+            result = await aask(asked.question, program=program, lm=self.shelf.lm, min_confidence=asked.min_confidence)
         return replace(result, program=asked.program)
 
 

@@ -131,3 +131,20 @@ def test_front_matter_and_admonitions_of_markdown() -> None:
 )
 def test_the_markup_of_a_plain_text(text: str, suffix: str) -> None:
     assert markup_of(text) == suffix
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("Source: a\nSECTION: b\npid: c\nTeam: d", {"Team": "d"}),
+        ("date: 2024-13-45", {}),
+        ("n: 0b_", {}),
+        ("n: [" + "[" * 2_000, {}),
+        (f"n: 1{'0' * 400}\nx: .inf\ny: 7", {"n": f"1{'0' * 400}", "x": "inf", "y": 7}),
+        ('x: "\\e[31mred\\ud800"', {"x": "[31mred\ufffd"}),
+        ("x: !!python/object/apply:os.system [id]", {}),
+        (f"x: {'a' * 70_000}", {}),
+    ],
+)
+def test_front_matter_of_a_stranger(lines: str, expected: dict[str, object]) -> None:
+    assert front_matter(f"---\n{lines}\n---\nText")[0] == expected

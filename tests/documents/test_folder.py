@@ -8,9 +8,12 @@ import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from polyqa.base import files
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.documents import Documents, Splitter, holds_documents, worker
@@ -372,12 +375,12 @@ def test_a_folder_of_broken_files_is_an_error(tmp_path: Path) -> None:
 def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text("word " * 2_000_000)
     monkeypatch.setattr(worker, "MOST_SECONDS", 0.01)
-    files = worker.Worker(Splitter())
-    assert files.passages(tmp_path / "a.md", "a.md") == "took more than 0.01 seconds"
+    converter = worker.Worker(Splitter())
+    assert converter.passages(tmp_path / "a.md", "a.md") == "took more than 0.01 seconds"
     monkeypatch.setattr(worker, "MOST_SECONDS", 60)
     (tmp_path / "b.md").write_text("Short.")
-    assert [passage.text for passage in files.passages(tmp_path / "b.md", "b.md")] == ["Short."]  # in a new process
-    files.close()
+    assert [passage.text for passage in converter.passages(tmp_path / "b.md", "b.md")] == ["Short."]  # in a new process
+    converter.close()
 
 
 @pytest.mark.parametrize(
@@ -406,3 +409,61 @@ def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
         ("7", "Owl", "Owls fly at night."),
         ("8", "", "Hawks fly by day."),
     ]
+
+
+def test_a_converter_that_is_killed_costs_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Short.")
+    converter = worker.Worker(Splitter())
+    assert isinstance(converter.passages(tmp_path / "a.md", "a.md"), list)
+    process = converter._process
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert "ended its converter" in converter.passages(tmp_path / "a.md", "a.md")
+    assert isinstance(converter.passages(tmp_path / "a.md", "a.md"), list)  # in a new process
+    converter.close()
+
+
+def test_nothing_is_run_from_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("Short.")
+    for name in ("json", "yaml", "charset_normalizer"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    assert [passage.text for passage in Documents("docs")] == ["Short."]
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_lie_as_deep_as_the_system_allows(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("Not deep.")
+    folder = tmp_path
+    while len(os.fsencode(folder)) < 3_800:  # of the 4,096 that Linux takes
+        folder /= "d"
+        folder.mkdir()
+    (folder / "a.md").write_text("Deep.")
+    assert {passage.text for passage in Documents(tmp_path)} == {"Deep.", "Not deep."}
+    (folder / "a.md").unlink()
+    os.removedirs(folder)  # pytest could not go so deep
+
+
+@pytest.fixture
+def no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder of the name ``locked`` can be read: an administrator may read all, and tests may run as one."""
+    real = os.scandir
+
+    def scandir(path: Path) -> Any:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "scandir": scandir}))
+
+
+@pytest.mark.usefixtures("no_permission")
+def test_a_subfolder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "a.md").write_text("Short.")
+    documents = Documents(tmp_path)
+    assert [passage.text for passage in documents] == ["Short."]
+    assert documents.left_out == {"locked": "cannot be read (Permission denied)"}

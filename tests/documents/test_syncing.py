@@ -1,8 +1,12 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from polyqa.base import files
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
@@ -119,6 +123,28 @@ def test_a_file_that_cannot_be_read_now_keeps_its_passages(birds: Path, built: C
     synced = sync_index(built, birds)
     assert (synced.removed, len(synced.index)) == (0, 4)
     assert "owl.md is empty" in synced.summary
+
+
+def test_a_subfolder_that_cannot_be_read_now_keeps_its_passages(
+    birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (birds / "far" / "away").mkdir(parents=True)
+    (birds / "hawk.md").rename(birds / "far" / "away" / "hawk.md")
+    before = sync_index(built, birds).index
+    real = os.scandir
+
+    def scandir(path: Path) -> Any:
+        if Path(path).name == "far":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "scandir": scandir}))
+    (birds / "owl.md").unlink()
+    after = sync_index(before, birds)
+    assert places(after.index).keys() == places(before).keys() - {"Owls hunt at night."}
+    assert "far cannot be read (Permission denied)" in after.summary
+    monkeypatch.undo()
+    assert sync_index(after.index, birds).removed == 0
 
 
 def test_the_same_text_in_two_files(birds: Path, built: ColBERTIndex) -> None:

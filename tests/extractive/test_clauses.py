@@ -183,7 +183,7 @@ def test_the_long_answer() -> None:
     assert sentences
     assert all(any(one.partition("”")[0] in passage for passage in PASSAGES) for one in sentences)
     stated = clarified("State each reading with its answer and nothing else.")
-    assert all(f"the answer is {one.answer.rstrip('.')}." in stated.answer for one in stated.interpretations)
+    assert all(f"? {one.answer.rstrip('.')}." in stated.answer for one in stated.interpretations)
 
 
 def test_a_lone_reading_is_named_if_that_is_asked_for() -> None:

@@ -1,4 +1,3 @@
-import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,11 +13,10 @@ def compose(readings: list[Interpretation], passages: list[str] = PASSAGES, **mo
     return str(predict(WriteLongFormAnswer, passages=passages, interpretations=readings, **more).answer)
 
 
-def test_the_long_answer_holds_every_reading_in_at_least_three_sentences() -> None:
+def test_the_long_answer_holds_every_reading() -> None:
     readings = extract()
     answer = compose(readings)
     assert all(reading.answer in answer for reading in readings)
-    assert answer.count(".") >= 3
     assert " It was published" not in f" {answer}", "a pronoun without its noun must be replaced"
 
 
@@ -40,28 +38,8 @@ def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> No
         Interpretation(question="Which film won most awards?", answer="most awards", pid="2"),
     ]
     answer = compose(readings, passages)
-    assert "The 1984 film Dune’s premiere was at" in answer
-    assert "this Dune (2021 film) won" in answer
-
-
-def test_the_long_answer_takes_its_length_from_demos() -> None:
-    def demo(words: int) -> dspy.Example:
-        return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
-
-    readings = extract()
-    bare = compose(readings)
-    short, long = compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
-    assert len(short.split()) < len(bare.split()) < len(long.split())
-
-
-@pytest.mark.parametrize(("demos", "shortened"), [(1, False), (5, False), (16, True)])
-def test_demos_of_nearly_the_usual_length_change_nothing_unless_they_are_many(demos: int, shortened: bool) -> None:
-    shown = [dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * 70)] * demos
-    passages = ["Solaris (1972 film) | " + "Solaris is a 1972 film by Andrei Tarkovsky. "]
-    passages[0] += " ".join(f"It is long film number {number}." for number in range(20))
-    readings = [Interpretation(question="Who directed Solaris?", answer="Andrei Tarkovsky", pid="1")]
-    bare, taught = compose(readings, passages), compose(readings, passages, demos=shown)
-    assert (len(taught.split()) < len(bare.split())) == shortened
+    assert "Dune (1984 film): Its premiere was at" in answer
+    assert "Dune (2021 film): Of the films" in answer
 
 
 def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
@@ -100,31 +78,37 @@ def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("titles", "count", "opening"),
+    ("titles", "opening"),
     [
-        (("Marrow (1953 film)", "Marrow (ship)"), 2, "Marrow can mean the 1953 film or the ship."),
-        (
-            ("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"),
-            3,
-            "Marrow can mean the 1953 film, NASA or the ship.",
-        ),
-        (("Marrow Cup", "Marrow (ship)"), 2, "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
-        (("Marrow (ship)",), 2, "The question can be read in two ways."),
-        ((), 7, "The question can be read in 7 ways."),
+        (("Marrow (1953 film)", "Marrow (ship)"), "Marrow can mean the 1953 film or the ship."),
+        (("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"), "Marrow can mean the 1953 film, NASA or the ship."),
+        (("Marrow Cup", "Marrow (ship)"), "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
+        (("Marrow (ship)", "Marrow (ship)"), "The answer depends on what is meant: in 1950 or in 1951."),
+        ((), "The answer depends on what is meant: in 1950 or in 1951."),
     ],
 )
-def test_the_opening_says_what_the_answer_depends_on(titles: tuple[str, ...], count: int, opening: str) -> None:
+def test_the_opening_says_what_the_question_may_mean(titles: tuple[str, ...], opening: str) -> None:
     cited = [PromptPassage(number, title, "") for number, title in enumerate(titles, 1)]
-    assert opening_of([Interpretation(question="Which?", answer="that")] * count, cited) == opening
+    readings = [
+        Interpretation(question=f"Who sold Marrow in {1950 + place}?", answer="Orla Venn")
+        for place in range(max(2, len(titles)))
+    ]
+    assert opening_of("Who sold Marrow?", readings, cited) == opening
+
+
+def test_where_nothing_tells_what_is_meant_there_is_no_opening() -> None:
+    readings = [Interpretation(question="Who sold Marrow?", answer=name) for name in ("Orla", "Venn")]
+    assert not opening_of("Who sold Marrow?", readings)
 
 
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
         ("It was sold in 1911.", "The ship Marrow was sold in 1911."),
-        ("In May 1911 it was sold.", "In May 1911 the ship Marrow was sold."),
-        ("Its owner in 1911 was Orla Venn.", "The ship Marrow’s owner in 1911 was Orla Venn."),
+        ("In May 1911 it was sold.", "Marrow (ship): In May 1911 it was sold."),
+        ("Its owner in 1911 was Orla Venn.", "Marrow (ship): Its owner in 1911 was Orla Venn."),
         ("Orla Venn sold it in 1911.", "Marrow (ship): Orla Venn sold it in 1911."),
+        ("Orla Venn sold the ship Marrow in 1911.", " Orla Venn sold the ship Marrow in 1911."),
     ],
 )
 def test_evidence_names_its_subject(sentence: str, told: str) -> None:
@@ -136,13 +120,26 @@ def test_evidence_names_its_subject(sentence: str, told: str) -> None:
     assert told in compose(readings, passages)
 
 
-def test_further_evidence_comes_before_what_fills_up() -> None:
-    guests = (f"When Tarn Bridge was opened, guest {n} came with a {'very ' * 25}long flag." for n in range(4))
+def test_a_title_takes_no_pronouns_place_in_a_passage_that_does_not_open_with_it() -> None:
+    passage = "Leave | Staff have 27 days of leave. It is paid. In Oslo it is 25 days."
+    paid = Interpretation(question="What is leave?", answer="paid", pid="1")
+    assert compose([paid], [passage]) == "Leave: It is paid."
+
+
+def test_the_long_answer_tells_the_readings_and_nothing_else() -> None:
     passages = [
-        f"Tarn Bridge (Marrow) | Tarn Bridge in Marrow was opened in 1911. {' '.join(guests)}",
-        "Tarn Bridge (Venn) | Tarn Bridge in Venn was opened in 1950. It is green.",
+        "Tarn Bridge (Marrow) | Tarn Bridge in Marrow was opened in 1911. It is green.",
+        "Tarn Bridge (Venn) | Tarn Bridge in Venn was opened in 1950. It is red.",
     ]
     reading = Interpretation(question="When was Tarn Bridge opened?", answer="1911", pid="1")
     answer = compose([reading], passages, question="When was Tarn Bridge opened?")
-    assert "guest" in answer
-    assert "Tarn Bridge in Venn was opened in 1950." in answer
+    assert answer == "Tarn Bridge in Marrow was opened in 1911."
+
+
+def test_a_sentence_that_answers_two_readings_is_told_once() -> None:
+    passage = "Tern | Tern came out for phones in April 2017 and for desks in May 2017."
+    readings = [
+        Interpretation(question=f"When did Tern come out {where}?", answer=when, pid="1")
+        for where, when in (("for phones", "April 2017"), ("for desks", "May 2017"))
+    ]
+    assert compose(readings, [passage]) == "Tern came out for phones in April 2017 and for desks in May 2017."

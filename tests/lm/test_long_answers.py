@@ -247,3 +247,30 @@ def test_other_replies_are_left_alone() -> None:
     reply = dspy.Prediction(short_answer="Answer: 1997", source="1", settled="Yes")
     clean_long_answer(LocateAnswer, {"question": QUESTION}, reply, "")
     assert reply.short_answer == "Answer: 1997"
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            "1. When did the film come out? | 1997 [1]\n2. When did the musical open? | 23 April 1997 [2]",
+            "When did the film come out? 1997 [1].\nWhen did the musical open? 23 April 1997 [2].",
+        ),
+        (
+            "1. When did the film come out? | 1997 [1]\n\nThe film came out in 1997 [1].",
+            "The film came out in 1997 [1].",
+        ),
+        (
+            "## Film\nIt came out in 1997.\n\n### Musical:\n\nIt opened in April 1997.",
+            "Film: It came out in 1997.\n\nMusical: It opened in April 1997.",
+        ),
+        (
+            "It came out in 1997 (Passage 1), in Japan earlier (see passages 2 and 3).",
+            "It came out in 1997 [1], in Japan earlier [2, 3].",
+        ),
+        ("Passage 1 is a book. C# | Java, #1 in the charts.", "Passage 1 is a book. C# | Java, #1 in the charts."),
+        ("## Film", "## Film"),
+    ],
+)
+def test_lists_headings_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
+    assert clean_answer(reply) == told

@@ -340,6 +340,12 @@ def rewritten(path: Path, change: Callable[[list[str]], list[str]]) -> None:
         (lambda path: rewritten(path, lambda lines: ['{"recording": 9, "models": {}}']), "written by another polyqa"),
         (lambda path: path.write_bytes(path.read_bytes()[:-20]), "cannot be read"),
         (lambda path: path.write_text("plain"), "cannot be read"),
+        (lambda path: path.write_bytes(gzip.compress(bytes(300_000_000), 1)), "unpacks to far more"),
+        (lambda path: path.write_bytes(gzip.compress(b"\n" * 1_000)), "line 1 is damaged"),
+        (lambda path: path.write_bytes(gzip.compress(b"[" * 100_000)), "line 1 is damaged"),
+        (lambda path: path.write_bytes(gzip.compress(b'{"models": 7}')), "line 1 is damaged"),
+        (lambda path: path.write_bytes(gzip.compress(b'{"models": {"m": {"settings": 7}}}')), "line 1 is damaged"),
+        (lambda path: path.write_bytes(gzip.compress(b'{"models": {"m": {"model_type": "x"}}}')), "line 1 is damaged"),
         (lambda path: path.unlink(), "no recorded replies.*--record"),
     ],
 )
@@ -349,6 +355,15 @@ def test_damage_is_one_clear_error(damage: Callable[[Path], object], told: str, 
     damage(path)
     with pytest.raises(PolyqaError, match=told):
         polyqa.recorded(path)
+
+
+def test_a_file_chooses_no_address_and_no_key(path: Path) -> None:
+    Recording(path).add(record_of("one"))
+    pack(path)
+    told = {"temperature": 0.5, "api_base": "http://evil.example", "api_key": "k", "recording": 7, "lm": 7}
+    head = json.dumps({"recording": 1, "models": {MODEL: {"settings": told}}})
+    rewritten(path, lambda lines: [head, *lines[1:]])
+    assert polyqa.recorded(path).kwargs == {"temperature": 0.5}
 
 
 def test_a_file_of_several_models_says_their_names(path: Path) -> None:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.questions.families import without_place, without_time
+from polyqa.base.values import Passage
+from polyqa.questions.families import base_names, with_title, without_place, without_qualifier, without_time
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,88 @@ def test_places(question: str, without: str | None) -> None:
 def test_no_question_is_too_odd(question: str) -> None:
     for found in (without_time(question), without_place(question)):
         assert found is None or (found.question.endswith("?") and len(found.question) <= len(question) + 1)
+
+
+FIRM = {
+    "Atlas (warehouse)": "Atlas is a warehouse in Rotterdam.",
+    "Atlas building": "The Atlas building has seven floors.",
+    "Falcon 1": "Falcon 1 was the first payment service.",
+    "Falcon 3": "It replaced Falcon 1 in 2022.",
+    "Falcon (drone)": "The Falcon is a drone.",
+    "Orion search": "Orion is the search service. Peter Wood leads it.",
+    "Orion cluster": "The Orion cluster has 96 GPUs.",
+    "Lars Keller": "Lars Keller is the head of research. He joined in 2012.",
+    "Monika Keller": "Monika Keller leads the bank team. She joined in 2009.",
+    "Office in Lisbon": "The office in Lisbon was opened in 2015.",
+    "Office in Oslo": "The office in Oslo was opened in 2019.",
+    "Incident of 3 May 2022": "The incident was handled by Monika Keller.",
+    "Incident of 9 June 2023": "Payments failed. The incident took an hour.",
+    "Migration to Kubernetes": "The first migration to Kubernetes was stopped.",
+    "Second migration to Kubernetes": "The second migration to Kubernetes was finished.",
+    "Remote work": "Staff may work at home. It is called remote work.",
+    "Remote access": "The remote access needs a key.",
+    "Platform team": "The Platform team has 22 members.",
+    "Search team": "The Search team has 11 members.",
+    "Company history": "The company was founded in 2006.",
+    "Company car": "The company pays for it.",
+    "New York": "New York is a city.",
+    "New Zealand": "New Zealand is a country.",
+}
+
+
+def families(texts: dict[str, str]) -> dict[str, list[str]]:
+    passages = [Passage(pid=title, title=title, text=text) for title, text in texts.items()]
+    found: dict[str, list[str]] = {}
+    for title, base in base_names(passages).items():
+        found.setdefault(base, []).append(title)
+    return {base: titles for base, titles in found.items() if len(titles) > 1}
+
+
+def test_namesakes_of_a_firm() -> None:
+    assert families(FIRM) == {
+        "Atlas": ["Atlas (warehouse)", "Atlas building"],
+        "Falcon": ["Falcon 1", "Falcon 3", "Falcon (drone)"],
+        "Orion": ["Orion search", "Orion cluster"],
+        "Keller": ["Lars Keller", "Monika Keller"],
+        "the office": ["Office in Lisbon", "Office in Oslo"],
+        "the incident": ["Incident of 3 May 2022", "Incident of 9 June 2023"],
+        "the migration to Kubernetes": ["Migration to Kubernetes", "Second migration to Kubernetes"],
+    }
+
+
+def test_what_is_called_as_a_name_alone_is_no_other_of_its_series() -> None:
+    films = {"Jaws 2": "Jaws 2 is a film.", "Jaws 3": "Jaws 3 is a film."}
+    assert families(films) == {"Jaws": ["Jaws 2", "Jaws 3"]}
+    assert families({"Jaws": "Jaws is a film.", **films}) == {}
+
+
+def test_a_closer_name_is_kept() -> None:
+    flights = {
+        "Apollo 13": "Apollo 13 was a flight.",
+        "Apollo 13 (film)": "Apollo 13 is a film.",
+        "Apollo 8": "Apollo 8 was a flight.",
+        "Apollo (god)": "Apollo is a god.",
+    }
+    assert families(flights) == {
+        "Apollo 13": ["Apollo 13", "Apollo 13 (film)"],
+        "Apollo": ["Apollo 8", "Apollo (god)"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "base", "short"),
+    [
+        ("When was the Office in Oslo opened?", "Office in Oslo", "the office", "When was the office opened?"),
+        ("Who won Hackathon 2021?", "Hackathon 2021", "the hackathon", "Who won the hackathon?"),
+        ("When was Falcon 2 released?", "Falcon 2", "Falcon", "When was Falcon released?"),
+        ("When was the canteen opened?", "Office in Oslo", "the office", None),
+    ],
+)
+def test_a_question_and_its_title_can_be_parted_and_joined(
+    question: str, title: str, base: str, short: str | None
+) -> None:
+    assert without_qualifier(question, title, base) == short
+    if short is not None:
+        joined = with_title(short, title, base)
+        assert joined is not None
+        assert without_qualifier(joined, title, base) == short

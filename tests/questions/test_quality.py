@@ -32,6 +32,9 @@ GAME = Passage(
     pid="3", title="Cup Final", text="In the Cup Final the Rovers won against United. The final took 90 minutes."
 )
 
+HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
+SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
+
 
 @pytest.mark.parametrize(
     ("question", "answer", "passage", "why"),
@@ -81,6 +84,11 @@ GAME = Passage(
         ("Who played the pilot in The Long Tide?", "Rex Pine", FILM, ""),
         ("Who won the Cup Final?", "Rovers", GAME, ""),
         ("Who won the Cup Final?", "United", GAME, "asks who won, and the answer lost"),
+        ("Who founded Company history?", "Ida Berg", HISTORY, "takes a heading for a name"),
+        ("Who founded the company?", "Ida Berg", HISTORY, ""),
+        ("How long is the session last?", "12 hours", SESSIONS, "has words that do not fit together"),
+        ("Who is the Oslo Choir choir in Oslo?", "Ada Lind", ADA, "does not say clearly whom or what it is about"),
+        ("What is the name of the director of the choir?", "Ada Lind", ADA, ""),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
 )  # fmt: skip
@@ -98,6 +106,7 @@ def test_rules(question: str, answer: str, passage: Passage, why: str) -> None:
         ("In which Country did it begin?", "In which country did it begin?"),
         ("What Cheer is in Iowa?", "What Cheer is in Iowa?"),
         ("Who's there?", "Who's there?"),
+        ("When was Atlas (maps SDK) SDK released?", "When was Atlas (maps SDK) released?"),
     ],
 )
 def test_slips_are_mended(question: str, better: str) -> None:

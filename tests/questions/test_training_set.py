@@ -8,6 +8,7 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.questions import GeneratedQuestion, training_set
 from polyqa.questions.families import base_names, without_qualifier
+from polyqa.questions.namesakes import AskedOfNamesakes
 from polyqa.questions.training_set import long_answer, pick_passages, split_questions, training_questions
 
 CORPUS = [
@@ -203,12 +204,64 @@ def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, re
     assert [one.pid for one in question.readings] == ["a", "c"]
 
 
-def test_a_question_without_its_qualifier_is_no_reading(encoder: Encoder, reader: Reader) -> None:
+def test_a_question_with_the_shared_name_alone_is_about_its_passage(encoder: Encoder, reader: Reader) -> None:
     bare = made("When did Mill Bridge open?", "3 May 1902", "b")
-    assert [one.pid for question in group([ELY, bare, ROAD], encoder, reader) for one in question.readings] == [
-        "a",
-        "c",
+    (question,) = group([ELY, bare, ROAD], encoder, reader)
+    assert [(one.question, one.pid) for one in question.readings] == [
+        (ELY.question, "a"),
+        ("When did Mill Bridge (Bath) open?", "b"),
+        (ROAD.question, "c"),
     ]
+
+
+OFFICES = [
+    Passage(pid="m", title="Office in Oslo", text="The office in Oslo was opened in 2019. It has 35 employees."),
+    Passage(pid="n", title="Office in Gdansk", text="The office in Gdansk was opened in 2013. It is red."),
+]
+
+
+def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: Reader) -> None:
+    generated = [
+        made("When was the Office in Oslo opened?", "2019", "m"),
+        made("How many employees does the Office in Oslo have?", "35", "m"),
+    ]
+    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader)
+    (one,) = ambiguous(found.questions)
+    assert one.question == "When was the office opened?"
+    assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == [
+        ("When was the office in Oslo opened?", "2019", "m"),
+        ("When was the office in Gdansk opened?", "2013", "n"),
+    ]
+    assert [len(question.readings) for question in found.questions] == [2, 1], "the other gives no number"
+    assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
+
+
+def test_what_a_language_model_asked_of_namesakes_is_used(encoder: Encoder, reader: Reader) -> None:
+    asked = AskedOfNamesakes("the office", "When was the office opened?", (("2019", "m"), ("2013", "n")))
+    twice = AskedOfNamesakes("the office", "When was the office first opened?", (("2019", "m"), ("2013", "n")))
+    found = training_questions([], OFFICES, encoder=encoder, reader=reader, asked=[asked, twice])
+    (one,) = found.questions
+    assert [r.question for r in one.readings] == [
+        "When was the office in Oslo opened?",
+        "When was the office in Gdansk opened?",
+    ]
+
+
+def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Reader) -> None:
+    generated = [
+        made("When was the Office in Oslo opened?", "2019", "m"),
+        made("When was the Office in Gdansk opened?", "2013", "n"),
+        made("How many employees does the Office in Oslo have?", "35", "m"),
+    ]
+
+    def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+        return [0.1] * len(asked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_set, "_FEW", 0)
+        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=trust)
+    assert [len(one.readings) for one in found.questions] == [2]
+    assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
 
 
 def test_names_are_shared_by_their_last_word() -> None:

@@ -10,7 +10,9 @@ from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.signatures import (
     AggregateAnswers,
     AnswerClosedBook,
+    AnswerFromPassage,
     AnswerRefined,
+    AskOfNamesakes,
     ClarifyQuestion,
     CritiqueSegment,
     DecideRetrieval,
@@ -83,6 +85,11 @@ OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
     (InterpretPassage, {"interpretation": "null", "short_answer": "null"}),
     (LocateAnswer, {"short_answer": "April 1953", "source": "2", "settled": "No"}),
     (ReviseQuestion, {"revised_question": "Who directed Titanic (1953 film)?"}),
+    (
+        AskOfNamesakes,
+        {"question": "Who directed Titanic?", "first_answer": "Jean Negulesco", "second_answer": "James Cameron"},
+    ),
+    (AnswerFromPassage, {"answer": "Jean Negulesco"}),
 ]
 ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
 

@@ -17,6 +17,7 @@ from typing import IO
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.models.gguf_header import check_header
 
 _STARTS_IN = 300.0
 """Seconds that a model may take to load: from a slow disk it is minutes."""
@@ -26,7 +27,6 @@ _DIES_IN = 0.5
 """Seconds from the end of a connection to that of the process."""
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
-_MAGIC = b"GGUF"
 _MANY_CORES = 4
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
@@ -173,7 +173,7 @@ class LocalServer:
     def _start(self) -> str:
         self._stop()
         needs("xllamacpp", extra="local", for_="A language model on this machine")
-        self._check_file()
+        check_header(self.path)
         self._check_memory()
         self._log = tempfile.TemporaryFile(prefix="polyqa-llama-")  # noqa: SIM115 - read when the process ends
         self._process = subprocess.Popen(
@@ -219,15 +219,6 @@ class LocalServer:
             self._log.close()
         self._address = self._process = self._log = None
         atexit.unregister(self.stop)
-
-    def _check_file(self) -> None:
-        try:
-            with self.path.open("rb") as file:
-                magic = file.read(4)
-        except OSError as error:
-            raise PolyqaError(f"The language model {self.path} cannot be read: {error.strerror or error}.") from error
-        if magic != _MAGIC:
-            raise PolyqaError(f"{self.path} is no language model of llama.cpp (GGUF): it does not begin like one.")
 
     def _check_memory(self) -> None:
         need, free = needed_memory(self.path), free_memory()

@@ -54,7 +54,7 @@ class Change:
         return f"{self.predictor}: {self.clause.name}"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scored:
     """A program and its scores so far, by the places of the questions."""
 
@@ -63,6 +63,7 @@ class _Scored:
     scores: dict[int, float] = field(default_factory=dict)
     parent: "_Scored | None" = None
     calls: int = 0
+    spent: int = 0
     note: str = ""
 
 
@@ -167,8 +168,10 @@ class _Search:
             if size >= len(self.choosing) or self._spent() or not running:
                 break
             size *= 2
-        for one in running:
+        for place, one in enumerate(running):
             if self._confirm(one):
+                for other in running[place + 1 :]:
+                    other.note += ": dropped, another was kept"
                 return one
         return None
 
@@ -187,9 +190,12 @@ class _Search:
             gains.append((gain, one))
         gains.sort(key=lambda pair: (-pair[0].sure, -pair[0].value))
         few = self.plan.recipe.number("challengers", CHALLENGERS)
-        if last:
-            return [one for gain, one in gains[:few] if gain.value > 0]
-        return [one for _, one in gains[: max(few, math.ceil(len(gains) / 2))]]
+        ahead = gains[: few if last else max(few, math.ceil(len(gains) / 2))]
+        going_on = [one for gain, one in ahead if gain.value > 0 or not last]
+        for gain, one in gains:
+            if one not in going_on:
+                one.note += ": dropped, " + ("others gained more" if gain.value > 0 else "no gain")
+        return going_on
 
     def _confirm(self, one: _Scored) -> bool:
         """Return whether a program gains on the questions held out, too, and that clearly.
@@ -223,6 +229,7 @@ class _Search:
             step()
             return float(self.metric(example, prediction))
 
+        before = self.calls.made
         evaluate = dspy.Evaluate(
             devset=[self.plan.trainset[place].to_example() for place in places],
             metric=counted,
@@ -234,6 +241,7 @@ class _Search:
         self.calls.check()  # what was refused must not be taken for a bad score
         one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
         one.calls = self.calls.made
+        one.spent += one.calls - before
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
         both = [place for place in places if place in one.scores and place in self.best.scores]
@@ -260,6 +268,7 @@ class _Search:
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
+                spent=one.spent,
                 note=one.note,
             )
             for one in self.tried

@@ -14,6 +14,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.lm.local import LocalServer, LocalSettings, physical_cores
 from polyqa.lm.local import process as process_module
 from polyqa.models.gguf import model_file
+from tests.support.gguf import gguf
 
 SETTINGS = LocalSettings(threads=1, slots=1, context=1024, prompt_cache=0)
 
@@ -68,7 +69,7 @@ def test_a_file_that_is_no_model_is_told_apart(tmp_path: Path, content: bytes | 
 
 def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
+    path.write_bytes(gguf())
     monkeypatch.setattr(process_module, "free_memory", lambda: 2**20)
     with pytest.raises(PolyqaError, match=r"needs about 0\.5 GiB of memory, and 0\.0 GiB are free"):
         LocalServer(path, "m", SETTINGS).address()

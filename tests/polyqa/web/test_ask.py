@@ -252,3 +252,22 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(web: Web) -> None:
     for one, other in zip(found, found[4:], strict=False):
         assert one["answer"] == other["answer"]
         assert [call["reply"] for call in one["log"]] == [call["reply"] for call in other["log"]]
+
+
+def test_a_question_back_and_its_choice(client: httpx.Client) -> None:
+    asked = {"question": QUESTION, "program": "rac"}
+    back = client.post("/ask", json={**asked, "ask_back": True}).json()
+    assert (back["asked_back"], back["answered"]) == (True, False)
+    choices = back["clarification"]["choices"]
+    chosen = client.post("/ask", json={**asked, "choice": choices[1]}).json()
+    assert chosen["interpretations"] == [back["interpretations"][back["clarification"]["readings"][1]]]
+    assert (chosen["calls"], chosen["asked_back"]) == (0, False)
+    refused = client.post("/ask", json={**asked, "choice": "the opera"})
+    assert refused.status_code == 400
+    assert "none of the choices" in refused.json()["error"]["message"]
+
+
+def test_a_client_sets_the_bar(client: httpx.Client) -> None:
+    found = client.post("/ask", json={"question": QUESTION, "program": "rac", "min_confidence": 1}).json()
+    assert (found["standing"], found["interpretations"]) == ("unanswered", [])
+    assert client.post("/ask", json={"question": QUESTION, "min_confidence": 7}).status_code == 422

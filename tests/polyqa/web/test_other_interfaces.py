@@ -191,3 +191,22 @@ def test_the_examples_of_the_description_are_valid(client: httpx.Client) -> None
     for example in schemas["Completion"]["examples"]:
         assert json.dumps(example)
         assert client.post("/v1/chat/completions", json={**example, "model": "rac"}).status_code == 200
+
+
+def test_a_chat_is_asked_back_and_the_next_turn_answers_one_reading(chat: openai.OpenAI) -> None:
+    messages: Any = [{"role": "user", "content": QUESTION}]
+    with chat:
+
+        def said() -> str:
+            made = chat.chat.completions.create(model="rac", messages=messages, extra_body={"ask_back": True})
+            return made.choices[0].message.content or ""
+
+        back = said()
+        assert back.startswith("Which Solaris?\n\n1. the ")
+        number = next(line[0] for line in back.split("\n") if "2002" in line)
+        messages += [{"role": "assistant", "content": back}, {"role": "user", "content": number}]
+        answer = said()
+        assert "29 November 2002 [" in answer
+        assert "1972" not in answer.partition("Sources:")[0]
+        messages[-1] = {"role": "user", "content": "Who wrote the novel Solaris?"}
+        assert "20 March" not in said()

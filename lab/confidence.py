@@ -1,0 +1,305 @@
+"""Fits how sure a reading is, and from where on an answer is told; tables what is right, wrong and not told.
+
+python -m lab.confidence collect --data ../shared/data --out runs/confidence.jsonl
+python -m lab.confidence fit runs/confidence.jsonl [--json lab/results/confidence.json] [--plot lab/risk_coverage.svg]
+
+`collect` asks `rac` over five small corpora (see `lab.unanswerable`); the same command goes on. `fit` fits the weights
+by leaving each corpus out in turn, and tables what that gives on the one left out.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import dspy
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from polyqa.base.values import Passage
+from polyqa.colbert_index import BiEncoderReranker
+from polyqa.confidence import WEIGHTS, signs
+from polyqa.language_models import language_model, shared_encoder, shared_reader
+from polyqa.loading import load
+from polyqa.metrics.agreement import agree
+from polyqa.models import SpanReader
+from polyqa.reports.plots import BLUE, GREY, ORANGE, new_figure, save_figure
+
+from .results import JsonFile, Measured, Table, command_line, report, today
+from .unanswerable import Asked, Corpus, corpora
+
+app = typer.Typer(add_completion=False)
+FEATURES = tuple(WEIGHTS)
+_SILENT, _STAY = 0.9, 0.85
+"""Goals: the share of unanswerable questions without an answer, and of answers to answerable ones that stay."""
+
+
+@app.callback()
+def commands() -> None:
+    """Fit how sure a reading is."""
+
+
+class Everything:
+    """Finds all passages of a corpus that is so small that the reranker can read all of it."""
+
+    def __init__(self, passages: tuple[Passage, ...]) -> None:
+        self.passages = passages
+
+    def search(self, query: str, k: int = 10) -> list[Passage]:
+        """Return all passages."""
+        return list(self.passages)
+
+    def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
+        """Return all passages for each query."""
+        return [self.search(query, k) for query in queries]
+
+
+@app.command()
+def collect(
+    data: Annotated[Path, typer.Option(help="The folder of the data sets.")],
+    out: Annotated[Path, typer.Option(help="File of lines; those that are there already are kept.")],
+    program: Annotated[str, typer.Option(help="What is asked.")] = "rac",
+    count: Annotated[int, typer.Option(help="Answerable questions of each corpus.")] = 40,
+    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    seconds: Annotated[float, typer.Option(help="After which it stops; the same command goes on.")] = 1e9,
+) -> None:
+    """Ask a program, and keep the signs of each reading and whether it is right."""
+    began = time.monotonic()
+    asker, reader, lm = load(program), shared_reader(), language_model()
+    asker.source_reader = None
+    done = {(one["corpus"], one["question"]) for one in map(json.loads, out.open())} if out.exists() else set()
+    every = corpora(data, count=count, seed=seed)
+    most = max(len(one.asked) for one in every)
+    turns = [(corpus, asked) for at in range(most) for corpus in every for asked in corpus.asked[at : at + 1]]
+    with out.open("a") as lines, dspy.context(lm=lm):
+        for corpus, asked in turns:
+            if (corpus.name, asked.question) in done:
+                continue
+            if time.monotonic() - began > seconds:
+                break
+            asker.retriever, asker.reranker = Everything(corpus.passages), BiEncoderReranker(shared_encoder())
+            prediction = asker(question=asked.question)
+            lines.write(json.dumps(_line(corpus, asked, prediction, reader), ensure_ascii=False) + "\n")
+            lines.flush()
+
+
+def _line(corpus: Corpus, asked: Asked, prediction: Any, reader: SpanReader) -> dict[str, Any]:
+    readings, passages = prediction.interpretations, prediction.passages
+    scores = {one.pid: (one.score, rank) for rank, one in enumerate(passages)}
+    texts = {one.pid: one for one in passages}
+    return {
+        "corpus": corpus.name,
+        "kind": asked.kind,
+        "question": asked.question,
+        "answers": asked.answers,
+        "readings": [
+            {
+                "question": reading.question,
+                "answer": reading.answer,
+                "right": bool(asked.answers) and agree(reading.answer, asked.answers),
+                "score": scores.get(reading.pid, (0, 9))[0],
+                "rank": scores.get(reading.pid, (0, 9))[1],
+                "title": texts[reading.pid].title if reading.pid in texts else "",
+                "text": texts[reading.pid].text if reading.pid in texts else "",
+                **(asdict(sign) if sign else {}),
+            }
+            for reading, sign in zip(readings, signs(asked.question, readings, passages, reader), strict=True)
+        ],
+        "top": [one.score for one in passages[:2]],
+    }
+
+
+@dataclass(frozen=True)
+class Told:
+    """A question that was asked: its corpus, and for each reading its signs and whether it is right."""
+
+    corpus: str
+    question: str
+    kind: str
+    signs: NDArray[np.float64]
+    right: NDArray[np.bool_]
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the corpus answers it."""
+        return not self.kind
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question with how sure its readings are, each in [0, 1]."""
+
+    told: Told
+    sure: NDArray[np.float64]
+
+    @property
+    def surest(self) -> float:
+        """That of the surest reading; -1 without readings."""
+        return float(self.sure.max(initial=-1.0))
+
+    @property
+    def right(self) -> bool:
+        """Whether the surest reading is right."""
+        return bool(len(self.sure)) and bool(self.told.right[int(self.sure.argmax())])
+
+
+def read(path: Path) -> list[Told]:
+    """Return the questions that `collect` kept; readings that the reader cannot judge are left out."""
+    told = []
+    for line in map(json.loads, path.read_text().splitlines()):
+        judged = [one for one in line["readings"] if "margin" in one]
+        rows = [[float(one[name]) for name in FEATURES] for one in judged]
+        right = np.array([one["right"] for one in judged], dtype=bool)
+        signs_of = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
+        told.append(Told(line["corpus"], line["question"], line["kind"], signs_of, right))
+    return told
+
+
+def fit_weights(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias of the logistic regression over readings in which each corpus counts as much."""
+    from sklearn.linear_model import LogisticRegression
+
+    names = [one.corpus for one in told for _ in one.right]
+    weights = [1 / names.count(name) for name in names]
+    rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
+    scale = rows.std(axis=0) + 1e-9
+    model = LogisticRegression(C=1.0).fit(rows / scale, right, np.array(weights) * len(names) / len(set(names)))
+    return model.coef_[0] / scale, float(model.intercept_[0])
+
+
+def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Judged]:
+    """Return the questions with how sure their readings are."""
+    return [Judged(one, 1 / (1 + np.exp(-(one.signs @ weights + bias)))) for one in told]
+
+
+def least_of(judged: Sequence[Judged]) -> float:
+    """Return the least confidence under which the goal for unanswerable questions is met, each corpus alike."""
+    names = {one.told.corpus for one in judged}
+    candidates = np.arange(0.05, 0.95, 0.01)
+    for least in candidates:
+        silent = [
+            _share([o.surest < least for o in judged if o.told.corpus == n and not o.told.answerable]) for n in names
+        ]
+        if float(np.mean(silent)) >= _SILENT:
+            return round(float(least), 2)
+    return float(candidates[-1])
+
+
+def _share(some: Sequence[bool]) -> float:
+    return float(np.mean(some)) if some else float("nan")
+
+
+def row(name: str, judged: Sequence[Judged], least: float) -> list[str]:
+    """Return the row of a corpus: what is told of what it answers and does not, without and with ``least``."""
+    can = [one for one in judged if one.told.answerable]
+    cannot = [one for one in judged if not one.told.answerable]
+    before = [one for one in can if one.surest >= 0]
+    kept = [one for one in before if one.surest >= least]
+    right = [one for one in before if one.right]
+    return [
+        name,
+        str(len(can)),
+        f"{_share([one.right for one in before]):.0%} → {_share([one.right for one in kept]):.0%}",
+        f"{len(kept) / len(before):.0%}",
+        f"{sum(one.surest >= least for one in right) / len(right):.0%}",
+        str(len(cannot)),
+        f"{_share([one.surest < 0 for one in cannot]):.0%} → {_share([one.surest < least for one in cannot]):.0%}",
+    ]
+
+
+@app.command()
+def fit(
+    lines: Annotated[Path, typer.Argument(help="What `collect` wrote.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw the risk-coverage curve.")] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Fit the weights, each corpus left out once, then on all of them."""
+    told = read(lines)
+    names = sorted({one.corpus for one in told})
+    judged, rows = [], []
+    for name in names:
+        others = [one for one in told if one.corpus != name]
+        weights, bias = fit_weights(others)
+        least = least_of(judge(others, weights, bias))
+        here = judge([one for one in told if one.corpus == name], weights, bias)
+        judged += here
+        rows.append(row(name, here, least))
+    weights, bias = fit_weights(told)
+    least = least_of(judge(told, weights, bias))
+    rows.append(row("all, fitted on all", judge(told, weights, bias), least))
+    values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}
+    heads = [
+        "left out",
+        "answerable",
+        "right of those told",
+        "told still",
+        "right ones told still",
+        "unanswerable",
+        "not answered",
+    ]
+    kinds = [[kind or "answerable", *_kind(judged, kind, least)] for kind in dict.fromkeys(one.kind for one in told)]
+    readings = sum(len(one.right) for one in told)
+    measured = Measured(
+        about=f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} "
+        f"corpora, {readings} readings, each corpus judged by what was fitted on the others; {today()}.",
+        command=command_line("lab.confidence fit", {"": lines.name}),
+        tables={
+            "": Table(heads=["readings, the least sure first", "said", "right"], rows=_calibration(judged)),
+            "corpora": Table(heads=heads, rows=rows),
+            "kinds": Table(
+                heads=["kind", "questions", "answered before", "answered", "not sure or answered"], rows=kinds
+            ),
+            "levels": Table(heads=["surest reading", "answers", "right"], rows=_levels(judged)),
+        },
+        values={name: round(value, 3) for name, value in values.items()},
+    )
+    typer.echo(json.dumps(measured.values))
+    report(measured, json_file)
+    if plot is not None:
+        draw(told, judged, plot)
+
+
+def _kind(judged: Sequence[Judged], kind: str, least: float) -> list[str]:
+    some = [one for one in judged if one.told.kind == kind]
+    return [str(len(some)), *(f"{_share([one.surest >= at for one in some]):.0%}" for at in (0, 0.5, least))]
+
+
+def _calibration(judged: Sequence[Judged], parts: int = 5) -> list[list[str]]:
+    sure = np.concatenate([one.sure for one in judged])
+    right = np.concatenate([one.told.right for one in judged])
+    order = np.array_split(np.argsort(sure, kind="stable"), parts)
+    return [[str(len(part)), f"{sure[part].mean():.0%}", f"{right[part].mean():.0%}"] for part in order]
+
+
+def _levels(judged: Sequence[Judged]) -> list[list[str]]:
+    rows = []
+    for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        some = [one for one in judged if one.surest >= least]
+        rows.append([f"≥ {least}", str(len(some)), f"{_share([one.right for one in some]):.0%}"])
+    return rows
+
+
+def draw(told: Sequence[Told], judged: Sequence[Judged], path: Path) -> None:
+    """Draw the share of wrong answers over the share of questions that are answered, the surest first."""
+    figure, axes = new_figure(6, 4)
+    margin = FEATURES.index("margin")
+    alone = [Judged(one, 1 / (1 + np.exp(-one.signs[:, margin]))) for one in told]
+    for some, label, color in ((alone, "reader's margin alone", GREY), (judged, "fitted, corpus left out", BLUE)):
+        order = sorted((one for one in some if one.surest >= 0), key=lambda one: -one.surest)
+        wrong = np.cumsum([not one.right for one in order])
+        count = np.arange(1, len(order) + 1)
+        axes.plot(count / len(some), wrong / count, label=label, color=color)
+    answerable = _share([one.answerable for one in told])
+    axes.axvline(answerable, color=ORANGE, linestyle=":", label="share that the corpora answer")
+    axes.set(
+        xlabel="share of questions answered", ylabel="share of answers that are wrong", ylim=(0, None), xlim=(0, 1)
+    )
+    axes.legend(frameon=False)
+    save_figure(figure, path)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,191 @@
+"""Small corpora, each with questions that it answers and questions that it does not, for `lab.confidence`.
+
+Five corpora: the shipped one, SQuAD's held-out articles, passages of ASQA's training questions, TimeQA's subjects, and
+RAMDocs without its planted documents. What a corpus does not answer is of four kinds: questions of other data sets
+(``other``), questions whose passages were taken out (``removed``), questions of the corpus in which a name or number is
+exchanged for one that stands nowhere in it (``swapped``), and people's unanswerable questions of SQuAD (``written``).
+"""
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyqa.base.values import Passage
+from polyqa.colbert_index import read_corpus
+from polyqa.confidence import names_of
+from polyqa.evaluation.homonyms import corpus_path
+from polyqa.evaluation.loading import load_questions
+
+OTHER, REMOVED, SWAPPED, WRITTEN = "other", "removed", "swapped", "written"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question over a corpus, and the answers that are right; without any it is unanswerable, of a ``kind``."""
+
+    question: str
+    answers: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question of a data set with its right answers and the passages that it is about."""
+
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Passages, and what is asked over them."""
+
+    name: str
+    passages: tuple[Passage, ...]
+    asked: tuple[Asked, ...]
+
+
+def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
+    """Return the five corpora, each with ``count`` questions that it answers and about as many that it does not."""
+    chance = random.Random(seed)
+    items: dict[str, list[Item]] = {
+        "homonyms": _homonyms(),
+        "SQuAD": _squad(data / "squad" / "reader_eval.json"),
+        "ASQA": _asqa(data / "squad" / "reader_train_nq_style.json"),
+        "TimeQA": _timeqa(data / "training" / "disambig_timeqa_groups.jsonl.gz"),
+        "RAMDocs": _ramdocs(data / "ramdocs"),
+    }
+    elsewhere = [*_situated(data / "situatedqa"), *_ambignq(data / "ambignq" / "train_light.json")]
+    written = _squad_impossible(data / "squad" / "reader_eval.json")
+    drawn = {name: chance.sample(some, min(len(some), count + count // 4)) for name, some in items.items()}
+    made = []
+    for name, some in drawn.items():
+        removed, kept = some[count:], some[:count]
+        left_out = {passage.pid for item in removed for passage in item.passages}
+        texts = [passage for item in kept for passage in item.passages]
+        if name == "homonyms":  # the whole corpus, with all that is like what was taken out
+            texts = list(read_corpus(corpus_path()))
+        if name == "SQuAD":
+            texts = [passage for item in items[name] for passage in item.passages]
+            removed = []
+        passages = tuple({one.pid: one for one in texts if one.pid not in left_out or name == "SQuAD"}.values())
+        others = [item.question for other in drawn if other != name for item in drawn[other]]
+        asked = [
+            *(Asked(item.question, item.answers) for item in kept if _holds(item, passages)),
+            *(Asked(question, kind=OTHER) for question in chance.sample(elsewhere, count // 4)),
+            *(Asked(question, kind=OTHER) for question in chance.sample(others, count // 8)),
+            *(Asked(item.question, kind=REMOVED) for item in removed),
+            *(Asked(question, kind=SWAPPED) for question in _swapped(kept, others, passages, chance, count // 4)),
+        ]
+        if name == "SQuAD":
+            asked += [Asked(question, kind=WRITTEN) for question in chance.sample(written, count // 2)]
+        made.append(Corpus(name, passages, tuple(chance.sample(asked, len(asked)))))
+    return made
+
+
+def _holds(item: Item, passages: Sequence[Passage]) -> bool:
+    pids = {passage.pid for passage in passages}
+    return any(passage.pid in pids for passage in item.passages)
+
+
+def _swapped(
+    items: Sequence[Item], others: Sequence[str], passages: Sequence[Passage], chance: random.Random, count: int
+) -> Iterator[str]:
+    """Yield questions of a corpus in which one name or number is that of another corpus's question."""
+    text = " ".join(passage.indexed_text for passage in passages).casefold()
+    foreign = [name for question in others for name in names_of(question) if name.casefold() not in text]
+    words = [name for name in foreign if not name[0].isdigit()]
+    numbers = [name for name in foreign if name[0].isdigit()] or ["1807"]
+    for item in chance.sample(items, len(items)):
+        names = names_of(item.question)
+        if names and words and count:
+            name = chance.choice(names)
+            other = chance.choice(numbers if name[0].isdigit() else words)
+            yield re.sub(rf"\b{re.escape(name)}\b", other, item.question, count=1)
+            count -= 1
+
+
+def _homonyms() -> list[Item]:
+    passages = {passage.pid: passage for passage in read_corpus(corpus_path())}
+    return [
+        Item(
+            one.question,
+            tuple(answer for reading in one.readings for answer in reading.short_answers),
+            tuple(passages[reading.pid] for reading in one.readings if reading.pid),
+        )
+        for one in load_questions("homonyms/train")
+    ]
+
+
+def _paragraphs(path: Path) -> Iterator[tuple[str, Passage, dict[str, Any]]]:
+    for article in json.loads(path.read_bytes())["data"]:
+        for number, paragraph in enumerate(article["paragraphs"]):
+            title, _, text = paragraph["context"].rpartition("\n\n")
+            about = title or article["title"].replace("_", " ")
+            passage = Passage(pid=f"{article['title']}-{number}", title=about, text=text)
+            for asked in paragraph["qas"]:
+                yield article["title"], passage, asked
+
+
+def _squad(path: Path) -> list[Item]:
+    return [
+        Item(asked["question"], tuple(dict.fromkeys(one["text"] for one in asked["answers"])), (passage,))
+        for _, passage, asked in _paragraphs(path)
+        if not asked["is_impossible"]
+    ]
+
+
+def _squad_impossible(path: Path) -> list[str]:
+    return [asked["question"] for _, _, asked in _paragraphs(path) if asked["is_impossible"]]
+
+
+def _asqa(path: Path) -> list[Item]:
+    answers: dict[str, dict[str, None]] = {}
+    passages: dict[str, dict[str, Passage]] = {}
+    for question, passage, asked in _paragraphs(path):
+        passages.setdefault(question, {})[passage.pid] = passage
+        answers.setdefault(question, {}).update(dict.fromkeys(one["text"] for one in asked["answers"]))
+    return [Item(one, tuple(answers[one]), tuple(passages[one].values())) for one in passages if answers[one]]
+
+
+def _lines(path: Path, open_file: Callable[..., Any] = open) -> Iterator[dict[str, Any]]:
+    with open_file(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _timeqa(path: Path) -> list[Item]:
+    items = []
+    for number, group in enumerate(_lines(path, gzip.open)):
+        texts = dict.fromkeys([group["lead"], *(text for one in group["readings"] for text in one["passages"])])
+        passages = tuple(
+            Passage(pid=f"{number}-{at}", title=group["title"], text=text) for at, text in enumerate(texts)
+        )
+        answers = tuple(answer for one in group["readings"] for answer in one["answers"])
+        items.append(Item(group["ambiguous_question"], answers, passages))
+    return items
+
+
+def _ramdocs(folder: Path) -> list[Item]:
+    passages = {one["id"]: Passage(pid=one["id"], text=one["text"]) for one in _lines(folder / "corpus.jsonl")}
+    return [
+        Item(
+            one["ambiguous_question"],
+            tuple(answer for pair in one["qa_pairs"] for answer in pair["short_answers"]),
+            tuple(passages[pid] for pid, kind, _ in one["documents"] if kind != "misinfo"),
+        )
+        for one in json.loads((folder / "open250.json").read_bytes())["dev"].values()
+    ]
+
+
+def _situated(folder: Path) -> list[str]:
+    return [one["edited_question"] for kind in ("geo", "temp") for one in _lines(folder / f"{kind}.train.jsonl")][::6]
+
+
+def _ambignq(path: Path) -> list[str]:
+    return [one["question"] for one in json.loads(path.read_bytes())][::6]

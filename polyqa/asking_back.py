@@ -1,0 +1,192 @@
+"""Asks back: one short question with the readings as choices, and what answers a choice, from what is there already."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from polyqa.base.values import Interpretation, Passage
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.text import (
+    STOPWORDS,
+    content_words,
+    holds,
+    normalize_answer,
+    sentence_at,
+    sentences,
+    several,
+    split_title,
+    without_marks,
+    words,
+)
+from polyqa.reports.marks import places
+
+_NUMBER = re.compile(r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?", re.IGNORECASE)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_OPENINGS = ("Which ", "What do you mean")
+_LINE = re.compile(r"\d{1,2}\. (\S.*)")
+_PREPOSITIONS = frozenset(
+    ("in", "on", "at", "as", "from", "for", "during", "after", "before", "since", "until", "by", "of", "with", "under")
+)
+_LONGEST = 8  # words: a difference that is longer is no label
+
+
+@dataclass(frozen=True)
+class Clarification:
+    """A question back.
+
+    Attributes
+    ----------
+    about
+        How it begins: ``Which Titanic``.
+    choices
+        One for each reading that has an answer of its own, unlike each other.
+    readings
+        For each choice the place of its reading.
+    """
+
+    about: str
+    choices: tuple[str, ...]
+    readings: tuple[int, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the question back that a numbered text is; ``None`` if it is none. Its readings are not known."""
+        about, gap, listed = text.partition("?\n\n")
+        lines = [_LINE.fullmatch(line) for line in listed.strip().split("\n")]
+        if not gap or not about.startswith(_OPENINGS) or not all(lines):
+            return None
+        choices = tuple(line[1] for line in lines if line)
+        return cls(about, choices, tuple(range(len(choices))))
+
+    @property
+    def question(self) -> str:
+        """The question in a line: "Which Titanic: the 1997 film, the musical or RMS Titanic?"."""
+        comma = "; " if any("," in choice for choice in self.choices) else ", "
+        return f"{self.about}: {comma.join(self.choices[:-1])} or {self.choices[-1]}?"
+
+    @property
+    def numbered(self) -> str:
+        """The question with its choices as a numbered list, as a chat shows it."""
+        return "\n".join([f"{self.about}?", "", *(f"{at}. {choice}" for at, choice in enumerate(self.choices, 1))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data: ``question``, ``choices``, and ``readings``, their places from 0."""
+        return {"question": self.question, "choices": list(self.choices), "readings": list(self.readings)}
+
+
+def clarification(
+    question: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
+) -> Clarification | None:
+    """Return the question back about some readings; ``None`` if they have fewer than two answers.
+
+    It is made from titles and questions of the readings, and costs no call.
+    """
+    answers: dict[str, int] = {}
+    for place, reading in enumerate(readings):
+        answers.setdefault(normalize_answer(reading.answer), place)
+    distinct = list(answers.values())
+    if len(distinct) < 2:
+        return None
+    chosen = [readings[place] for place in distinct]
+    titles = {passage.pid: passage.title for passage in passages}
+    about = [titles.get(reading.pid or "", "") for reading in chosen]
+    telling = any(holds(title, reading.answer, without_marks) for title, reading in zip(about, chosen, strict=True))
+    name, labels = ("", []) if telling else _by_titles(question, about)
+    labels = labels or _by_questions(question, [reading.question for reading in chosen])
+    if len({label.casefold() for label in labels}) < len(labels):
+        return None
+    return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
+
+
+def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
+    """Return the place of the reading that a reply chooses: by its number, or by words of one choice alone.
+
+    Parameters
+    ----------
+    reply
+        Such as ``2``, ``the second one`` or ``the ship``.
+    asked, readings
+        The question back, and all readings that it was made of, as far as they are known.
+
+    Returns
+    -------
+    int or None
+        ``None`` if the reply names no choice, or several as well.
+    """
+    if number := _NUMBER.fullmatch(reply.strip()):
+        at = int(number[1]) - 1
+        return asked.readings[at] if 0 <= at < len(asked.choices) else None
+    said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
+    if len(said) == 1 and said[0] in _ORDINALS[: len(asked.choices)]:
+        return asked.readings[_ORDINALS.index(said[0])]
+    wanted = set(content_words(reply))
+    longer = [
+        f"{choice} {readings[at].question}"
+        for choice, at in zip(asked.choices, asked.readings, strict=True)
+        if readings
+    ]
+    asks = reply.rstrip().endswith("?")  # another question shares words with the choices
+    for texts in filter(None, (asked.choices, longer)):
+        shared = [len(wanted & set(content_words(text))) for text in texts]
+        if max(shared) * 2 >= len(wanted) * (2 if asks else 1) > 0 and shared.count(max(shared)) == 1:
+            return asked.readings[shared.index(max(shared))]
+    return None
+
+
+def answer_of(
+    reading: Interpretation, others: Sequence[Interpretation], passages: Sequence[Passage], answer: str
+) -> str:
+    """Return the text that answers one reading: the answer's sentences that tell it alone, else its passage's."""
+    rest = [part for other in others for part in several(other.answer) if not agree(part, [reading.answer])]
+    own = several(reading.answer)
+    told = [
+        sentence.text
+        for sentence in sentences(answer)
+        if any(holds(sentence.text, part, without_marks) for part in own)
+        and not any(holds(sentence.text, part, without_marks) for part in rest)
+    ]
+    if told:
+        return " ".join(told)
+    cited = next((passage for passage in passages if passage.pid == reading.pid), None)
+    if cited is not None and (found := places(cited.text, reading.answer)):
+        return " ".join(sentence_at(cited.text, found[0][0]).text.split())
+    return f"{reading.question} {reading.answer}"
+
+
+def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what titles have in common, and what differs; no labels unless each title is another thing."""
+    if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
+        return "", []
+    parts = [split_title(title, commas=True) for title in titles]
+    asked = {word.lower() for word in words(question)}
+    names = Counter(name for name, _ in parts if {word.lower() for word in words(name)} <= asked)
+    name = names.most_common(1)[0][0] if names else ""
+    labels = [_label(name, own, qualifier, title) for (own, qualifier), title in zip(parts, titles, strict=True)]
+    return (name, labels) if len({label.casefold() for label in labels}) == len(labels) else (name, list(titles))
+
+
+def _label(name: str, own: str, qualifier: str, title: str) -> str:
+    """Return what a choice is called: "the 1997 film" or "Ontario" where its title says so, else the title."""
+    if own != name or not qualifier:
+        return title
+    return f"the {qualifier}" if qualifier.split()[-1].islower() else qualifier
+
+
+def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
+    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none."""
+    asked = set(content_words(question))
+    labels = []
+    for wording in wordings:
+        said = wording.rstrip("?. ").split()
+        news = [at for at, word in enumerate(said) if set(content_words(word)) - asked]
+        start = news[0] if news else 0
+        while start and said[start - 1].lower() in STOPWORDS:
+            start -= 1
+        while start < len(said) - 1 and said[start].lower() not in _PREPOSITIONS:
+            start += 1
+        if not news or start > news[0] or len(said) - start > _LONGEST:
+            return [f"“{wording.rstrip('?')}”" for wording in wordings]
+        labels.append(" ".join(said[start:]))
+    return labels

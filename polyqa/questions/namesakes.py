@@ -1,0 +1,118 @@
+"""Ambiguous questions that a language model asks of namesakes: two passages of one name a call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import dspy
+
+from polyqa.base.values import Passage
+from polyqa.base.work import Failure, work_through
+from polyqa.lm.adapter import configured_adapter
+from polyqa.lm.exchanges import exchanging
+from polyqa.metrics.agreement import agree
+from polyqa.metrics.text import normalize_answer
+from polyqa.replies import is_null
+from polyqa.signatures import AnswerFromPassage, AskOfNamesakes
+
+from .families import base_names, with_title
+
+
+@dataclass(frozen=True)
+class AskedOfNamesakes:
+    """A question about a shared name.
+
+    Attributes
+    ----------
+    base
+        The name, as `families.base_names` has it.
+    question
+        With the name, and nothing that tells its bearers apart.
+    answers
+        Spans, each with the id of the passage that it stands in.
+    """
+
+    base: str
+    question: str
+    answers: tuple[tuple[str, str], ...]
+
+
+def namesakes(passages: Sequence[Passage]) -> list[tuple[str, Passage, Passage]]:
+    """Return pairs of passages that share a name: each with the next of its family."""
+    bases = base_names(passages)
+    families: dict[str, list[Passage]] = {}
+    for passage in passages:
+        families.setdefault(bases[passage.pid], []).append(passage)
+    return [
+        (base, one, other)
+        for base, members in families.items()
+        if base
+        for one, other in zip(members, members[1:] + members[:1] * (len(members) > 2), strict=False)
+        if one.title != other.title
+    ]
+
+
+def ask_namesakes(
+    pairs: Sequence[tuple[str, Passage, Passage]],
+    lm: dspy.LM,
+    *,
+    threads: int = 8,
+    step: Callable[[], None] = lambda: None,
+) -> list[AskedOfNamesakes]:
+    """Have a language model write a question for each pair, and answer it once more from each passage.
+
+    Those are kept whose answers stand in their passages, differ, and are found again. A pair for which the model fails
+    gives none.
+
+    Parameters
+    ----------
+    pairs
+        From `namesakes`.
+    lm
+        Fills `AskOfNamesakes`, and `AnswerFromPassage` twice for each question.
+    threads, step
+        Pairs at once; called after each.
+
+    Raises
+    ------
+    PolyqaError
+        If pairs fail one after the other.
+    """
+    found: dict[int, AskedOfNamesakes] = {}
+
+    def ask(number: int) -> AskedOfNamesakes | Failure | None:
+        try:
+            with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
+                return _ask(*pairs[number])
+        except Exception as error:  # one bad reply must not end a long generation
+            return Failure.of(error)
+
+    def keep(number: int, made: AskedOfNamesakes | Failure | None) -> Failure | None:
+        step()
+        if isinstance(made, AskedOfNamesakes):
+            found[number] = made
+        return made if isinstance(made, Failure) else None
+
+    work_through(range(len(pairs)), ask, keep, at_once=threads, things="pairs of namesakes")
+    return [found[number] for number in sorted(found)]
+
+
+def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
+    shown = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
+    made = dspy.Predict(AskOfNamesakes)(passages=shown, name=base)
+    question = " ".join(made.question.split()).strip("\"'“”")
+    answers = [one.strip() for one in (made.first_answer, made.second_answer)]
+    if is_null(question) or not question.endswith("?") or base.casefold() not in question.casefold():
+        return None
+    spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
+    if not spans or len(set(map(normalize_answer, answers))) < len(answers):
+        return None
+    if not all(_found_again(question, base, *one) for one in zip(answers, pair, strict=True)):
+        return None
+    return AskedOfNamesakes(base, question, tuple((answer, one.pid) for answer, one in zip(answers, pair, strict=True)))
+
+
+def _found_again(question: str, base: str, answer: str, passage: Passage) -> bool:
+    """Return whether the model gives its answer again when it is asked about this one alone."""
+    asked = with_title(question, passage.title, base) or question
+    again = dspy.Predict(AnswerFromPassage)(passage=passage.render(), question=asked).answer
+    return not is_null(again) and agree(again, [answer])

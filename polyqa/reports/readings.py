@@ -1,0 +1,192 @@
+"""Readings in few words: what each differs in, the sentence before them, and how sure they are."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from polyqa.metrics.text import STOPWORDS, words
+
+_LONGEST = 8  # words of a title; what differs more than that is a question of its own
+_PARTS = re.compile(r"[,;:?!()\[\]{}\"“”«»。，？！]")
+"""Parts words that stand beside each other but belong to different phrases."""
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_FRACTIONS = ((1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (4, 5), (9, 10))
+_NEVER, _ALWAYS = 0.05, 0.95
+
+
+class _Question:
+    """A question in words, with their places."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans: list[tuple[int, int]] = []
+        at = 0
+        for word in words(text):
+            start = text.index(word, at)
+            at = start + len(word)
+            self.spans.append((start, at))
+        self.words = [_plain(text[start:end]) for start, end in self.spans]
+
+    def titled(self, frame: frozenset[str]) -> str:
+        """Return the phrases that are not in the frame, with commas between."""
+        runs = self._joined(self._whole(*run) for run in self._joined(self._runs(frame)))
+        return ", ".join(dict.fromkeys(self.text[self.spans[start][0] : self.spans[end - 1][1]] for start, end in runs))
+
+    def _runs(self, frame: frozenset[str]) -> Iterator[tuple[int, int]]:
+        """Yield where words that are not in the frame begin and end, without small words at either end."""
+        start = 0
+        for at in range(len(self.words) + 1):
+            ends = at == len(self.words) or self.words[at] in frame
+            if ends or self._parted(at):
+                first, last = self._trimmed(start, at)
+                if first < last:
+                    yield first, last
+                start = at + ends
+
+    def _joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return runs, those with nothing but small words between as one: "body of water"."""
+        joined: list[tuple[int, int]] = []
+        for start, end in runs:
+            between = range(joined[-1][1], start) if joined else ()
+            if joined and all(map(self._small, between)) and not any(map(self._parted, (*between, start))):
+                joined[-1] = (joined[-1][0], end)
+            else:
+                joined.append((start, end))
+        return joined
+
+    def _trimmed(self, start: int, end: int) -> tuple[int, int]:
+        while start < end and self._small(start):
+            start += 1
+        while start < end and self._small(end - 1):
+            end -= 1
+        return start, end
+
+    def _small(self, at: int) -> bool:
+        """Return whether a word carries no meaning; "US" and the "I" of "World War I" do."""
+        start, end = self.spans[at]
+        return self.words[at] in STOPWORDS and not self.text[start:end].isupper()
+
+    def _whole(self, start: int, end: int) -> tuple[int, int]:
+        """Return a run with the rest of a name that begins or ends in it, and a bare number with its noun."""
+        number = end - start == 1 and self.words[start].isdigit()
+        begin, last = start, end
+        if number or self._capital(start):
+            while begin > 1 and self._capital(begin - 1) and not self._parted(begin):
+                begin -= 1
+        if self._capital(end - 1) or number:
+            while last < len(self.words) and self._capital(last) and not self._parted(last):
+                last += 1
+        if not number or last - begin > 1:
+            return begin, last
+        if begin > 1 and not self._small(begin - 1) and not self._parted(begin):
+            return begin - 1, last
+        return begin, last + (last < len(self.words) and not self._small(last) and not self._parted(last))
+
+    def _capital(self, at: int) -> bool:
+        start, _ = self.spans[at]
+        return self.text[start].isupper()
+
+    def _parted(self, at: int) -> bool:
+        """Return whether a sign parts a word from the one before it."""
+        return at > 0 and bool(_PARTS.search(self.text, self.spans[at - 1][1], self.spans[at][0]))
+
+    def beside(self, name: tuple[str, ...], frame: frozenset[str]) -> bool:
+        """Return whether something that is not in the frame stands beside a name, articles and signs not counted."""
+        for at in range(len(self.words) - len(name) + 1):
+            if tuple(self.words[at : at + len(name)]) == name:
+                before = [word for word in self.words[:at] if word not in ("a", "an", "the")]
+                after = self.words[at + len(name) :]
+                return any(word not in frame for word in (*before[-1:], *after[:1]))
+        return False
+
+    def names(self) -> list[tuple[int, int]]:
+        """Return the runs of words with capitals, the first word of the question not counted."""
+        runs: list[tuple[int, int]] = []
+        for at in range(1, len(self.words)):
+            if self._capital(at):
+                joins = runs and runs[-1][1] == at and not self._parted(at)
+                runs = [*runs[:-1], (runs[-1][0], at + 1)] if joins else [*runs, (at, at + 1)]
+        return runs
+
+
+def titles(question: str, readings: Sequence[str]) -> list[str]:
+    """Return for each reading the words that the others and the asked question lack; the whole of it if there are none.
+
+    A name stays whole, and so does a number with its noun. Titles of different readings differ.
+
+    Parameters
+    ----------
+    question
+        As it was asked.
+    readings
+        The disambiguated questions.
+
+    >>> titles("When did Titanic sink?", ["When did RMS Titanic sink?", "When did the 1997 film's ship sink?"])
+    ['RMS Titanic', "1997 film's ship"]
+    >>> titles("When did Falcon fly?", ["When did Falcon 9 fly?", "When did Falcon Heavy fly?"])
+    ['Falcon 9', 'Falcon Heavy']
+    """
+    each = [_Question(one) for one in readings]
+    shared = _shared(each)
+    asked = shared | frozenset(_Question(question).words)
+    titled = [one.titled(asked) for one in each]
+    if not _tell_apart(titled) and len(each) > 1:
+        titled = [one.titled(shared) for one in each]
+    if not _tell_apart(titled):
+        titled = [title if titled.count(title) == 1 else "" for title in titled]
+    return [
+        title if title and len(title.split()) <= _LONGEST else one for title, one in zip(titled, readings, strict=True)
+    ]
+
+
+def opening(question: str, readings: Sequence[str]) -> str:
+    """Return the sentence before the readings; empty for a single one that says what was asked.
+
+    >>> opening("Who is Keller?", ["Who is Jonas Keller?", "Who is Monika Keller?"])
+    '“Keller” can mean two things.'
+    >>> opening("Who leads it?", ["Who leads the team?"])
+    'Read as “Who leads the team?”'
+    """
+    if not readings:
+        return ""
+    if len(readings) == 1:
+        return "" if _Question(readings[0]).words == _Question(question).words else f"Read as “{readings[0]}”"
+    count = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else f"{len(readings):,}"
+    return f"{_subject(question, readings) or 'This'} can mean {count} things."
+
+
+def sure(share: float) -> str:
+    """Return a probability in words.
+
+    >>> sure(0.68), sure(0.02), sure(0.97)
+    ('right about 2 times in 3', 'hardly ever right', 'nearly always right')
+    """
+    if share < _NEVER:
+        return "hardly ever right"
+    if share >= _ALWAYS:
+        return "nearly always right"
+    times, of = min(_FRACTIONS, key=lambda one: abs(one[0] / one[1] - share))
+    return f"right about {'once' if times == 1 else f'{times} times'} in {of}"
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"['’]s$", "", word.casefold())
+
+
+def _shared(each: Sequence[_Question]) -> frozenset[str]:
+    return frozenset(set.intersection(*(set(one.words) for one in each))) if len(each) > 1 else frozenset()
+
+
+def _tell_apart(titled: Sequence[str]) -> bool:
+    return all(titled) and len(set(titled)) == len(titled)
+
+
+def _subject(question: str, readings: Sequence[str]) -> str:
+    """Return the name of the question that every reading says more about, quoted; empty if it is not one name."""
+    asked, each = _Question(question), [_Question(one) for one in readings]
+    frame = _shared(each) | frozenset(asked.words)
+    named = [
+        asked.text[asked.spans[start][0] : asked.spans[end - 1][1]]
+        for start, end in asked.names()
+        if all(one.beside(tuple(asked.words[start:end]), frame) for one in each)
+    ]
+    return f"“{named[0]}”" if len(named) == 1 else ""

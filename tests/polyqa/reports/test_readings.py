@@ -1,0 +1,80 @@
+"""What readings differ in, in few words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyqa.reports.readings import opening, sure, titles
+
+TEXTS = st.text(alphabet=st.sampled_from("abAB19 .,;-–’'()?_İßΣé\n电"), max_size=40) | st.text(max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("question", "readings", "expected"),
+    [
+        ("Who won?", ["Who won the 1997 race?", "Who won the race in 1998?"], ["1997 race", "1998"]),
+        ("Who won?", ["Who won the 1997 race?", "Who won the 1998 cup?"], ["1997 race", "1998 cup"]),
+        ("Who directed Solaris?", ["Who directed Solaris (novel)?", "Who directed Solaris (film)?"], ["novel", "film"]),
+        (
+            "Who is Keller?",
+            ["Who is Jonas Keller?", "Who is Eva Keller’s aunt?"],
+            ["Jonas Keller", "Eva Keller’s aunt"],
+        ),
+        ("When was the war?", ["When was World War I?", "When was World War II?"], ["World War I", "World War II"]),
+        ("When was it built?", ["When was unit 1 built?", "When was unit 2 built?"], ["unit 1", "unit 2"]),
+        ("Near what is it?", ["Near what body of water is it?", "Near what city is it?"], ["body of water", "city"]),
+        ("Did A or B sink?", ["Did A sink?", "Did B sink?"], ["A", "B"]),
+        ("片名？", ["1997年片名？", "1953年片名？"], ["1997年", "1953年"]),
+    ],
+)
+def test_a_title_is_what_the_others_lack(question: str, readings: list[str], expected: list[str]) -> None:
+    assert titles(question, readings) == expected
+
+
+def test_a_reading_that_adds_nothing_or_differs_in_everything_keeps_its_question() -> None:
+    plain, other = "Who is Keller?", "Who is Lars Keller?"
+    assert titles(plain, [plain, other]) == [plain, "Lars Keller"]
+    long = "Which year saw fifty bold sailors finally leave harbour with four ships?"
+    assert titles("When?", [long, "When was it made?"])[0] == long
+    assert titles(plain, []) == []
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=5, unique=True))
+def test_titles_tell_readings_apart(question: str, readings: list[str]) -> None:
+    titled = titles(question, readings)
+    assert len(set(titled)) == len(readings)
+    for title, reading in zip(titled, readings, strict=True):
+        assert all(part in reading for part in title.split(", ")) or title == reading
+    assert bool(opening(question, readings)) or len(readings) < 2
+
+
+@pytest.mark.parametrize(
+    ("question", "readings", "expected"),
+    [
+        (
+            "When did Solaris start?",
+            ["When did Solaris (film) start?", "When did the Solaris mission start?"],
+            "“Solaris”",
+        ),
+        ("When did the US enter the war?", ["When did the US enter World War I?", "When did the US enter it?"], "This"),
+        ("Did A B beat C?", ["Did A B (US) beat C?", "Did A B (UK) beat C?"], "“A B”"),
+    ],
+)
+def test_the_opening_names_what_is_ambiguous(question: str, readings: list[str], expected: str) -> None:
+    assert opening(question, readings) == f"{expected} can mean two things."
+
+
+def test_one_reading_is_named_where_it_says_more() -> None:
+    assert opening("Who leads?", ["Who leads the team?"]) == "Read as “Who leads the team?”"
+    assert opening("Who leads?", ["who leads"]) == opening("Who leads?", []) == ""
+    assert opening("Who?", [f"Who is {n}?" for n in range(13)]) == "This can mean 13 things."
+
+
+@given(st.floats(0, 1))
+def test_words_of_certainty_are_close_to_the_number(share: float) -> None:
+    said = sure(share)
+    if said in ("hardly ever right", "nearly always right"):
+        assert share < 0.05 if said.startswith("hardly") else share >= 0.95
+    else:
+        times, of = said.removeprefix("right about ").replace("once", "1").replace(" times", "").split(" in ")
+        assert abs(int(times) / int(of) - share) <= 0.09

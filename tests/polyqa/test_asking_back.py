@@ -1,0 +1,124 @@
+"""A question back: what its choices are called, which reading a reply chooses, what answers it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyqa.asking_back import Clarification, answer_of, choice_of, clarification
+from polyqa.base.values import Interpretation, Passage
+
+
+def made(question: str, *readings: tuple[str, str, str]) -> tuple[Clarification | None, list[Interpretation]]:
+    """Return the question back about readings: the title that each cites, its question, its answer."""
+    passages = [Passage(pid=str(at), title=title, text="") for at, (title, _, _) in enumerate(readings)]
+    found = [Interpretation(question=asked, answer=a, pid=str(at)) for at, (_, asked, a) in enumerate(readings)]
+    return clarification(question, found, passages), found
+
+
+TITANIC = (
+    ("Titanic (1997 film)", "When did the 1997 film Titanic come out?", "1 November 1997"),
+    ("Titanic (musical)", "When did the musical Titanic come out?", "23 April 1997"),
+    ("RMS Titanic", "When did the ship come out?", "31 May 1911"),
+)
+JAGUAR = (
+    ("SEPECAT Jaguar", "When was the Jaguar jet retired in France?", "2005"),
+    ("SEPECAT Jaguar", "When was the Jaguar jet retired in Britain?", "2007"),
+)
+
+
+def test_choices_are_what_titles_say_beside_the_name() -> None:
+    asked, _ = made("When did Titanic come out?", *TITANIC)
+    assert asked is not None
+    assert asked.question == "Which Titanic: the 1997 film, the musical or RMS Titanic?"
+    assert asked.numbered == "Which Titanic?\n\n1. the 1997 film\n2. the musical\n3. RMS Titanic"
+
+
+def test_of_one_thing_the_questions_say_what_differs() -> None:
+    asked, _ = made("When was the Jaguar jet retired?", *JAGUAR)
+    assert asked is not None
+    assert asked.question == "What do you mean: in France or in Britain?"
+
+
+def test_a_choice_does_not_give_its_answer_away() -> None:
+    asked, _ = made(
+        "Who was the first woman prime minister?",
+        ("Indira Gandhi", "Who was the first woman prime minister of India?", "Indira Gandhi"),
+        ("Golda Meir", "Who was the first woman prime minister of Israel?", "Golda Meir"),
+    )
+    assert asked is not None
+    assert asked.choices == ("of India", "of Israel")
+
+
+def test_what_is_only_told_apart_by_whole_questions_is_quoted() -> None:
+    asked, _ = made(
+        "Who discovered Saturn's rings?",
+        ("Saturn", "Who first saw Saturn's rings?", "Galileo"),
+        ("Saturn", "Who first explained what Saturn's rings are?", "Huygens"),
+    )
+    assert asked is not None
+    assert asked.choices == ("“Who first saw Saturn's rings”", "“Who first explained what Saturn's rings are”")
+
+
+@pytest.mark.parametrize(
+    "readings",
+    [(), TITANIC[:1], (TITANIC[0], ("Titanic (again)", "And again?", "1 November 1997"))],
+)
+def test_one_answer_is_nothing_to_choose_from(readings: tuple[tuple[str, str, str], ...]) -> None:
+    assert made("When did Titanic come out?", *readings)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("2", 1),
+        (" 2. ", 1),
+        ("the second one", 1),
+        ("The musical, please", 1),
+        ("the ship", 2),
+        ("RMS", 2),
+        ("1997 film", 0),
+        ("4", None),
+        ("0", None),
+        ("all of them", None),
+        ("Who directed the 1997 film?", None),
+        ("What is the capital of Mongolia?", None),
+        ("", None),
+    ],
+)
+def test_a_reply_chooses_by_number_or_by_words_of_one_choice(reply: str, place: int | None) -> None:
+    asked, readings = made("When did Titanic come out?", *TITANIC)
+    assert asked is not None
+    assert choice_of(reply, asked, readings) == place
+
+
+def test_an_ordinal_within_a_choice_is_no_number() -> None:
+    asked, readings = made(
+        "When was the Second Republic proclaimed?",
+        ("Spanish Second Republic", "Spain?", "1931"),
+        ("French Second Republic", "France?", "1848"),
+    )
+    assert asked is not None
+    assert choice_of("Spanish Second Republic", asked, readings) == 0
+
+
+def test_a_chat_finds_the_choices_in_the_message_itself() -> None:
+    asked, _ = made("When did Titanic come out?", *TITANIC)
+    assert asked is not None
+    read = Clarification.read(asked.numbered)
+    assert read is not None
+    assert (read.choices, read.numbered) == (asked.choices, asked.numbered)
+
+
+@given(st.text())
+def test_other_messages_are_no_question_back(text: str) -> None:
+    read = Clarification.read(text)
+    assert read is None or read.choices
+
+
+def test_the_sentences_that_tell_one_reading_alone_answer_it() -> None:
+    passages = [Passage(pid="2", title="RMS Titanic", text="She was large. She was launched on 31 May 1911. She sank.")]
+    film, _, ship = made("", *TITANIC)[1]
+    both = "The film came out on 1 November 1997. The musical came out on 23 April 1997. It depends."
+    assert answer_of(film, [ship], passages, both) == "The film came out on 1 November 1997."
+    assert answer_of(ship, [film], passages, both) == "She was launched on 31 May 1911."
+    assert answer_of(ship, [film], [], both) == "When did the ship come out? 31 May 1911"

@@ -1,0 +1,107 @@
+"""Answered, not sure, not answered: by the surest reading, in the same words for all programs."""
+
+import pytest
+
+import polyqa
+from polyqa import Result
+from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Interpretation, Passage
+from polyqa.standing import LEAST, SURE, standing_of, unanswered, unsure
+
+PASSAGES = [
+    Passage(pid="a", title="Budget", text="It rained. The office costs 4,000 euros. So be it."),
+    Passage(pid="b", title="Budget", text="Nothing."),
+    Passage(pid="c", title="Company history", text="It was founded in 1983."),
+]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "standing"),
+    [
+        ([], "unanswered"),
+        ([LEAST - 0.01], "unanswered"),
+        ([0.01, LEAST], "unsure"),
+        ([SURE, 0.0], "answered"),
+        ([None], "unsure"),
+        ([None, SURE], "answered"),
+    ],
+)
+def test_the_surest_reading_decides(confidence: list[float | None], standing: str) -> None:
+    assert standing_of(confidence) == standing
+
+
+def test_a_higher_bar_leaves_more_unanswered() -> None:
+    assert standing_of([0.9], 0.95) == "unanswered"
+    assert standing_of([None], 0.95) == "unanswered"
+    assert standing_of([0.01], 0.0) == "unsure"
+
+
+def test_what_is_not_answered_names_what_comes_closest() -> None:
+    said = unanswered(None, PASSAGES)
+    assert said == (
+        "Nothing in the documents answers this. Closest, but they do not say it: Budget [1], Company history [3]. "
+        "Try other words or another index."
+    )
+
+
+def test_what_is_not_sure_is_quoted_and_not_claimed() -> None:
+    readings = [Interpretation(question="What does it cost?", answer="4,000 euros", pid="a")]
+    said = unsure(readings, PASSAGES, "It costs 4,000 euros.")
+    assert said == "Not sure: the passages may mean something else. Budget: “The office costs 4,000 euros.” [1]"
+    assert unsure([], PASSAGES, "Yes.") == "Not sure: the passages may mean something else. Yes."
+
+
+@pytest.fixture(scope="module")
+def titanic() -> Result:
+    return polyqa.ask("When did Titanic come out?", program="rac")
+
+
+@pytest.mark.parametrize("program", ["rac", "diva", "auto", "verdict"])
+def test_all_programs_say_the_same_where_nothing_answers(program: str) -> None:
+    result = polyqa.ask("What is the capital of Mongolia?", program=program)
+    assert result.standing == "unanswered"
+    assert result.answer.startswith("Nothing in “homonyms” answers this. (378 passages searched.) Closest, but they ")
+    assert not result.interpretations
+    data = result.to_dict()
+    assert (data["answered"], data["standing"], data["confidence"]) == (False, "unanswered", [])
+    assert data.get("answers", []) == []
+
+
+def test_each_reading_has_its_confidence(titanic: Result) -> None:
+    assert len(titanic.confidence) == len(titanic.interpretations) > 1
+    assert all(sure is not None and 0 <= sure <= 1 for sure in titanic.confidence)
+    assert titanic.standing == "answered"
+    shown = [f"{sure:.0%}" for sure in titanic.confidence if sure is not None]
+    for text in (titanic.to_markdown(), titanic._repr_html_()):
+        assert all(one in text for one in shown)
+
+
+def test_the_bar_is_the_user_s(titanic: Result) -> None:
+    asked = polyqa.ask("When did Titanic come out?", program="rac", min_confidence=1.0)
+    assert (asked.standing, asked.interpretations) == ("unanswered", ())
+    with pytest.raises(PolyqaError, match="from 0 to 1, not 2"):
+        polyqa.ask("When did Titanic come out?", min_confidence=2)
+
+
+def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:
+    back = polyqa.ask("When did Titanic come out?", program="rac", ask_back=True)
+    assert back.asked_back
+    assert back.clarification is not None
+    assert back.answer == back.cited_answer == back.clarification.numbered
+    assert back.to_dict()["answered"] is False
+    for number, place in enumerate(back.clarification.readings, 1):
+        chosen = back.choose(str(number))
+        reading = back.interpretations[place]
+        assert chosen.interpretations == (reading,)
+        assert (chosen.calls, chosen.asked_back, chosen.clarification) == ((), False, None)
+        assert reading.answer in chosen.answer
+    assert titanic.choose("1").answer == back.choose("1").answer
+    with pytest.raises(PolyqaError, match="none of the choices"):
+        back.choose("the submarine")
+
+
+def test_a_plain_question_is_not_asked_back() -> None:
+    result = polyqa.ask("Who wrote the novel Frankenstein?", program="rac", ask_back=True)
+    assert not result.asked_back
+    with pytest.raises(PolyqaError, match="nothing to choose from"):
+        result.choose("1")
