@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _HELP = """\
 A line is a question of its own; nothing of the ones before is known.
+  2               the second reading of the last answer alone, at once
   :why            how the last answer came about: demos, prompts, replies
   :program NAME   another program (polyqa programs lists them)
   :index NAME     another index (polyqa index info lists them)
@@ -159,7 +160,12 @@ class _Session:
             return False
         try:
             with waiting():
-                self._do(command, value.strip()) if line.startswith(":") else self._ask(line)
+                if line.startswith(":"):
+                    self._do(command, value.strip())
+                elif line.isdecimal() and self.last is not None:
+                    self._choose(int(line))
+                else:
+                    self._ask(line)
         except KeyboardInterrupt:
             say("interrupted", err=True)
         except Exception as error:
@@ -173,6 +179,16 @@ class _Session:
         result = self.answering.ask(question)
         self.last = chosen(result) if result.asked_back else result
         show_result(self.last)
+        say()
+
+    def _choose(self, number: int) -> None:
+        """Show a reading of the last answer alone; the choices that a result knows are those with other answers."""
+        from .answers import show_result
+
+        assert self.last is not None
+        choices = self.last.clarification.readings if self.last.clarification else ()
+        place = number - 1
+        show_result(self.last.choose(str(choices.index(place) + 1 if place in choices else 0)))
         say()
 
     def _do(self, command: str, value: str) -> None:
