@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from polyqa.base.text import counted
+
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -54,25 +55,22 @@ class Command(TyperCommand):
         from rich.console import Console, Group
         from rich.padding import Padding
         from rich.panel import Panel
+        from rich.text import Text
 
         every = list(self._panels(ctx))
         shown = [(title, rows) for title, rows in every if ctx.meta.get(ALL) or title not in SELDOM]
         left = min(_LEFT, max(len(row[0]) for _, rows in shown for row in rows))
         summary, *rest = (" ".join(part.split()) for part in (self.help or "").split("\n\n"))
-        parts: list[RenderableType] = [
-            f"[bold yellow]Usage:[/] [bold]{ctx.command_path}[/] {' '.join(self.collect_usage_pieces(ctx))}\n".replace(
-                "[OPTIONS]", r"\[OPTIONS]"
-            ),
-            _marked(summary),
-            *(_marked(f"\n{part}", "dim") for part in rest),
-            "",
-        ]
+        usage = Text.assemble(
+            ("Usage: ", "bold"), (ctx.command_path, "bold cyan"), " ", " ".join(self.collect_usage_pieces(ctx))
+        )
+        parts = [usage, "", _marked(summary), *(_marked(f"\n{part}", "dim") for part in rest), ""]
         out = Console(highlight=False)
         out.print(Padding(Group(*parts), (1, 1, 0, 1)))
         for title, rows in shown:
             out.print(Panel(_table(rows, left), title=title, title_align="left", border_style="dim"))
         if hidden := sum(len(rows) for title, rows in every if (title, rows) not in shown):
-            out.print(f" [dim]{hidden} more options: {ctx.command_path} {ALL}[/]\n")
+            out.print(f" [dim]{counted(hidden, 'more option')}: {ctx.command_path} {ALL}[/]\n")
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield each panel with its rows: a name, and what is said of it; the usual options first."""
@@ -98,6 +96,8 @@ def _name(param: Any) -> str:
 
 def _text(param: Any, ctx: Any) -> str:
     """Return what is said of a parameter, and its default."""
+    if HELP in param.opts:
+        return f"Show this help; with {ALL} every option."
     default = param.show_default if isinstance(param.show_default, str) else param.get_default(ctx, call=False)
     ends = []
     if param.required and param.param_type_name == "option":
