@@ -91,9 +91,15 @@ def evaluate_command(
         folder = runs / name if name else None
         _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
         return
-    sample = {"format": format, "split": split, "limit": limit, "seed": seed, "own_documents": own_documents}
+    sample: dict[str, Any] = {
+        "format": format,
+        "split": split,
+        "limit": limit,
+        "seed": seed,
+        "own_documents": own_documents,
+    }
     asked = Questions(questions or "homonyms/dev", **sample)
-    scoring = {"reader": reader, "judge": None if judge == "none" else judge}
+    scoring: dict[str, Any] = {"reader": reader, "judge": None if judge == "none" else judge}
     if answers is not None:
         if given := options.given(context, "program", "index", "passages", "sets"):
             raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")

@@ -9,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 from polyqa.base.text import counted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -64,7 +65,7 @@ class Command(TyperCommand):
         usage = Text.assemble(
             ("Usage: ", "bold"), (ctx.command_path, "bold cyan"), " ", " ".join(self.collect_usage_pieces(ctx))
         )
-        parts = [usage, "", _marked(summary), *(_marked(f"\n{part}", "dim") for part in rest), ""]
+        parts: list[RenderableType] = [usage, "", _marked(summary), *(_marked(f"\n{part}", "dim") for part in rest), ""]
         out = Console(highlight=False)
         out.print(Padding(Group(*parts), (1, 1, 0, 1)))
         for title, rows in shown:

@@ -193,7 +193,8 @@ class _Session:
 
     def _do(self, command: str, value: str) -> None:
         if command in (":program", ":index") and value:
-            choice = replace(self.choice, **{command[1:]: value})
+            of_program = command == ":program"
+            choice = replace(self.choice, program=value) if of_program else replace(self.choice, index=value)
             self.answering, self.choice = choice.loaded(), choice
             self.warm_up()
             say(str(self.answering))
