@@ -1,6 +1,8 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,11 +10,70 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
+from .terminal import say
 
 if TYPE_CHECKING:
+    import dspy
+
     from polyqa.asking import Result
 
-    from .session import Answering
+    from .answers import Picked
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to answer, as the command line or a line of the session says it."""
+
+    program: str | None
+    index: str | None
+    where: str | None
+    passages: int | None
+    sets: Sequence[str] | None
+    models: options.LanguageModels
+    min_confidence: float | None = None
+    ask_back: bool = False
+
+    def loaded(self) -> "Answering":
+        """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
+        from polyqa.loading import default_program, load
+
+        chosen = self.models.models()
+        model, helper = chosen.answering(), chosen.helping()
+        name = self.program or default_program(model)
+        settings = options.program_settings(name, self.passages, self.sets)
+        program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
+        return Answering(name, program, model, self.min_confidence, self.ask_back)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A program that is loaded, by the name it was asked for, and the language model that runs it."""
+
+    name: str
+    program: "dspy.Module"
+    model: "dspy.LM"
+    min_confidence: float | None
+    ask_back: bool
+
+    def ask(self, question: str) -> "Result":
+        """Answer a question."""
+        from polyqa.asking import ask
+        from polyqa.standing import LEAST
+
+        least = LEAST if self.min_confidence is None else self.min_confidence
+        return ask(question, program=self.program, lm=self.model, ask_back=self.ask_back, min_confidence=least)
+
+    def picked(self, question: str) -> "Picked":
+        """Return the demos that each call would be shown for a question."""
+        from polyqa.optimizers.prompts import picked_demos
+
+        return picked_demos(self.program, question)
+
+    def __str__(self) -> str:
+        from polyqa.loading import index_of
+
+        index = index_of(self.program)
+        return " · ".join([self.name, *([index.name] if index else []), str(self.model.model)])
 
 
 @options.takes_language_models("prompt_lm")
@@ -56,14 +117,16 @@ def ask_command(
     """
     from polyqa.tracing import traced
 
-    from .session import Choice, answer_lines, chosen, converse
-
     choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
     with traced(mlflow):
         if question is None and sys.stdin.isatty() and not as_json:
+            from .session import converse
+
             converse(choice)
             return
         if question is None:
+            from .session import answer_lines
+
             answering = choice.loaded()
             answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
             return
@@ -82,7 +145,7 @@ def ask_command(
 
 
 def _show(
-    answering: "Answering", as_json: bool, show_prompts: bool, result: "Result", *, json_lines: bool = False
+    answering: Answering, as_json: bool, show_prompts: bool, result: "Result", *, json_lines: bool = False
 ) -> None:
     """Print a result, as one line of JSON where there are several."""
     picked = answering.picked(result.question) if show_prompts else None
@@ -102,3 +165,16 @@ def _show(
 
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
+
+
+def chosen(result: "Result") -> "Result":
+    """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
+    from polyqa.base.errors import PolyqaError
+
+    say(result.answer)
+    while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
+        try:
+            return result.choose(reply)
+        except PolyqaError as error:
+            say(str(error), err=True)
+    return result

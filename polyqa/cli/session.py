@@ -1,25 +1,21 @@
 """Questions one after the other, over what is loaded once: typed at a prompt, or a line each from a pipe."""
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from . import options
+from .ask import Answering, Choice, chosen
 from .errors import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
 from .waiting import ready, waiting
 
 if TYPE_CHECKING:
-    import dspy
-
     from polyqa.asking import Result
-
-    from .answers import Picked
 
 _HELP = """\
 A line is a question of its own; nothing of the ones before is known.
@@ -30,62 +26,6 @@ A line is a question of its own; nothing of the ones before is known.
   :help           this list
   :quit           the end (or Ctrl-D)"""
 _HISTORY = 1_000  # questions that are kept for the next session
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is to answer, as the command line or a line of the session says it."""
-
-    program: str | None
-    index: str | None
-    where: str | None
-    passages: int | None
-    sets: Sequence[str] | None
-    models: options.LanguageModels
-    min_confidence: float | None = None
-    ask_back: bool = False
-
-    def loaded(self) -> "Answering":
-        """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
-        from polyqa.loading import default_program, load
-
-        chosen = self.models.models()
-        model, helper = chosen.answering(), chosen.helping()
-        name = self.program or default_program(model)
-        settings = options.program_settings(name, self.passages, self.sets)
-        program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
-        return Answering(name, program, model, self.min_confidence, self.ask_back)
-
-
-@dataclass(frozen=True)
-class Answering:
-    """A program that is loaded, by the name it was asked for, and the language model that runs it."""
-
-    name: str
-    program: "dspy.Module"
-    model: "dspy.LM"
-    min_confidence: float | None
-    ask_back: bool
-
-    def ask(self, question: str) -> "Result":
-        """Answer a question."""
-        from polyqa.asking import ask
-        from polyqa.standing import LEAST
-
-        least = LEAST if self.min_confidence is None else self.min_confidence
-        return ask(question, program=self.program, lm=self.model, ask_back=self.ask_back, min_confidence=least)
-
-    def picked(self, question: str) -> "Picked":
-        """Return the demos that each call would be shown for a question."""
-        from polyqa.optimizers.prompts import picked_demos
-
-        return picked_demos(self.program, question)
-
-    def __str__(self) -> str:
-        from polyqa.loading import index_of
-
-        index = index_of(self.program)
-        return " · ".join([self.name, *([index.name] if index else []), str(self.model.model)])
 
 
 def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Result"], None]) -> None:
@@ -112,19 +52,6 @@ def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Re
         say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
     if failed or not asked:
         raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
-
-
-def chosen(result: "Result") -> "Result":
-    """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
-    from polyqa.base.errors import PolyqaError
-
-    say(result.answer)
-    while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
-        try:
-            return result.choose(reply)
-        except PolyqaError as error:
-            say(str(error), err=True)
-    return result
 
 
 def converse(choice: Choice) -> None:
