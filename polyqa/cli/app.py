@@ -23,10 +23,9 @@ from .hub import pull_command, push_command
 from .index import index_app, setup_command
 from .lesson import lesson_command
 from .model import model_app
-from .programs import programs_command
 from .questions import questions_app
 from .serve import serve_command
-from .show import show_command
+from .show import programs_command, show_command
 from .terminal import say
 from .waiting import waiting
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -115,10 +116,8 @@ def ask_command(
 
     Without a question a prompt stays open: everything is loaded once, and `:help` lists what it understands.
     """
-    from polyqa.tracing import traced
-
     choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
-    with traced(mlflow):
+    with _traced(mlflow):
         if question is None and sys.stdin.isatty() and not as_json:
             from .session import converse
 
@@ -142,6 +141,15 @@ def ask_command(
         if result.asked_back and not as_json and sys.stdin.isatty():
             result = chosen(result)
         _show(answering, as_json, show_prompts, result)
+
+
+def _traced(mlflow: str | None) -> AbstractContextManager[None]:
+    """Return `polyqa.tracing.traced`, which is loaded only where traces are wanted."""
+    if mlflow is None:
+        return nullcontext()
+    from polyqa.tracing import traced
+
+    return traced(mlflow)
 
 
 def _show(

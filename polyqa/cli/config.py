@@ -123,6 +123,6 @@ def _read(file: Path, *, project: bool) -> dict[str, Any]:
                 f"--{name.replace('_', '-')}."
             )
         if project and key.refused is _outside and "/" in str(value):
-            value = str(file.parent / value)
+            value = str(file.parent / str(value))
         found[name] = value
     return found
