@@ -1,12 +1,12 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -59,10 +59,9 @@ class Answering:
     def ask(self, question: str) -> "Result":
         """Answer a question."""
         from polyqa.asking import ask
-        from polyqa.standing import LEAST
 
-        least = LEAST if self.min_confidence is None else self.min_confidence
-        return ask(question, program=self.program, lm=self.model, ask_back=self.ask_back, min_confidence=least)
+        how: dict[str, Any] = {"ask_back": self.ask_back, "min_confidence": self.min_confidence}
+        return ask(question, program=self.program, lm=self.model, **how)
 
     def picked(self, question: str) -> "Picked":
         """Return the demos that each call would be shown for a question."""
@@ -91,7 +90,12 @@ def ask_command(
     sets: options.Settings = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, max=1, show_default="0.3", help="No answer unless a reading is so sure."),
+        typer.Option(
+            metavar="X",
+            min=0,
+            max=1,
+            help="No answer unless a reading is so sure; by default 0.3 with the embedded engine.",
+        ),
     ] = None,
     ask_back: Annotated[
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
@@ -106,8 +110,7 @@ def ask_command(
     plot: Annotated[
         Path | None,
         options.more(
-            metavar="FILE",
-            help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file.",
+            metavar="FILE", help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."
         ),
     ] = None,
     mlflow: options.Mlflow = None,
@@ -134,10 +137,16 @@ def ask_command(
         question = check_question(question)
         answering = choice.loaded()
         if plot is not None:
-            from polyqa.reports.compilation_plots import plot_neighbourhood
+            from polyqa.reports.plots import check_format
 
-            plot_neighbourhood(answering.program, question, plot)  # first, as there may be no map to draw
-        result = answering.ask(question)
+            check_format(plot)  # before anything is asked
+        steps: list[Mapping[str, Any]] = []
+        with _watched(answering.program, steps if plot else None):
+            result = answering.ask(question)
+        if plot is not None:
+            from polyqa.reports.why import plot_why
+
+            plot_why(result, steps, plot)
         if result.asked_back and not as_json and sys.stdin.isatty():
             result = chosen(result)
         _show(answering, as_json, show_prompts, result)
@@ -173,6 +182,16 @@ def _show(
 
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
+
+
+def _watched(program: "dspy.Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
+    """Return what appends the steps of a program to a list while it runs."""
+    if steps is None:
+        return nullcontext()
+    from polyqa.lm.recorder import listening
+    from polyqa.watching import Watch
+
+    return listening(Watch(lambda _, step: steps.append(step)), program)
 
 
 def chosen(result: "Result") -> "Result":

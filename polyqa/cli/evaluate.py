@@ -13,6 +13,7 @@ from .terminal import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polyqa.evaluation.loading import Loaded
     from polyqa.evaluation.runs import Run
     from polyqa.language_models import Models
     from polyqa.question_sets import Questions
@@ -33,6 +34,7 @@ def evaluate_command(
         int | None, typer.Option(metavar="N", min=1, help="Size of a random sample of the questions.")
     ] = None,
     index: options.Index = None,
+    where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     passages: options.Passages = None,
     sets: options.Settings = None,
@@ -110,6 +112,7 @@ def evaluate_command(
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets)
     called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
+    _tell(asked.loaded)
     with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,
@@ -121,6 +124,7 @@ def evaluate_command(
             alce=alce,
             ray=options.cluster(engine, workers, address),
             index=index,
+            where=where,
             **settings,
         )
     _show([run], as_json)
@@ -181,7 +185,11 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
 
     if folder is not None and (folder / PREDICTIONS).exists():
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
-    records = score_outputs(read_outputs(answers), questions.asked, make_scorer(**scoring, alce=alce))
+    found = read_outputs(answers)
+    loaded = questions.loaded
+    _tell(loaded)
+    found = {id: output for id, output in found.items() if id not in loaded.left_out}
+    records = score_outputs(found, loaded.questions, make_scorer(**scoring, alce=alce))
     if folder is not None:
         require_no_links(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -271,6 +279,12 @@ def table_command(
         show_markdown(text)
     else:
         write_atomically(out, text)
+
+
+def _tell(loaded: "Loaded | None") -> None:
+    """Say how the questions of a data set were read."""
+    if loaded is not None:
+        say(str(loaded), err=True)
 
 
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:

@@ -105,7 +105,8 @@ Asked = Annotated[
     str,
     typer.Option(
         metavar="SET",
-        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.",
+        help="homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as "
+        "FILE@SPLIT; or hub:NAME for a data set of the hub.",
         autocompletion=_questions,
     ),
 ]
@@ -122,11 +123,11 @@ Format = Annotated[
     str | None,
     more(
         metavar="NAME",
-        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open, multi-answer or ramdocs.",
+        help="Format of the data set, detected by default: " + ", ".join(completion.FORMAT_NAMES) + ".",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]
-Split = Annotated[str | None, more(metavar="NAME", help="Split of the data set.")]
+Split = Annotated[str | None, more(metavar="NAME", help="Split of the data set, such as dev; FILE@dev says the same.")]
 Train = Annotated[
     str,
     typer.Option(metavar="SET", help="Training questions; demos come only from them.", autocompletion=_questions),
