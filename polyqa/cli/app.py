@@ -19,10 +19,9 @@ from .cost import cost_command
 from .errors import explain
 from .evaluate import compare_command, evaluate_command, table_command
 from .help import Command, Group
-from .hub import pull_command, push_command
 from .index import index_app, setup_command
 from .lesson import lesson_command
-from .model import model_app
+from .model import model_app, pull_command, push_command
 from .questions import questions_app
 from .serve import serve_command
 from .show import programs_command, show_command
