@@ -41,6 +41,7 @@ from polyqa.reports.readme import artifact_readme
 from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
+from .loading import DEFAULT_PROGRAM
 from .question_sets import Sets
 from .tracing import job
 
@@ -86,7 +87,7 @@ class Made:
 
 
 def compile(
-    program: str = "diva",
+    program: str = DEFAULT_PROGRAM,
     *,
     out: str | Path,
     recipe: str | Recipe = "knn",
@@ -102,6 +103,7 @@ def compile(
     ----------
     program
         A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
+        If not given ``auto``.
     out
         The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it is done.
     recipe
