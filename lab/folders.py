@@ -106,11 +106,11 @@ def main(
         rows.append([f"`{name}`, {about['format']}", *numbers])
         for row in asked:
             places = "; ".join(Passage(**passage).place for passage in row["cited"])
-            answers.append([name, row["ask"], row["answer"], places, row["label"]])
+            answers.append([name, row["ask"], places, row["label"]])
             typer.echo(
                 f"\n{name} · {row['ask']} · {row['digest']} · {row['label']}\n{row['answer']}\n  {places}", err=True
             )
-    heads = ["folder", "question", "answer", "cited", "label"]
+    heads = ["folder", "question", "cited", "label"]
     report(
         Measured(
             about=f"Ten questions a folder, the default program, embedded models, no language model; {today()}.",

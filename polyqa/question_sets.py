@@ -49,6 +49,7 @@ class Questions:
         """The questions; read once."""
         if self.loaded is not None:
             return drawn(self.loaded.questions, self.limit, self.seed)
+        assert not isinstance(self.source, str | Path)
         return [_question(item, number) for number, item in enumerate(self.source, 1)]
 
     @cached_property
@@ -56,7 +57,7 @@ class Questions:
         """All questions of a file, of the hub or of records, and how they were read; read once."""
         if isinstance(self.source, str | Path):
             return read_questions(self.source, format=self.format, split=self.split)
-        if any(isinstance(item, Question | dspy.Example) for item in self.source):
+        if {isinstance(item, Question | dspy.Example) for item in self.source} != {False}:
             return None
         return convert(rows_in_memory(self.source, SHAPE, self.split), self.format, "the questions")
 

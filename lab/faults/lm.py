@@ -124,12 +124,13 @@ class FaultyServer:
         if failure is None or other or self.spared > 0:
             self.spared -= 1
             self.answered += 1
-            failure = Failure("", _reply(_engine_reply(body)))
+            failure = Failure("", _reply(engine_reply(body)))
         with suppress(OSError):  # who asked may have given up
             _send(handler, failure, over)
 
 
-def _engine_reply(body: Mapping[str, Any]) -> str:
+def engine_reply(body: Mapping[str, Any]) -> str:
+    """Return what the embedded engine says to a request."""
     roles = {"developer": "system"}
     messages = [{**one, "role": roles.get(one["role"], one["role"])} for one in body["messages"]]
     return str(embedded_lm(embedded_engine())(messages=messages)[0])

@@ -23,6 +23,10 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from polyqa.extractive import embedded_lm
+from polyqa.language_models import embedded_engine
+from polyqa.loading import load, warm_up
+
 from ..results import JsonFile, Measured, Table, command_line, report, today
 from .damage import Subject, undamaged
 from .forks import ended
@@ -148,6 +152,7 @@ def command(
     with tempfile.TemporaryDirectory() as place:
         dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
         prepare_forks()
+        warm_up(load("rac"), embedded_lm(embedded_engine()))  # the server's model, and what the forks share
         base = Path(place) / "home"
         base.mkdir()
         write_questions(base)

@@ -150,8 +150,8 @@ def remember(index: ColBERTIndex, documents: Documents) -> None:
 class _State(BaseModel):
     """What `_STATE` holds; an index may come from a stranger."""
 
-    tokens: int | None = Field(None, ge=32, le=500)
-    overlap: int = Field(0, ge=0, le=250)
+    tokens: int | None = Field(default=None, ge=32, le=500)
+    overlap: int = Field(default=0, ge=0, le=250)
     files: dict[str, tuple[str, list[str]]] = Field(default_factory=dict)
 
 

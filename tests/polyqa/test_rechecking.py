@@ -70,6 +70,11 @@ def test_what_scores_the_same_holds(artifact: Path, runs: Path) -> None:
     assert "Against the uncompiled program then: " in told
 
 
+def test_what_is_better_is_told_so(artifact: Path, runs: Path) -> None:
+    shift(artifact, -0.1)
+    assert checked(artifact, runs).verdict.startswith("mine holds and is better now: DR ")
+
+
 def test_what_is_worse_is_lost_and_what_changed_is_told(artifact: Path, runs: Path) -> None:
     shift(artifact, 0.3)
     card = json.loads((artifact / "card.json").read_text())
