@@ -21,8 +21,8 @@ from playwright.sync_api import Browser, sync_playwright
 from polyqa.base.errors import PolyqaError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-QUESTION, PROGRAM = "When did Titanic come out?", "diva"
-WIDTH, HEIGHT = 1200, 1290
+QUESTION, PROGRAM = "When did Titanic come out?", "auto"
+WIDTH, HEIGHT = 1200, 1000
 COLOURS = 192  # a picture of a page has few; this keeps each below 150 kB
 
 
@@ -33,9 +33,9 @@ def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
         page = context.new_page()
         page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
         page.goto(f"{base}/#/ask?{urlencode({'q': QUESTION, 'program': PROGRAM})}")
-        page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+        page.locator("#program option").first.wait_for(state="attached")
         page.get_by_role("button", name="Ask", exact=True).click()
-        page.get_by_role("tablist").wait_for()
+        page.locator(".how").wait_for()
         with Image.open(BytesIO(page.screenshot())) as taken:
             small = BytesIO()
             taken.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
@@ -47,10 +47,10 @@ def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
 def served() -> Iterator[str]:
     """Run `polyqa serve` on a free port for the block; the value is its address."""
     command = [sys.executable, "-m", "polyqa", "serve", "--port", "0", "--index", "homonyms", "--program", PROGRAM]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         try:
-            assert running.stderr is not None
-            for line in running.stderr:
+            assert running.stdout is not None
+            for line in running.stdout:
                 if found := re.search(r"http://[\d.:]+", line):
                     yield found[0].rstrip(".")
                     break

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ from . import options
 from .terminal import say
 
 if TYPE_CHECKING:
+    from dspy import Module
+
     from polyqa.asking import Result
 
 
@@ -28,7 +31,9 @@ def ask_command(
     preset: options.Preset = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="No answer unless a reading is so sure; 0.3 if not given."),
+        typer.Option(
+            min=0, max=1, help="No answer unless a reading is so sure; by default 0.3 with the embedded engine."
+        ),
     ] = None,
     ask_back: Annotated[
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
@@ -43,13 +48,12 @@ def ask_command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw a map of all demos, with those picked for the question, to a .png, .svg or .pdf file."),
+        typer.Option(help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."),
     ] = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from polyqa.asking import ask, check_question
     from polyqa.loading import default_program, load
-    from polyqa.standing import LEAST
     from polyqa.tracing import traced
 
     from .display import show_json
@@ -61,22 +65,27 @@ def ask_command(
     settings = options.program_settings(program, passages, sets, preset)
     ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
     if plot is not None:
-        from polyqa.reports.compilation_plots import plot_neighbourhood
+        from polyqa.reports.plots import check_format
 
-        plot_neighbourhood(ready, question, plot)  # first, as there may be no map to draw
+        check_format(plot)  # before anything is asked
     picked = None
     if show_prompts:
         from polyqa.optimizers.prompts import picked_demos
 
         picked = picked_demos(ready, question)
-    with traced(mlflow):
+    steps: list[Mapping[str, Any]] = []
+    with traced(mlflow), _watched(ready, steps if plot else None):
         result = ask(
             question,
             program=ready,
             lm=model,
             ask_back=ask_back,
-            min_confidence=LEAST if min_confidence is None else min_confidence,
+            min_confidence=min_confidence,
         )
+    if plot is not None:
+        from polyqa.reports.why import plot_why
+
+        plot_why(result, steps, plot)
     if result.asked_back and not as_json and sys.stdin.isatty():
         result = _chosen(result)
     if not as_json:
@@ -84,6 +93,16 @@ def ask_command(
         return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})})
+
+
+def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
+    """Return what appends the steps of a program to a list while it runs."""
+    if steps is None:
+        return nullcontext()
+    from polyqa.lm.recorder import listening
+    from polyqa.watching import Watch
+
+    return listening(Watch(lambda _, step: steps.append(step)), program)
 
 
 def _chosen(result: "Result") -> "Result":

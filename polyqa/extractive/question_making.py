@@ -89,3 +89,8 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
         if place:
             revised = f"{question[: place.end()]} ({qualifier}){question[place.end() :]}"
     return {"revised_question": question if answer and holds(revised, answer) else revised}
+
+
+def ask_of_namesakes(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill no question: this engine asks of one passage at a time; `polyqa.questions` joins what it asks."""
+    return dict.fromkeys(("question", "first_answer", "second_answer"), _NO_QUESTION)

@@ -1,22 +1,19 @@
-"""Compilations as pictures: scores against calls, learning curves, and which demos a question is shown."""
+"""Compilations as pictures: scores against calls, and learning curves."""
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dspy
 import numpy as np
 from markupsafe import Markup
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import shortened
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.optimizers.curve import Curve
 from polyqa.optimizers.trials import Trial
-from polyqa.programs import KNNPredict
 
-from .plots import BLUE, GREY, ORANGE, check_format, new_figure, save_figure
+from .plots import BLUE, GREY, check_format, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,69 +153,3 @@ def plot_curve(curve: Curve, path: str | Path, *, window: int = 20) -> Path:
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     return save_figure(figure, path)
-
-
-def plot_neighbourhood(program: dspy.Module, question: str, path: str | Path) -> Path:
-    """Draw the questions of all demos as a map, and on it the demos that a question is shown.
-
-    The map is the plane in which the encoder's vectors differ most (principal components): near on it need not be
-    near in all dimensions, so that a demo that was picked may lie farther off than one that was not.
-
-    Parameters
-    ----------
-    program
-        Its first predictor that picks the nearest demos counts.
-    question
-        Marked by a star.
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    PolyqaError
-        If the format is unknown, or the program does not pick demos by their nearness, or of fewer than three.
-    """
-    check_format(path)
-    nearest_by_name = (
-        (name, predictor)
-        for name, predictor in program.named_predictors()
-        if isinstance(predictor, KNNPredict) and predictor.k is not None and len(predictor.demos) > 2
-    )
-    name, predictor = next(nearest_by_name, ("", None))
-    if predictor is None or predictor.encoder is None:
-        raise PolyqaError(
-            f"There is no map: {type(program).__name__} does not pick the nearest of three demos or more. Compile it "
-            "with the recipe knn, or name an artifact that was."
-        )
-    asked = [str(demo[predictor.field]) for demo in predictor.demos]
-    picked = [str(demo[predictor.field]) for demo in predictor.nearest(question)][::-1]  # the last is the nearest
-    vectors = predictor.encoder.encode([question, *asked]).astype(np.float64)
-    centred = vectors - vectors.mean(axis=0)
-    u, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    plane = u[:, :2] * sizes[:2]
-    star, others = plane[0], plane[1:]
-    shares = sizes**2 / (sizes**2).sum()
-
-    figure, axes = new_figure(8, 5.2 + 0.2 * len(picked))
-    axes.scatter(others[:, 0], others[:, 1], color=GREY, s=18, alpha=0.6, label=f"{len(asked)} demos of {name}")
-    nearest = np.array([others[asked.index(demo)] for demo in picked])
-    for number, place in enumerate(nearest, 1):
-        axes.plot(*zip(star, place, strict=True), color=ORANGE, linewidth=0.8, alpha=0.7, zorder=1)
-        axes.annotate(str(number), place, xytext=(6, 4), textcoords="offset points", color=ORANGE, weight="bold")
-    label = f"the {len(picked)} that are shown"
-    axes.scatter(nearest[:, 0], nearest[:, 1], color=ORANGE, s=42, zorder=3, label=label)
-    axes.plot(star[0], star[1], "*", color=BLUE, markersize=16, zorder=4, label="the question")
-    for at, axis in enumerate((axes.xaxis, axes.yaxis)):
-        axis.set_ticks([])
-        axis.set_label_text(f"component {at + 1} ({shares[at]:.0%} of the variance)")
-    axes.margins(0.08)
-    axes.set_title(_plain(shortened(question, 90)), fontsize="medium", loc="left")
-    listed = "\n".join(f"{number}  {_plain(shortened(demo, 95))}" for number, demo in enumerate(picked, 1))
-    figure.supxlabel(listed, x=0.02, ha="left", fontsize="small", color=ORANGE)
-    axes.legend(frameon=False, fontsize="small", loc="best")
-    return save_figure(figure, path)
-
-
-def _plain(text: str) -> str:
-    """Return a text in which matplotlib sees no formula."""
-    return text.replace("$", r"\$")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from polyqa.base.text import counted
 from polyqa.metrics.text import STOPWORDS, words
 
 _LONGEST = 8  # words of a title; what differs more than that is a question of its own
@@ -11,6 +12,9 @@ _PARTS = re.compile(r"[,;:?!()\[\]{}\"“”«»。，？！]")
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _FRACTIONS = ((1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (4, 5), (9, 10))
 _NEVER, _ALWAYS = 0.05, 0.95
+COUNTED = ((36, 0.43, 0.47), (35, 0.60, 0.63), (35, 0.68, 0.83), (35, 0.76, 0.80), (35, 0.84, 0.86))
+"""Readings of questions whose answers are known, the least sure first: how many, their mean `Result.confidence`, and
+the share of them that was right; from ``lab/results/confidence.json``."""
 
 
 class _Question:
@@ -150,8 +154,8 @@ def opening(question: str, readings: Sequence[str]) -> str:
         return ""
     if len(readings) == 1:
         return "" if _Question(readings[0]).words == _Question(question).words else f"Read as “{readings[0]}”"
-    count = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else f"{len(readings):,}"
-    return f"{_subject(question, readings) or 'This'} can mean {count} things."
+    number = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else f"{len(readings):,}"
+    return f"{_subject(question, readings) or 'This'} can mean {number} things."
 
 
 def sure(share: float) -> str:
@@ -165,7 +169,7 @@ def sure(share: float) -> str:
     if share >= _ALWAYS:
         return "nearly always right"
     times, of = min(_FRACTIONS, key=lambda one: abs(one[0] / one[1] - share))
-    return f"right about {'once' if times == 1 else f'{times} times'} in {of}"
+    return "right about half of the time" if of == 2 else f"right about {counted(times, 'time')} in {of}"
 
 
 def _plain(word: str) -> str:

@@ -1,25 +1,42 @@
 """A result as a page wants it: its answer in pieces, its evidence with what is marked, how sure each reading is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
 from polyqa.reports.marks import all_places, cited, pieces, places
+from polyqa.reports.readings import opening, sure, titles
 from polyqa.reports.result import cautions, numbers_of
+from polyqa.reports.why import stages
 
 
-def answered(result: Result) -> dict[str, Any]:
+def answered(result: Result, steps: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return the JSON of a result.
 
     It is that of `Result.to_dict`, and beside it ``pieces`` (the answer cut at its marks), ``evidence`` (each passage
-    with what is marked in it), ``cautions``, and ``log`` (the calls).
+    with what is marked in it), ``opening`` (the sentence before the readings), ``titles`` (what each reading differs
+    in), ``sure`` (each one's confidence in words), ``why`` (what each stage kept and dropped), ``cautions``, and
+    ``log`` (the calls).
+
+    Parameters
+    ----------
+    result
+        The answer.
+    steps
+        What happened on the way, as `polyqa.watching.Watch` reports it.
     """
+    readings = [reading.question for reading in result.interpretations]
     return {
         **result.to_dict(),
         "pieces": _pieces(result.cited_answer, result),
         "evidence": list(_evidence(result)),
+        "opening": opening(result.question, readings),
+        "titles": titles(result.question, readings),
+        "sure": [None if share is None else sure(share) for share in result.confidence],
+        "why": [asdict(stage) for stage in stages(result, steps)],
         "cautions": cautions(result),
         "log": [_call_data(call) for call in result.calls],
     }

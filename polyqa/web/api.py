@@ -1,5 +1,6 @@
 """The routes of polyqa's own interface: `/ask`, `/search`, and what there is."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -7,6 +8,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from polyqa import __version__
+from polyqa.loading import default_program
+from polyqa.reports.readings import COUNTED
 
 from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
@@ -48,6 +51,7 @@ def api_router(service: Service) -> APIRouter:
             min_confidence=asked.min_confidence,
             ask_back=asked.ask_back,
             choice=asked.choice,
+            lm=asked.lm,
         )
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), _sent)
@@ -66,15 +70,23 @@ def api_router(service: Service) -> APIRouter:
 
     @router.get("/programs", tags=["catalog"])
     async def programs() -> dict[str, Any]:
-        """List the programs, and what a question costs each."""
-        listed = [{"name": program.name, **program.about} for program in shelf.programs.values()]
-        return {"default": shelf.default_program, "programs": listed}
+        """List the programs, what a question costs each, the language models, and what a confidence was worth."""
+        listed = [{"name": one.name, "index": one.index, **one.about} for one in shelf.programs.values()]
+        lms = [{"name": name, "program": default_program(name)} for name in shelf.lms]
+        counted = [{"readings": many, "said": said, "right": right} for many, said, right in COUNTED]
+        return {"default": shelf.default_program, "programs": listed, "lms": lms, "confidence": counted}
 
     @router.get("/indexes", tags=["catalog"])
     async def indexes() -> dict[str, Any]:
-        """List the indexes, their sizes, and the columns that `where` can name."""
+        """List the indexes, their sizes, the columns that `where` can name, and names that passages share."""
         listed = [
-            {"name": name, "passages": len(index), "columns": index.columns} for name, index in shelf.indexes.items()
+            {
+                "name": name,
+                "passages": len(index),
+                "columns": index.columns,
+                "names": await asyncio.to_thread(shelf.shared_names, name),
+            }
+            for name, index in shelf.indexes.items()
         ]
         return {"default": shelf.default_index, "indexes": listed}
 

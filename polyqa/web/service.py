@@ -18,16 +18,17 @@ from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
-from polyqa.standing import LEAST
+from polyqa.watching import Watch
 
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
 from .shelf import Shelf
-from .watching import Watch
 
 LOG = logging.getLogger("polyqa.web")
 MOST_PASSAGES = 100
+LOCAL_SECONDS = 1_800.0
+"""How long a question may take that a language model on this machine answers, if the server has another one."""
 _OFFERED = 256
 """Results whose readings can be chosen without asking again."""
 _ALIVE = 5.0
@@ -46,6 +47,8 @@ class ClientQuestion:
         Names on the shelf.
     where
         The condition on passages, see `ColBERTIndex.where`.
+    lm
+        A language model of the shelf.
     request_id
         Of the request.
     min_confidence, ask_back
@@ -58,8 +61,9 @@ class ClientQuestion:
     program: str
     index: str
     where: str | None = None
+    lm: str = ""
     request_id: str = ""
-    min_confidence: float = LEAST
+    min_confidence: float | None = None
     ask_back: bool = False
     choice: str | None = None
 
@@ -75,7 +79,7 @@ class Event:
 class More(TypedDict, total=False):
     """What else a client may say with a question."""
 
-    min_confidence: float
+    min_confidence: float | None
     ask_back: bool
     choice: str | None
 
@@ -107,6 +111,7 @@ class Service:
         index: str | None = None,
         where: str | None = None,
         request_id: str = "",
+        lm: str | None = None,
         **more: Unpack[More],
     ) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
@@ -122,7 +127,7 @@ class Service:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
         names = self.shelf.names(program, index)
         await asyncio.to_thread(self.shelf.index, names[1], where)
-        return ClientQuestion(text, *names, where, request_id, **more)
+        return ClientQuestion(text, *names, where, self.shelf.lm_name(lm), request_id, **more)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
@@ -196,16 +201,17 @@ class Service:
             LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
 
     async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+        own = asked.lm == self.shelf.lm.model
+        seconds = self.limits.seconds if own else max(self.limits.seconds, LOCAL_SECONDS)
+        steps: list[Mapping[str, Any]] = []
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
-                names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
+                names = {"program": asked.program, "index": asked.index, "lm": asked.lm}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
-                async with asyncio.timeout(self.limits.seconds):
-                    result = await self._answered(asked, queue)
+                async with asyncio.timeout(seconds):
+                    result = await self._answered(asked, queue, steps)
         except TimeoutError:
-            raise WebError(
-                Kind.TOO_SLOW, f"The answer took longer than {self.limits.seconds:.0f} s, and was given up."
-            ) from None
+            raise WebError(Kind.TOO_SLOW, f"The answer took longer than {seconds:.0f} s, and was given up.") from None
         except WebError:
             raise
         except Exception as error:
@@ -217,15 +223,17 @@ class Service:
             ) from None
         for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
-        queue.put_nowait(Event("result", answered(result)))
+        queue.put_nowait(Event("result", answered(result, steps)))
         return result
 
-    async def _answered(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _answered(
+        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+    ) -> Result:
         """Answer a question, by a question back, or with the reading chosen: of what was just asked nothing again."""
         key = replace(asked, request_id="", ask_back=False, choice=None)
         result = self._offered.get(key) if asked.choice is not None else None
         if result is None:
-            result = await self._ask(asked, queue)
+            result = await self._ask(asked, queue, steps)
             if result.clarification is not None:
                 self._offered[key] = result
                 if len(self._offered) > _OFFERED:
@@ -237,15 +245,19 @@ class Service:
                 raise WebError(Kind.BAD_REQUEST, str(error)) from None
         return asking_back(result) if asked.ask_back else result
 
-    async def _ask(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _ask(
+        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+    ) -> Result:
+        lm = await asyncio.to_thread(self.shelf.language_model, asked.lm)
         program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         loop = asyncio.get_running_loop()
 
         def emit(name: str, data: Mapping[str, Any]) -> None:
+            steps.append(data)
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
         with listening(Watch(emit), program):
-            result = await aask(asked.question, program=program, lm=self.shelf.lm, min_confidence=asked.min_confidence)
+            result = await aask(asked.question, program=program, lm=lm, min_confidence=asked.min_confidence)
         return replace(result, program=asked.program)
 
 

@@ -1,24 +1,30 @@
 """What a server has loaded: programs over indexes, each once, shared by all who ask."""
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from polyqa.artifacts.store import artifact_names, find_artifact, read_artifact
+from polyqa.artifacts.store import CARD, artifact_names, find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
+from polyqa.language_models import LOCAL, language_model
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
+from polyqa.models.gguf import find_model, model_path
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
+from polyqa.questions.families import base_names
 
 from .errors import Kind, WebError
 
+_SMALL = 20_000  # passages: names of a larger index would take seconds to find
+_SHARED = 6  # names that are listed
 _FILTERED = 64  # conditions whose passages are remembered, a byte each
 
 
@@ -55,10 +61,12 @@ class Shelf:
         See `polyqa.load`.
     indexes
         Names or paths of the indexes that are offered, or opened ones, each under its folder's name; all that are in
-        the home of indexes if none is given. The first is the default, unless there is a ``homonyms``.
+        the home of indexes if none is given. The first is the default; if none is given, the index that was built last,
+        and ``homonyms`` if there is no other.
     programs
-        Names, or folders of compiled programs, that are offered; all programs and the shipped compiled ones if none is
-        given. The first is the default, else ``auto``.
+        Names, or folders of compiled programs, that are offered; if none is given all programs, the shipped compiled
+        ones, and those in the folder ``compiled`` where the server was started. The first is the default, else
+        ``auto``.
 
     Raises
     ------
@@ -75,20 +83,46 @@ class Shelf:
         programs: Sequence[str | Path] = (),
     ) -> None:
         self.lm = lm
+        self.lms = [lm.model, *([LOCAL] if lm.model.partition("/")[0] != LOCAL and _local_is_there() else [])]
         self._helper_lm = helper_lm
         opened = [open_index(index) for index in (indexes or index_names())]
         if not opened:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
         self.indexes = _by_name([(index.name, index) for index in opened], "indexes")
-        chosen = programs or [*PROGRAMS, *artifact_names()]
+        chosen = programs or [*PROGRAMS, *artifact_names(), *_made_here()]
         self.programs = _by_name([(offered.name, offered) for offered in map(_offered, chosen)], "programs")
-        shipped = not indexes and DEFAULT_INDEX in self.indexes
-        self.default_index = DEFAULT_INDEX if shipped else opened[0].name
+        self.default_index = opened[0].name if indexes else _latest(opened).name
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
         self._filtered: OrderedDict[tuple[str, str], ColBERTIndex] = OrderedDict()
         self._lock = threading.Lock()
+        self._names: dict[str, list[str]] = {}
+
+    def lm_name(self, name: str | None) -> str:
+        """Return the name of a language model, by default the server's.
+
+        Raises
+        ------
+        WebError
+            If there is none of this name.
+        """
+        if name is not None and name not in self.lms:
+            raise _unknown("language model", name, dict.fromkeys(self.lms))
+        return name or self.lm.model
+
+    def language_model(self, name: str) -> dspy.LM:
+        """Return a language model by its name. Blocks while it loads."""
+        return self.lm if name == self.lm.model else language_model(name)
+
+    def shared_names(self, index: str) -> list[str]:
+        """Return some names that passages of an index share, those of most passages first; none of a large index."""
+        if index not in self._names:
+            opened = self.indexes[index]
+            bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
+            shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
+            self._names[index] = shared[:_SHARED]
+        return self._names[index]
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
         """Return the names of a program and an index, by default those that a client did not name.
@@ -151,6 +185,24 @@ class Shelf:
                 warm_up(program, self.lm)
                 self._loaded[key] = program
         return self._loaded[key]
+
+
+def _latest(indexes: Sequence[ColBERTIndex]) -> ColBERTIndex:
+    """Return the user's index that was built last; the shipped one if there is no other."""
+    return max(indexes, key=lambda index: (index.name != DEFAULT_INDEX, index.path.stat().st_mtime))
+
+
+def _made_here() -> list[Path]:
+    """Return the folders of compiled programs in ``compiled``, where `polyqa adapt` and `compile` are told to put them.
+
+    In a checkout that folder is the shipped one.
+    """
+    here = [card.parent for card in sorted(Path("compiled").glob(f"*/{CARD}"))]
+    return [folder for folder in here if folder.name not in {*artifact_names(), *PROGRAMS}]
+
+
+def _local_is_there() -> bool:
+    return find_spec("xllamacpp") is not None and model_path(find_model()).is_file()
 
 
 def _by_name(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:

@@ -5,10 +5,11 @@ import { announce, byId, h } from "./dom.js";
 import { History } from "./history.js";
 import { Panel } from "./panel.js";
 import { problem } from "./problem.js";
-import { counted } from "./words.js";
+import { keepTable } from "./sure.js";
 
 const EXAMPLES = ["When did Titanic come out?", "Who directed Titanic?", "What river runs through Perth?"];
-const EXAMPLES_INDEX = "homonyms"; // the shipped one; over other documents they would have no answer
+const EXAMPLES_INDEX = "homonyms"; // the shipped one; of other documents only the names that they share are known
+const CHOICES = ["program", "index", "lm", "beside"];
 const COST = { low: "cheap", medium: "moderate cost", high: "expensive" };
 
 export class AskView {
@@ -30,10 +31,8 @@ export class AskView {
       this.ask();
     });
     this.question.addEventListener("input", () => this.fit());
-    for (const name of ["program", "beside", "index"]) byId(name).addEventListener("change", () => this.about());
-    byId("stop").addEventListener("click", () => this.stop());
-    byId("examples").querySelector("ul").append(...EXAMPLES.map((text) =>
-      h("li", {}, h("button", { type: "button", onclick: () => this.askAgain({ q: text, index: EXAMPLES_INDEX }) }, text))));
+    for (const name of CHOICES) byId(name).addEventListener("change", () => this.about());
+    byId("lm").addEventListener("change", () => this.suit());
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.running && !document.querySelector("dialog[open]")) this.stop();
     });
@@ -67,9 +66,11 @@ export class AskView {
   }
 
   offer(programs, indexes) {
+    keepTable(programs.confidence);
     this.programs = new Map(programs.programs.map((one) => [one.name, one]));
-    this.columns = new Map(indexes.indexes.map((one) => [one.name, Object.keys(one.columns ?? {})]));
-    this.defaults = { program: programs.default, index: indexes.default };
+    this.indexes = new Map(indexes.indexes.map((one) => [one.name, one]));
+    this.lms = new Map(programs.lms.map((one) => [one.name, one.program]));
+    this.defaults = { program: programs.default, index: indexes.default, lm: programs.lms[0].name, beside: "" };
     const options = (compiled) => programs.programs.filter((one) => Boolean(one.compiled) === compiled)
       .map((one) => h("option", { value: one.name }, one.name));
     const groups = () => [["Programs", false], ["Compiled", true]]
@@ -79,9 +80,41 @@ export class AskView {
     byId("program").replaceChildren(...groups());
     byId("beside").replaceChildren(h("option", { value: "" }, "nothing"), ...groups());
     byId("index").replaceChildren(...indexes.indexes.map((one) =>
-      h("option", { value: one.name }, `${one.name} (${counted(one.passages, "passage")})`)));
-    byId("examples").hidden = this.panels.length > 0 || !indexes.indexes.some((one) => one.name === EXAMPLES_INDEX);
+      h("option", { value: one.name }, `${one.name} (${one.passages.toLocaleString("en")})`)));
+    byId("lm").replaceChildren(...programs.lms.map((one) => h("option", { value: one.name }, one.name)));
+    byId("lm-choice").hidden = programs.lms.length < 2;
     this.choose(this.wanted);
+  }
+
+  /** Questions over the shipped index; over other documents names that several passages share, to begin a question with. */
+  examples() {
+    const index = byId("index").value;
+    const names = this.indexes?.get(index)?.names ?? [];
+    const chip = (text, onclick) => h("li", {}, h("button", { type: "button", onclick }, text));
+    const chips = index === EXAMPLES_INDEX
+      ? EXAMPLES.map((q) => chip(q, () => this.askAgain({ q, index })))
+      : names.map((name) => chip(name, () => this.begin(name)));
+    byId("examples-title").textContent = index === EXAMPLES_INDEX ? "For example" : "Names with more than one meaning here";
+    byId("examples").querySelector("ul").replaceChildren(...chips);
+    byId("examples").hidden = this.panels.length > 0 || !chips.length;
+  }
+
+  /** Puts a name into the question, for the words around it to be written. */
+  begin(name) {
+    const text = this.question.value.trim().replace(/\?$/, "");
+    this.question.value = `${text ? `${text} ` : ""}${name}?`;
+    this.fit();
+    this.question.focus();
+    const at = text ? this.question.value.length - 1 : 0;
+    this.question.setSelectionRange(at, at);
+  }
+
+  /** A language model on this machine is asked with the program that suits it, unless another was chosen. */
+  suit() {
+    const suited = this.lms.get(byId("lm").value);
+    const usual = [...this.lms.values(), this.defaults.program];
+    if (suited && this.programs.has(suited) && usual.includes(byId("program").value)) byId("program").value = suited;
+    this.about();
   }
 
   /** Fills the form; names that this server does not have are said, and replaced by its defaults. */
@@ -89,7 +122,7 @@ export class AskView {
     this.wanted = wanted;
     if (!this.programs.size) return;
     const missing = [];
-    for (const [name, otherwise] of Object.entries({ ...this.defaults, beside: "" })) {
+    for (const [name, otherwise] of Object.entries(this.defaults)) {
       const select = byId(name);
       select.value = wanted[name] || otherwise;
       if (select.selectedIndex < 0) {
@@ -98,11 +131,16 @@ export class AskView {
       }
     }
     byId("where").value = wanted.where ?? "";
+    if (byId("where").value || byId("beside").value) byId("options").open = true;
     if (missing.length) byId("question-error").textContent = `This server has no ${missing.join(" and no ")}; its default is chosen.`;
     this.about();
   }
 
   about() {
+    const lm = byId("lm-choice").hidden ? "" : byId("lm").value;
+    const beside = byId("beside").value;
+    byId("chosen").textContent = [byId("index").value, byId("program").value + (beside ? ` and ${beside}` : ""), lm].filter(Boolean).join(" · ");
+    this.examples();
     for (const name of ["program", "beside"]) {
       const one = this.programs.get(byId(name).value);
       const place = byId(`${name}-about`);
@@ -114,7 +152,7 @@ export class AskView {
       place.append(h("strong", {}, one.name), `: ${one.summary} · `,
         h("span", {}, ...told.flatMap((part, at) => (at ? [" · ", part] : [part]))));
     }
-    const columns = this.columns?.get(byId("index").value) ?? [];
+    const columns = Object.keys(this.indexes?.get(byId("index").value)?.columns ?? {});
     byId("where-choice").hidden = !columns.length && !byId("where").value;
     byId("where-about").textContent = columns.length
       ? `Columns of ${byId("index").value}: ${columns.join(", ")}. For example: ${columns[0]} = 'a text'` : "";
@@ -130,7 +168,7 @@ export class AskView {
 
   /** Fills the form from a link. Nothing is asked: a link must not spend anybody's tokens by being opened. */
   fill(params) {
-    const wanted = Object.fromEntries(["program", "index", "beside", "where"].map((name) => [name, params.get(name) ?? ""]));
+    const wanted = Object.fromEntries([...CHOICES, "where"].map((name) => [name, params.get(name) ?? ""]));
     const q = params.get("q") ?? "";
     if (q !== this.question.value) {
       this.question.value = q;
@@ -138,16 +176,29 @@ export class AskView {
     }
     this.choose(wanted);
     byId("linked").hidden = !q;
+    this.fold(false);
   }
 
-  async askAgain({ q, program, index, beside, where }) {
+  async askAgain({ q, where, ...chosen }) {
     if (this.running) this.stop();
     this.question.value = q;
     this.fit();
-    this.choose({ program: program ?? byId("program").value, index: index ?? byId("index").value, beside: beside ?? byId("beside").value, where });
+    const now = Object.fromEntries(CHOICES.map((name) => [name, chosen[name] ?? byId(name).value]));
+    this.choose({ ...now, where });
+    await this.ask();
+  }
+
+  /** After asking the form is one line: the question, and what changes it. */
+  fold(folded) {
+    this.form.hidden = folded;
+    document.body.classList.toggle("folded", folded);
+  }
+
+  edit() {
+    this.fold(false);
     scrollTo({ top: 0 });
     this.question.focus();
-    await this.ask();
+    this.question.select();
   }
 
   async ask() {
@@ -155,26 +206,32 @@ export class AskView {
     const question = this.question.value.trim();
     if (!question) return this.refuse("Write a question first.");
     if (!this.programs.size && !(await (this.ready = this.load()))) return undefined;
-    const [program, index, other] = ["program", "index", "beside"].map((name) => byId(name).value);
+    const { program, index, lm, beside: other } = Object.fromEntries(CHOICES.map((name) => [name, byId(name).value]));
     const beside = other === program ? "" : other;
     const where = byId("where").value.trim();
+    const asked = { q: question, program, index, ...(lm === this.defaults.lm ? {} : { lm }), ...(beside ? { beside } : {}), ...(where ? { where } : {}) };
     for (const panel of this.panels) panel.stop();
     byId("linked").hidden = true;
     byId("examples").hidden = true;
-    document.body.classList.add("asked-once");
-    const hash = link({ q: question, program, index, beside, where });
+    const hash = `#/ask?${new URLSearchParams(asked)}`;
     history.replaceState(null, "", hash);
-    const accepted = () => this.history.add({ q: question, program, index, beside, ...(where ? { where } : {}) });
-    this.panels = [program, beside].filter(Boolean).map((name, at) =>
-      new Panel(this.api, `panel-${at + 1}`, { question, program: name, index, where }, () => this.changed(), accepted));
-    for (const panel of this.panels) panel.onAgain = () => this.changed(true);
+    const accepted = () => this.history.add(asked);
+    const names = [program, beside].filter(Boolean);
+    this.panels = names.map((name, at) => new Panel(this.api, `panel-${at + 1}`, { question, program: name, index, where, lm }, {
+      ended: () => this.changed(), accepted, again: () => this.changed(true), ask: (q) => this.askAgain({ q, where }),
+    }));
     this.comparison = h("div", {});
-    const heading = h("h2", { id: "outcome-title", tabindex: -1 }, question);
+    this.heading = h("h2", { id: "outcome-title", tabindex: -1 }, question);
+    this.stopButton = h("button", { type: "button", class: "small", onclick: () => this.stop() }, "Stop");
+    const edit = h("button", { type: "button", class: "small", onclick: () => this.edit() }, "Edit");
     byId("outcome").hidden = false;
     byId("outcome").replaceChildren(
-      h("div", { class: "outcome-head" }, heading, this.share(hash)),
+      h("div", { class: "outcome-head" }, this.heading, h("p", { class: "share" }, this.stopButton, edit, this.share(hash))),
       this.comparison,
-      h("div", { class: this.panels.length > 1 ? "panels two" : "panels" }, this.panels.map((panel) => panel.element)));
+      h("div", { class: names.length > 1 ? "panels two" : "panels" }, this.panels.map((panel) => panel.element)));
+    this.fold(true);
+    scrollTo({ top: 0 });
+    this.heading.focus({ preventScroll: true });
     document.title = this.title;
     const runs = this.panels.map((panel) => panel.run());
     this.changed();
@@ -194,10 +251,8 @@ export class AskView {
   /** Buttons follow what runs; two answers that are there are compared. */
   changed(starts = false) {
     const running = starts || this.running;
-    const stop = byId("stop");
-    if (!running && document.activeElement === stop) byId("outcome-title").focus();
-    stop.hidden = !running;
-    byId("go").setAttribute("aria-disabled", String(running));
+    if (!running && document.activeElement === this.stopButton) this.heading.focus();
+    this.stopButton.hidden = !running;
     const both = this.panels.length === 2 && this.panels.every((panel) => panel.result);
     this.comparison.replaceChildren(...(both && !running ? [drawComparison(this.panels)] : []));
   }
@@ -218,11 +273,6 @@ export class AskView {
         field.select();
       }
     };
-    return h("p", { class: "share" }, told, h("button", { type: "button", class: "small", onclick: copy }, "Copy link"));
+    return [h("button", { type: "button", class: "small", onclick: copy }, "Copy link"), told];
   }
-}
-
-function link({ q, program, index, beside, where }) {
-  const params = new URLSearchParams({ q, program, index, ...(beside ? { beside } : {}), ...(where ? { where } : {}) });
-  return `#/ask?${params}`;
 }

@@ -68,7 +68,7 @@ async function footer() {
 function printing() {
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("#outcome .tab-page details:not([open])")];
+    folded = [...document.querySelectorAll("#outcome details:not([open])")];
     for (const one of folded) one.open = true;
   });
   addEventListener("afterprint", () => {

@@ -7,15 +7,15 @@ import { Steps } from "./steps.js";
 import { counted } from "./words.js";
 
 export class Panel {
-  /** `ended(panel)` is called when it no longer runs, `accepted()` when the server has taken the question. */
-  constructor(api, id, asked, ended, accepted) {
-    Object.assign(this, { api, id, asked, ended, accepted });
+  /** `does` has what is to be done: `ended()`, `accepted()` when the server took the question, `again()`, `ask(q)`. */
+  constructor(api, id, asked, does) {
+    Object.assign(this, { api, id, asked, does });
     this.result = null;
     this.problem = null;
     this.title = h("h3", { id: `${id}-title`, tabindex: -1 }, asked.program);
     this.body = h("div", { class: "panel-body" });
     this.element = h("article", { class: "panel", "aria-labelledby": this.title.id, "aria-busy": "false" },
-      h("div", { class: "panel-head" }, this.title, h("span", { class: "muted" }, `on ${asked.index}${asked.where ? ` where ${asked.where}` : ""}`)), this.body);
+      h("div", { class: "panel-head" }, this.title, h("span", { class: "muted" }, place(asked))), this.body);
   }
 
   get running() {
@@ -29,16 +29,17 @@ export class Panel {
     this.abort = new AbortController();
     this.steps = new Steps();
     this.live = h("p", { class: "answer-text live" });
+    this.element.classList.remove("done");
     this.body.replaceChildren(this.steps.element, this.live);
     this.element.setAttribute("aria-busy", "true");
     try {
-      const { question, program, index, where } = this.asked;
-      await this.api.ask({ question, program, index, ...(where ? { where } : {}) }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
+      const { question, program, index, where, lm } = this.asked;
+      await this.api.ask({ question, program, index, lm, ...(where ? { where } : {}) }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
     } catch (error) {
       this.failed(error);
     } finally {
       this.element.setAttribute("aria-busy", "false");
-      this.ended(this);
+      this.does.ended();
     }
   }
 
@@ -48,7 +49,7 @@ export class Panel {
   }
 
   on(name, data) {
-    if (name === "waiting" || name === "started") this.accepted();
+    if (name === "waiting" || name === "started") this.does.accepted();
     if (name === "waiting") {
       this.say(`Waiting: ${data.place === 1 ? "you are next" : `${counted(data.place - 1, "question")} before yours`}…`);
     } else if (name === "started") {
@@ -71,7 +72,8 @@ export class Panel {
   show(result) {
     this.result = result;
     this.steps.end(this.steps.told(result.seconds), { fold: true });
-    this.live.replaceWith(drawResult(result, this.id));
+    this.body.replaceChildren(drawResult(result, this.id, { steps: this.steps.element, place: place(this.asked), ask: this.does.ask }));
+    this.element.classList.add("done");
     announce(`${this.asked.program} has answered: ${counted(result.interpretations.length, "reading")}, `
       + `${counted(result.evidence.filter((one) => one.cited).length, "source")}.`, true);
   }
@@ -91,7 +93,9 @@ export class Panel {
 
   again() {
     this.title.focus(); // the button that was pressed goes away
-    this.onAgain?.(this);
+    this.does.again();
     this.run();
   }
 }
+
+const place = ({ index, where }) => `on ${index}${where ? ` where ${where}` : ""}`;

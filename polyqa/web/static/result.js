@@ -1,10 +1,11 @@
-// An answer with its sources: marks that jump to the evidence and back, readings as cards, passages, the tree.
+// An answer: what the question may mean, the readings as cards, the whole text, sources, and how this was found.
 
 import { h, jumpTo } from "./dom.js";
-import { bar, drawCosts, drawLog } from "./log.js";
-import { tabs } from "./tabs.js";
+import { drawCosts, drawLog } from "./log.js";
+import { drawSure, HALF } from "./sure.js";
 import { drawTree } from "./tree.js";
-import { COVERAGE, counted, number, percent, seconds } from "./words.js";
+import { drawWhy } from "./why.js";
+import { COVERAGE, counted, number, seconds } from "./words.js";
 
 const AROUND = 150; // characters of a passage shown beside what is marked
 
@@ -16,59 +17,98 @@ export function drawPieces(pieces, mark) {
 
 export const plainMark = (n) => h("span", { class: "mark" }, `[${n}]`);
 
-export function drawResult(result, id) {
-  const shown = tabs(id, "About this answer", [
-    { name: "Answer", draw: () => new Drawing(result, id).answer() },
-    { name: "Prompts and replies", draw: () => drawLog(result.log) },
-    { name: "Tokens and time", draw: () => drawCosts(result.log) },
-  ]);
-  return shown.element;
+/** Draws a result; `around` has the `steps` that led to it, the `place` where they searched, and `ask(q)`. */
+export function drawResult(result, id, around) {
+  return new Drawing(result, id, around).element();
 }
 
 class Drawing {
-  constructor(result, id) {
-    this.result = result;
-    this.id = id;
+  constructor(result, id, around) {
+    Object.assign(this, { result, id, around });
     this.cameFrom = null;
     this.numbers = new Map(result.passages.map((passage, at) => [passage.pid, at + 1]));
     this.sources = new Map();
-    this.readings = [];
+    this.cards = [];
   }
 
-  answer() {
+  element() {
     const { result } = this;
     const cited = result.evidence.filter((one) => one.cited);
     const others = result.evidence.filter((one) => !one.cited);
     for (const one of result.evidence) this.sources.set(one.number, this.source(one));
-    this.readings = result.interpretations.map((one, at) => this.reading(one, at));
-    return h("div", { class: "answer-page" },
-      h("div", { class: "answer-main" },
-        result.cautions.length ? h("div", { class: "cautions", role: "note" }, h("h4", {}, "Before you trust this"),
-          h("ul", {}, result.cautions.map((one) => h("li", {}, one)))) : null,
-        result.answer
-          ? h("p", { class: "answer-text" }, drawPieces(result.pieces, (n) => this.mark(n)))
-          : h("p", { class: "answer-text muted" }, "No answer was found. Ask in other words, or choose another program or index."),
-        result.coverage ? h("p", { class: `coverage coverage-${result.coverage}` }, COVERAGE[result.coverage] ?? result.coverage) : null,
-        h("p", { class: "took" }, this.took()),
-        this.readings.length ? h("section", {}, h("h4", {}, counted(this.readings.length, "reading")), h("ol", { class: "readings" }, this.readings)) : null,
-        result.tree ? h("section", {}, h("h4", {}, "Tree of clarifications"), drawTree(result.tree, { cite: (pid) => this.markOf(pid) })) : null),
-      h("div", { class: "answer-side" },
-        h("section", {}, h("h4", {}, "Sources"),
-          cited.length ? h("ol", { class: "sources" }, cited.map((one) => this.sources.get(one.number)))
-            : h("p", { class: "muted" }, "The answer cites no passage.")),
-        others.length ? h("details", { class: "others" },
-          h("summary", {}, `${counted(others.length, "other passage")} that were read`.replace("passage that were", "passage that was")),
-          h("ol", { class: "sources" }, others.map((one) => this.sources.get(one.number)))) : null));
+    this.cards = result.interpretations.map((one, at) => this.card(one, at));
+    const listed = (some) => h("ol", { class: "sources" }, some.map((one) => this.sources.get(one.number)));
+    this.others = others.length ? h("details", { class: "others" },
+      h("summary", {}, others.length === 1 ? "1 other passage that was read" : `${others.length} other passages that were read`), listed(others)) : null;
+    this.text = h("section", { class: "whole" },
+      this.cards.length ? h("h4", {}, "In one text") : null,
+      h("p", { class: "answer-text" }, result.answer ? drawPieces(result.pieces, (n) => this.mark(n))
+        : "No answer was found. Ask in other words, or choose another program or index."));
+    return h("div", { class: "answer" },
+      this.lead(),
+      result.cautions.length ? h("div", { class: "cautions", role: "note" }, h("h4", {}, "Before you trust this"),
+        h("ul", {}, result.cautions.map((one) => h("li", {}, one)))) : null,
+      this.follow(),
+      this.cards.length ? h("ol", { class: "readings" }, this.cards) : null,
+      this.text,
+      h("section", { class: "evidence" }, h("h4", {}, "Sources"),
+        cited.length ? listed(cited) : h("p", { class: "muted" }, "The answer cites no passage."), this.others),
+      this.how());
   }
 
-  took() {
+  /** The sentence before the readings; green where every reading is sure, amber where one is not. */
+  lead() {
+    const { confidence, standing } = this.result;
+    if (standing === "unanswered") return h("p", { class: "lead doubt" }, "Not answered");
+    const sure = confidence.length && confidence.every((share) => typeof share === "number" && share >= HALF);
+    const said = this.result.opening || (standing === "unsure" ? "Not sure" : "");
+    return said ? h("p", { class: sure ? "lead good" : "lead doubt" }, said) : null;
+  }
+
+  /** Chips that narrow what is shown, without asking anything, and one for each choice of a question back. */
+  follow() {
     const { result } = this;
+    if (result.interpretations.length < 2) return null;
+    const chips = ["All", ...result.titles].map((title, at) => h("button", {
+      type: "button", class: "chip", "aria-pressed": String(at === 0), onclick: () => this.only(at - 1, chips),
+    }, title));
+    const all = this.others ? h("button", { type: "button", class: "chip", onclick: () => jumpTo(this.others.querySelector(".source")) }, "All sources") : null;
+    return h("div", { class: "chips", role: "group", "aria-label": result.clarification?.question ?? "Show only one reading" }, chips, all);
+  }
+
+  /** Shows one reading alone (of all if `at` is -1): its card, its source, and what asks it by itself. */
+  only(at, chips) {
+    chips.forEach((chip, number) => chip.setAttribute("aria-pressed", String(number === at + 1)));
+    this.cards.forEach((card, number) => { card.hidden = at >= 0 && number !== at; });
+    this.cards.forEach((card, number) => { card.querySelector(".alone").hidden = number !== at; });
+    this.text.hidden = at >= 0;
+    for (const one of this.result.evidence) this.sources.get(one.number).hidden = at >= 0 && !one.readings.includes(at + 1);
+    if (this.others) this.others.hidden = at >= 0;
+  }
+
+  card(one, at) {
+    const { titles, confidence, sure } = this.result;
+    const n = this.numbers.get(one.pid);
+    const evidence = n ? this.result.evidence[n - 1] : null;
+    const doubt = typeof confidence[at] === "number" && confidence[at] < HALF;
+    return h("li", { class: doubt ? "reading doubtful" : "reading", id: `${this.id}-reading-${at + 1}`, tabindex: -1 },
+      h("h4", { class: "reading-title", title: one.question }, titles[at]),
+      h("p", { class: "reading-answer" }, one.answer || "no answer"),
+      drawSure(confidence[at], sure[at], Boolean(evidence)),
+      evidence ? h("blockquote", {}, excerpt(evidence.text, at + 1), " ", this.mark(n)) : null,
+      evidence ? h("p", { class: "reading-source muted" }, evidence.place || this.result.passages[n - 1].title) : null,
+      ...this.backing(at),
+      h("p", { class: "alone", hidden: true }, h("button", { type: "button", class: "small", onclick: () => this.around.ask(one.question) }, `Ask “${one.question}”`)));
+  }
+
+  /** How many independent passages back a reading, and which say otherwise. */
+  backing(at) {
+    const { pids = [], otherwise = [] } = this.result.sources?.[at] ?? {};
+    const marks = (some) => some.map((pid) => this.markOf(pid));
     return [
-      result.helper_lm ? `${result.lm} + ${result.helper_lm}` : result.lm,
-      counted(result.calls, "call"),
-      `${number(result.input_tokens)} + ${number(result.output_tokens)} tokens`,
-      seconds(result.seconds),
-    ].join(" · ");
+      pids.length > 1 ? h("p", { class: "backing" }, `${pids.length} independent sources say so `, marks(pids)) : null,
+      ...otherwise.map((other) => h("p", { class: "otherwise" }, h("strong", {}, "Otherwise: "), other.answer, " ", marks(other.pids))),
+    ];
   }
 
   /** A mark: goes to the passage, which then leads back to it. */
@@ -88,50 +128,41 @@ class Drawing {
   open(n, from) {
     this.cameFrom = from;
     for (const [number, element] of this.sources) element.querySelector(".back").hidden = number !== n;
-    jumpTo(this.sources.get(n));
+    const source = this.sources.get(n);
+    source.hidden = false;
+    source.firstElementChild.open = true;
+    jumpTo(source);
   }
 
   source({ number: n, readings, title, place, text }) {
-    const { score } = this.result.passages[n - 1];
-    const back = h("button", {
-      type: "button", class: "small back", hidden: true,
-      onclick: () => jumpTo(this.cameFrom),
-    }, "Back to where you were");
+    const back = h("button", { type: "button", class: "small back", hidden: true, onclick: () => jumpTo(this.cameFrom) }, "Back to where you were");
     const used = readings.map((at) => h("button", {
-      type: "button", class: "small", onclick: () => jumpTo(this.readings[at - 1]),
-    }, `Reading ${at}`));
-    return h("li", { class: "source", id: `${this.id}-source-${n}`, tabindex: -1, "data-number": n },
-      h("p", { class: "source-head" }, h("span", { class: "source-number" }, `${n}`), " ",
+      type: "button", class: "small", onclick: () => jumpTo(this.cards[at - 1]),
+    }, this.result.titles[at - 1]));
+    return h("li", { class: "source", id: `${this.id}-source-${n}`, tabindex: -1, "data-number": n }, h("details", {},
+      h("summary", { class: "source-head" }, h("span", { class: "source-number" }, `${n}`), " ",
         h("strong", { class: "source-title" }, title.length ? parts(title) : this.result.passages[n - 1].pid),
-        typeof score === "number" ? h("span", { class: "score", title: "How well the passage fits the question" }, `score ${score.toFixed(2)}`) : null),
-      place ? h("p", { class: "source-place muted" }, place) : null,
+        place ? h("span", { class: "source-place muted" }, ` ${place}`) : null),
       h("p", { class: "source-text" }, parts(text)),
-      h("p", { class: "source-foot" }, used, back));
+      h("p", { class: "source-foot" }, used, back)));
   }
 
-  reading(one, at) {
-    const sure = this.result.confidence[at];
-    const n = this.numbers.get(one.pid);
-    const evidence = n ? this.result.evidence[n - 1] : null;
-    return h("li", { class: "reading", id: `${this.id}-reading-${at + 1}`, tabindex: -1 },
-      h("p", { class: "reading-question" }, one.question),
-      h("p", { class: "reading-answer" }, one.answer || "no answer"),
-      typeof sure === "number"
-        ? h("p", { class: "confidence", title: "How sure the reader is that the passage gives this answer to this reading" },
-          bar(sure, "sure"), `${percent(sure)} sure`)
-        : h("p", { class: "confidence muted" }, evidence ? "Certainty unknown" : "No passage backs this reading"),
-      evidence ? h("blockquote", {}, excerpt(evidence.text, at + 1), " ", this.mark(n)) : null,
-      ...this.backing(at));
-  }
-
-  /** How many independent passages back a reading, and which say otherwise. */
-  backing(at) {
-    const { pids = [], otherwise = [] } = this.result.sources?.[at] ?? {};
-    const marks = (some) => some.map((pid) => this.markOf(pid));
-    return [
-      pids.length > 1 ? h("p", { class: "backing" }, `${pids.length} independent sources say so `, marks(pids)) : null,
-      ...otherwise.map((other) => h("p", { class: "otherwise" }, h("strong", {}, "Otherwise: "), other.answer, " ", marks(other.pids))),
-    ];
+  how() {
+    const { result } = this;
+    const lm = result.helper_lm ? `${result.lm} + ${result.helper_lm}` : result.lm;
+    const folded = (title, inside) => h("details", {}, h("summary", {}, title), inside);
+    return h("details", { class: "how" },
+      h("summary", {}, "How this was found", h("span", { class: "muted" }, ` ${result.program} · ${seconds(result.seconds)}`)),
+      h("p", { class: "took" }, [
+        `${result.program} ${this.around.place}`, lm, counted(result.calls, "call"),
+        `${number(result.input_tokens)} tokens in, ${number(result.output_tokens)} out`, seconds(result.seconds),
+        ...(result.coverage ? [COVERAGE[result.coverage] ?? result.coverage] : []),
+      ].join(" · ")),
+      drawWhy(result.why),
+      result.tree ? h("section", {}, h("h4", {}, "Tree of clarifications"), drawTree(result.tree, { cite: (pid) => this.markOf(pid) })) : null,
+      this.around.steps,
+      folded("Prompts and replies", drawLog(result.log)),
+      folded("Tokens and time", drawCosts(result.log, result.seconds)));
   }
 }
 

@@ -17,7 +17,6 @@ export const COVERAGE = {
 export const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 export const seconds = (s) => (s === null || s === undefined ? "–" : s < 0.005 ? "< 0.01 s" : `${s.toFixed(s < 0.095 ? 2 : 1)} s`);
 export const number = (n) => (n === null || n === undefined ? "–" : n.toLocaleString("en"));
-export const percent = (share) => `${Math.round(100 * share)} %`;
 const cut = (text, most = 180) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const quoted = (text) => `“${cut(text, 120)}”`;
 

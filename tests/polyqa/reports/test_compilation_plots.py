@@ -3,14 +3,11 @@
 import re
 from pathlib import Path
 
-import dspy
 import pytest
 
-import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.optimizers.trials import Trial
-from polyqa.programs import set_knn_demos
-from polyqa.reports.compilation_plots import plot_neighbourhood, plot_trials
+from polyqa.reports.compilation_plots import plot_trials
 
 TRIALS = [
     Trial(number=0, label="as it was", on="dev", n=4, score=0.3, calls=4, kept=True),
@@ -24,10 +21,6 @@ TRIALS = [
 
 def texts(svg: Path) -> list[str]:
     return re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def demo(question: str) -> dict[str, object]:
-    return {"question": question, "passages": ["Dune | A novel."], "interpretations": [], "answer": "1965"}
 
 
 def test_each_set_of_questions_has_its_own_mark(tmp_path: Path) -> None:
@@ -46,24 +39,3 @@ def test_what_cannot_be_drawn_is_told(trials: list[Trial], name: str, told: str,
     with pytest.raises(PolyqaError, match=told):
         plot_trials(trials, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_map_lists_the_picked_demos_the_nearest_first(tmp_path: Path) -> None:
-    program = polyqa.load("rac", preset="paper")
-    asked = ["When did Dune come out?", "Who wrote Dune?", "What is $x$ in $\\frac{1}{2}$?", "Where is Mount Etna?"]
-    set_knn_demos(program, {"write": [demo(one) for one in asked]}, 3)
-    shown = texts(plot_neighbourhood(program, "When was Dune released? $y", tmp_path / "map.svg"))
-    assert "4 demos of write" in shown
-    assert "the 3 that are shown" in shown
-    listed = [one for one in shown if re.match(r"\d  \S", one)]
-    lines = "\n".join(listed).splitlines()
-    assert lines[:2] == ["1  When did Dune come out?", "2  Who wrote Dune?"]
-
-
-@pytest.mark.parametrize("demos", [0, 2])
-def test_without_enough_demos_there_is_no_map(demos: int, tmp_path: Path) -> None:
-    program: dspy.Module = polyqa.load("rac", preset="paper")
-    if demos:
-        set_knn_demos(program, {"write": [demo(f"q {at}") for at in range(demos)]}, 1)
-    with pytest.raises(PolyqaError, match="does not pick the nearest of three demos or more"):
-        plot_neighbourhood(program, "q", tmp_path / "map.svg")

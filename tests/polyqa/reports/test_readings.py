@@ -1,10 +1,15 @@
 """What readings differ in, in few words."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.reports.readings import opening, sure, titles
+from polyqa.reports.readings import COUNTED, opening, sure, titles
+
+RESULTS = Path(__file__).parents[3] / "lab" / "results"
 
 TEXTS = st.text(alphabet=st.sampled_from("abAB19 .,;-–’'()?_İßΣé\n电"), max_size=40) | st.text(max_size=40)
 
@@ -70,11 +75,19 @@ def test_one_reading_is_named_where_it_says_more() -> None:
     assert opening("Who?", [f"Who is {n}?" for n in range(13)]) == "This can mean 13 things."
 
 
+def test_what_a_confidence_was_worth_is_what_was_counted() -> None:
+    measured = json.loads((RESULTS / "confidence.json").read_text(encoding="utf-8"))
+    rows = [(str(many), f"{said:.0%}", f"{right:.0%}") for many, said, right in COUNTED]
+    assert [tuple(row) for row in measured["tables"][""]["rows"]] == rows
+
+
 @given(st.floats(0, 1))
 def test_words_of_certainty_are_close_to_the_number(share: float) -> None:
     said = sure(share)
     if said in ("hardly ever right", "nearly always right"):
         assert share < 0.05 if said.startswith("hardly") else share >= 0.95
+    elif "half" in said:
+        assert abs(share - 0.5) <= 0.09
     else:
-        times, of = said.removeprefix("right about ").replace("once", "1").replace(" times", "").split(" in ")
+        times, of = said.removeprefix("right about ").replace(" times", "").replace(" time", "").split(" in ")
         assert abs(int(times) / int(of) - share) <= 0.09

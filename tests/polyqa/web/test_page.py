@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium
 from hanging_engine import Hanging
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from web_server import Web, web_server
 
 import polyqa.web
@@ -78,7 +78,16 @@ def field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Your question")
 
 
+def options(page: Page) -> None:
+    """Unfold the form, and its options."""
+    if page.get_by_role("button", name="Edit").is_visible():
+        page.get_by_role("button", name="Edit").click()
+    page.locator("#program option").first.wait_for(state="attached")
+    page.locator("#options").evaluate("one => { one.open = true }")
+
+
 def ask(page: Page, question: str = QUESTION, program: str = "rac", beside: str = "") -> None:
+    options(page)
     page.get_by_label("Program", exact=True).select_option(program)
     page.get_by_label("Compare with").select_option(beside)
     field(page).fill(question)
@@ -90,23 +99,114 @@ def panel(page: Page, program: str = "rac") -> Locator:
 
 
 def answered(page: Page, program: str = "rac") -> Locator:
-    panel(page, program).get_by_role("tablist").wait_for()
+    panel(page, program).locator(".how").wait_for()
     return panel(page, program)
+
+
+def found(section: Locator) -> Locator:
+    """Unfold how an answer was found, and all that is folded in it."""
+    section.locator(".how").evaluate(
+        "one => { for (const all of [one, ...one.querySelectorAll('details')]) all.open = true }"
+    )
+    return section.locator(".how")
 
 
 def test_an_answer_with_its_steps_readings_and_evidence(web: Web, open_page: Open) -> None:
     page = open_page(web)
     ask(page, program="diva")
     section = answered(page, "diva")
-    section.get_by_text(re.compile(r"^6 steps in ")).click()
-    for step in ("Kind of ambiguity", "Passages found", "What could be meant", "Which readings are answered"):
-        expect(section.get_by_text(step, exact=True)).to_be_visible()
-    expect(section.locator(".step-verdicts")).to_contain_text("The passages answer readings 1, 2")
-    expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
-    expect(section).to_contain_text("The passages answer every reading")
+    expect(section.locator(".lead")).to_have_text("“Solaris” can mean two things.")
     cards = section.locator(".reading")
-    expect(cards.filter(has_text="29 November 2002").locator("blockquote mark")).to_have_text("29 November 2002")
-    expect(cards.first.locator(".confidence")).to_have_text(re.compile(r"^\d+ % sure$"))
+    expect(cards.locator(".reading-title")).to_have_text(["1972 film", "2002 film"])
+    film = cards.filter(has_text="29 November 2002")
+    expect(film.locator("blockquote mark")).to_have_text("29 November 2002")
+    expect(film.locator(".reading-source")).to_have_text("Solaris (2002 film)")
+    expect(film.locator(".sure")).to_contain_text("ight about")
+    expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
+    order = [".lead", ".readings", ".whole", ".evidence", ".how"]
+    tops = [section.locator(one).bounding_box()["y"] for one in order]  # type: ignore[index]
+    assert tops == sorted(tops)
+    how = found(section)
+    expect(how).to_contain_text("The passages answer every reading")
+    for step in ("Kind of ambiguity", "Passages found", "What could be meant", "Which readings are answered"):
+        expect(how.get_by_text(step, exact=True)).to_be_visible()
+    expect(how.locator(".step-verdicts")).to_contain_text("The passages answer readings 1, 2")
+    stages = how.locator(".why-stage h5")
+    expect(stages).to_have_text(["Question", "5 candidates", "5 passages kept", "2 readings", "Dropped, and why"])
+    expect(how.locator(".why-stage").last).to_contain_text("no reading rests on")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_the_answer_is_on_the_first_screen(web: Web, open_page: Open, width: int, height: int) -> None:
+    page = open_page(web, viewport={"width": width, "height": height})
+    chosen = page.locator("#question").evaluate(
+        "one => [one.scrollWidth <= one.clientWidth, one.scrollHeight <= one.clientHeight + 1]"
+    )
+    assert chosen == [True, True]  # the placeholder is not cut
+    ask(page)
+    section = answered(page)
+    expect(page.locator("#ask")).to_be_hidden()
+    assert page.evaluate("scrollY") == 0
+    card = section.locator(".reading").first.bounding_box()
+    assert card is not None
+    assert card["y"] + card["height"] < height * 2 / 3
+    assert page.evaluate("document.documentElement.scrollHeight") < 2.5 * height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Edit").click()
+    expect(field(page)).to_be_focused()
+    expect(field(page)).to_have_value(QUESTION)
+
+
+def test_colours_and_words_follow_how_sure_it_is(web: Web, open_page: Open) -> None:
+    page = open_page(web)
+
+    def asked(*confidence: float) -> Locator:
+        def weighed(route: Route) -> None:
+            answer = route.fetch()
+            body = re.sub(r'"confidence": \[[\d., ]+\]', f'"confidence": {list(confidence)}', answer.text())
+            route.fulfill(response=answer, body=body)
+
+        page.route("**/ask", weighed)
+        ask(page)
+        section = answered(page)
+        page.unroute("**/ask")
+        return section
+
+    section = asked(0.9, 0.5)
+    expect(section.locator(".lead")).to_have_class("lead good")
+    expect(section.locator(".doubtful, .doubt")).to_have_count(0)
+    section = asked(0.9, 0.49)
+    expect(section.locator(".lead")).to_have_class("lead doubt")
+    expect(section.locator(".reading.doubtful")).to_have_count(1)
+    expect(section.locator(".reading.doubtful .sure")).to_contain_text("Not sure: ")
+    section.get_by_role("button", name="What does this mean?").first.click()
+    help = page.get_by_role("dialog", name="90%: how likely this reading is right")
+    expect(help.get_by_role("row")).to_have_count(6)
+    assert _faults(page) == []
+    page.keyboard.press("Escape")
+    expect(help).to_be_hidden()
+
+
+def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) -> None:
+    page = open_page(web)
+    ask(page)
+    section = answered(page)
+    before = web.service.gate.answered
+    chips = section.locator(".chips")
+    chip = chips.get_by_role("button", name="2002 film")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(section.locator(".reading:visible .reading-answer")).to_have_text("29 November 2002")
+    expect(section.locator(".source:visible .source-title")).to_have_text("Solaris (2002 film)")
+    chips.get_by_role("button", name="All", exact=True).click()
+    expect(section.locator(".reading:visible")).to_have_count(2)
+    chips.get_by_role("button", name="All sources").click()
+    expect(section.get_by_text("Honey bee")).to_be_visible()
+    assert web.service.gate.answered == before
+    chip.click()
+    section.get_by_role("button", name=re.compile("^Ask “When did the 2002 film")).click()
+    expect(answered(page).locator(".reading")).to_have_count(1)
+    assert web.service.gate.answered == before + 1
 
 
 @pytest.mark.parametrize(
@@ -156,7 +256,7 @@ def test_a_mark_leads_to_its_passage_and_back(web: Web, open_page: Open) -> None
     expect(passage).to_be_focused()
     expect(passage).to_be_in_viewport()
     assert passage.locator("mark").count() > 0
-    passage.get_by_role("button", name=re.compile("Reading")).first.click()
+    passage.locator(".source-foot button").first.click()
     expect(section.locator(".reading:focus")).to_have_count(1)
     passage.get_by_role("button", name="Back to where you were").click()
     expect(mark).to_be_focused()
@@ -177,21 +277,27 @@ def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_p
         expect(page.get_by_role("button", name="Stop")).to_be_hidden()
         expect(page.get_by_role("heading", name=QUESTION)).to_be_focused()
         engine.released.set()
+        page.get_by_role("button", name="Edit").click()
         page.get_by_role("button", name="Ask", exact=True).click()
         answered(page)
 
 
-def test_examples_are_offered_over_the_shipped_index_only(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
+def test_examples_come_from_the_chosen_index(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
     shipped = shutil.copytree(films.path, tmp_path / "homonyms")
     with web_server([films, shipped], programs=["rac"]) as web:
         page = open_page(web)
-        page.get_by_role("button", name="Who directed Titanic?").wait_for()
+        page.get_by_role("button", name="Solaris", exact=True).click()  # a name that three passages share
+        expect(field(page)).to_be_focused()
+        page.keyboard.type("Who directed ")
+        expect(field(page)).to_have_value("Who directed Solaris?")
+        options(page)
+        page.get_by_label("Index", exact=True).select_option("homonyms")
         assert _faults(page) == []
         page.get_by_role("button", name="Who directed Titanic?").click()
         answered(page)
         expect(panel(page)).to_contain_text("on homonyms")
         expect(field(page)).to_have_value("Who directed Titanic?")
-        expect(page.get_by_role("heading", name="For example")).to_be_hidden()
+        expect(page.locator("#examples")).to_be_hidden()
 
 
 def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
@@ -199,7 +305,7 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
     dated = build_index(passages, tmp_path / "dated", progress=False)
     with web_server([films, dated], programs=["rac"]) as web:
         page = open_page(web, refused=True)
-        page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+        options(page)
         where = page.get_by_label("Only passages where")
         expect(where).to_be_hidden()
         page.get_by_label("Index", exact=True).select_option("dated")
@@ -208,6 +314,7 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
         where.fill("yaer = '1972'")
         ask(page)
         expect(panel(page)).to_contain_text("there are pid, title, year")
+        options(page)
         where.fill("year = '1972'")
         ask(page)
         section = answered(page)
@@ -220,25 +327,22 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
 
 def test_prompts_tokens_and_time_of_each_call(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
-    expect(page.get_by_role("heading", name="For example")).to_be_hidden()  # other documents do not answer them
     ask(page)
-    section = answered(page)
-    section.get_by_role("tab", name="Prompts and replies").click()
-    expect(section.get_by_text("Find every reading of the question")).to_be_visible()
-    section.get_by_role("tab", name="Tokens and time").click()
-    table = section.get_by_role("table")
+    how = found(answered(page))
+    expect(how.get_by_text("Find every reading of the question")).to_be_visible()
+    table = how.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(3)
     numbers = [table.locator("tr").nth(at).locator(".number").all_text_contents() for at in (1, 2)]
     assert numbers[0] == numbers[1]  # one call: the sums are its own
-    assert section.locator(".bar-inner.tokens").bounding_box()["width"] > 20  # type: ignore[index]
+    assert len(numbers[0]) == 3
+    expect(table.get_by_role("caption")).not_to_contain_text("same time")  # one call runs beside no other
 
 
 @pytest.mark.parametrize("how", ["mouse", "Enter", "arrows"])
 def test_the_tree_folds(web: Web, open_page: Open, how: str) -> None:
     page = open_page(web)
     ask(page, program="toc")
-    tree = answered(page, "toc").locator(".tree")
+    tree = found(answered(page, "toc")).locator(".tree")
     leaf = tree.get_by_text("29 November 2002")
     root = tree.get_by_role("button", name=QUESTION).first
     for key, shown in (("ArrowLeft", False), ("ArrowRight", True)):
@@ -274,18 +378,15 @@ def test_with_the_keyboard_alone(web: Web, open_page: Open) -> None:
     page.keyboard.press("Enter")
     section = answered(page)
     expect(page.locator("#live")).to_have_text(re.compile(r"^rac has answered: \d readings, \d sources\.$"))
-    expect(field(page)).to_be_focused()
-    section.get_by_role("tab", name="Answer").focus()
-    page.keyboard.press("ArrowRight")
-    expect(section.get_by_role("tab", name="Prompts and replies")).to_be_focused()
-    expect(section.get_by_role("tabpanel")).to_contain_text("1. clarify")
-    page.keyboard.press("End")
-    expect(section.get_by_role("tab", name="Tokens and time")).to_have_attribute("aria-selected", "true")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Tab")
-    expect(section.locator(".answer-text button").first).to_be_focused()
-    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_focused()
+    for name in ("Edit", "Copy link", "All"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
+    section.locator(".answer-text button").first.press("Enter")
     expect(section.locator(".source:focus")).to_have_count(1)
+    expect(section.locator(".source:focus .source-text")).to_be_visible()
+    section.locator(".how > summary").press("Enter")
+    expect(section.locator(".why")).to_be_visible()
     page.reload()
     page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
     skip = page.get_by_role("link", name="Skip to the content")
@@ -298,20 +399,19 @@ def test_with_the_keyboard_alone(web: Web, open_page: Open) -> None:
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1100), ("dark", 360)])
 def test_nothing_keeps_anybody_out(web: Web, open_page: Open, scheme: str, width: int) -> None:
     page = open_page(web, color_scheme=scheme, viewport={"width": width, "height": 740}, reduced_motion="reduce")
-    page.get_by_label("Program", exact=True).locator("option").first.wait_for(state="attached")
+    options(page)
     assert _faults(page) == []
     ask(page, program="diva", beside="toc")
     for program in ("diva", "toc"):
-        answered(page, program).get_by_text(re.compile(r"^\d+ steps in ")).click()
+        answered(page, program)
     page.get_by_role("heading", name="Side by side").wait_for()
     page.get_by_text("Asked before").click()
     assert _faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for tab in ("Prompts and replies", "Tokens and time"):
-        for program in ("diva", "toc"):
-            answered(page, program).get_by_role("tab", name=tab).click()
-        assert _faults(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for program in ("diva", "toc"):
+        found(answered(page, program))
+    assert _faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def _faults(page: Page) -> list[str]:
@@ -390,8 +490,7 @@ def test_markup_of_passages_is_text(web: Web, open_page: Open) -> None:
     source = section.locator(".source").filter(has_text="Mallory")
     expect(source.locator(".source-title")).to_have_text("<script>alert(1)</script>")
     expect(source).to_contain_text("<img src=x onerror=alert(2)>")
-    for tab in ("Prompts and replies", "Tokens and time"):
-        section.get_by_role("tab", name=tab).click()
+    found(section)
     assert page.locator("#outcome").locator("img, i, script, a, iframe").count() == 0
 
 
@@ -402,7 +501,7 @@ def test_a_question_that_is_none_is_told(web: Web, open_page: Open, question: st
     page = open_page(web, refused=True)
     ask(page, question)
     expect(page.get_by_role("alert").filter(has_text=told)).to_be_visible()
-    expect(page.get_by_role("tablist")).to_have_count(0)
+    expect(page.locator(".answer")).to_have_count(0)
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)  # it would change nothing
     expect(page.get_by_text("Asked before")).to_be_hidden()
 
@@ -474,7 +573,7 @@ def test_on_paper_everything_is_unfolded_and_the_form_is_away(web: Web, open_pag
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(bees).to_be_visible()
     expect(field(page)).to_be_hidden()
-    expect(section.get_by_role("tablist")).to_be_hidden()
+    expect(section.locator(".chips")).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(bees).to_be_hidden()
 
