@@ -28,5 +28,5 @@ def test_refinements_in_the_prompt_are_told_and_without_any_it_says_that_it_know
     told = predict(AnswerRefined, refinements=READINGS).answer
     assert "1972" in told
     assert "2002" in told
-    assert "can be read in two ways" in told
+    assert "depends on what is meant: the 1972 film or the 2002 film" in told
     assert "cannot answer" in predict(AnswerRefined, refinements=[]).answer
