@@ -5,6 +5,7 @@ The latter are of signatures of a user's own: ``context, question -> answer`` an
 
 from collections.abc import Collection
 
+from polyqa.metrics.text import sentence_at
 from polyqa.replies import parse_interpretations
 
 from .demos import nearest_demos
@@ -59,7 +60,7 @@ def answer_from_text(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``answer`` with the span that the reader finds, or ``unknown``; fields for the reasons with its sentence."""
     best = _best(prompt, models)
     answer = UNKNOWN if best is None else best.answer
-    why = "The text does not say it." if best is None else _sentence(best)
+    why = "The text does not say it." if best is None else sentence_at(best.passage.text, best.span.start).text
     return {name: answer if name == ANSWER else why for name in prompt.output_fields}
 
 
@@ -69,14 +70,3 @@ def _best(prompt: Prompt, models: Models) -> Evidence | None:
     passages = [PromptPassage(number, one.title, one.text) for number, one in enumerate(every, 1)]
     found = distinct(telling(prompt.question, gather(prompt.question, passages, models)))
     return found[0] if found and found[0].support >= _LEAST_SUPPORT else None
-
-
-def _sentence(evidence: Evidence) -> str:
-    from punkt import sent_tokenize
-
-    end = 0
-    for part in sent_tokenize(evidence.passage.text):
-        end = evidence.passage.text.find(part, end) + len(part)
-        if evidence.span.start < end:
-            return str(part)
-    return evidence.answer

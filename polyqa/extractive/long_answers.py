@@ -27,6 +27,7 @@ _HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
 _EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
 _REPEATS = 10  # words
+_LONGEST = 60  # words; of a web page longer ones are mostly menus and tables
 
 
 def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -80,10 +81,10 @@ def _told(found: Sequence[_Found], *, named: bool) -> list[str]:
     for reading, passage, sentence in found:
         if passage is None or sentence is None:
             text = statement(reading)
-        elif passage is before:
+        elif passage is before and holds(sentence.text, reading.answer):
             text = _end(sentence.text)
         else:
-            text = with_subject(sentence, passage, named=named)
+            text = with_subject(sentence, passage, named=named or not holds(sentence.text, reading.answer))
         if told.setdefault(normalize_words(sentence.text if sentence else text), text) is text:
             before = passage
     return list(told.values())
@@ -103,7 +104,7 @@ def _evidence(
             (passage, sentence)
             for passage in pool
             for sentence in sentences(passage.text)
-            if holds(sentence.text, reading.answer)
+            if holds(f"{passage.title}: {sentence.text}", reading.answer) and len(sentence.text.split()) <= _LONGEST
         ]
         if options:
             texts = [f"{passage.title} {sentence.text}" for passage, sentence in options]
@@ -154,16 +155,16 @@ def _end(text: str) -> str:
 def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequence[PromptPassage] = ()) -> str:
     """Return the sentence that says what a question may mean; nothing if nobody can tell.
 
-    Namesakes are told by what their titles add to the name, other passages by their titles; where several readings cite
-    one passage, or one is not to be found in any, by what each of them adds to the question.
+    Namesakes are told by what their titles add to the name, other passages by their titles; where all readings cite one
+    passage, or one is not to be found in any, by what each of them adds to the question.
 
     Parameters
     ----------
     cited
         The passages that the readings cite.
     """
-    titles = list(dict.fromkeys(passage.title for passage in cited if passage.title))
-    if len(titles) == len(readings) == len(cited):
+    titles = list(dict.fromkeys(passage.title for passage in cited))
+    if len(titles) > 1 and all(titles) and len(cited) == len(readings):
         names, qualifiers = zip(*map(split_title, titles), strict=True)
         if len(set(names)) == 1 and all(qualifiers):
             return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."

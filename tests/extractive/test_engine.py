@@ -35,6 +35,7 @@ INPUTS: dict[str, Any] = {
     "passages": PASSAGES,
     "finding": "RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911",
     "findings": ["RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911"],
+    "name": "Solaris",
     "question": QUESTION,
     "reason": "[AmbObj] It may be a film & a <novel>.",
     "replies": ["RMS Titanic | The liner was launched in 1911. | 31 May 1911"],

@@ -146,3 +146,15 @@ def test_a_sentence_that_answers_two_readings_is_told_once() -> None:
         for where, when in (("for phones", "April 2017"), ("for desks", "May 2017"))
     ]
     assert compose(readings, [passage]) == "Tern came out for phones in April 2017 and for desks in May 2017."
+
+
+def test_where_the_title_is_the_answer_the_sentence_that_answers_has_it_in_front() -> None:
+    passage = "Ida Berg | Ida Berg is a lawyer. She came in 2019 and is the safety officer."
+    reading = Interpretation(question="Who is the safety officer?", answer="Ida Berg", pid="1")
+    assert compose([reading], [passage]) == "Ida Berg: She came in 2019 and is the safety officer."
+
+
+def test_a_menu_of_a_web_page_is_no_sentence() -> None:
+    passage = f"Old Pier | Home {'Search Contact ' * 40} built 1902."
+    reading = Interpretation(question="When was Old Pier built?", answer="1902", pid="1")
+    assert compose([reading], [passage]) == "When was Old Pier built? 1902."
