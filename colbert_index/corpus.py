@@ -1,23 +1,254 @@
-"""Reads a corpus: JSONL, TSV or Parquet files, or passages made in Python."""
+"""Reads a corpus: the rows of files, folders and objects of Python become passages, by one table of key names."""
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
+import hashlib
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import visible_files
-from polyqa.base.values import Passage
+from polyqa.base.rows import Record, Shape, as_id, folded, located, problem, read_rows, rows_in_memory
+from polyqa.base.text import counted
+from polyqa.base.values import MetadataValue, Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 
-_ID_KEYS = ("pid", "id", "_id", "docid", "passage_id")
-_TEXT_KEYS = ("text", "passage", "contents", "content", "body")
-_LONGEST_FIELD = 1 << 30
-_NAMED = ".jsonl, .tsv or .parquet"
-_HEADER = {*_ID_KEYS, *_TEXT_KEYS, "title"}
+IDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "chunk_id", "kilt_id", "wikipedia_id")
+TITLES = ("title", "wikipedia_title", "document_title", "page_title")
+TEXTS = ("text", "passage", "contents", "content", "body", "page_content", "paragraph", "chunk", "context")
+_DOCUMENTS = ("documents", "docs", "ctxs")  # of a question: of RAMDocs, ALCE, DPR
+_HEADERLESS = ("id", "text", "title")
+_NAMED = 8  # columns in a summary
+_MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
+
+
+def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
+    return _HEADERLESS if len(cells) > 1 else None
+
+
+SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
+
+
+def _title(value: Any) -> Any:
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = " ".join(value)
+    if not isinstance(value, str | int | float):
+        raise PydanticCustomError("title", "the title is no text")
+    return str(value).strip()
+
+
+def _text(value: Any, row: ValidationInfo) -> Any:
+    """Return a text; of a list of sentences or paragraphs their text. KILT's first paragraph is the title."""
+    if isinstance(value, Mapping) and isinstance(value.get("paragraph"), list):  # KILT on the hub
+        value = value["paragraph"]
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        parts = [_MARKUP.sub("", part).strip() for part in value]
+        return " ".join(parts[1:] if len(parts) > 1 and parts[0] == row.data.get("title") else parts)
+    if not isinstance(value, str):
+        raise PydanticCustomError("text", "the text is no text and no list of texts")
+    return value
+
+
+class PassageRecord(BaseModel):
+    """A row as a passage; what else it has is metadata."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    id: Annotated[str | None, BeforeValidator(as_id)] = Field(None, validation_alias=AliasChoices(*IDS))
+    title: Annotated[str, BeforeValidator(_title)] = Field("", validation_alias=AliasChoices(*TITLES))
+    text: Annotated[str, BeforeValidator(_text)] = Field(validation_alias=AliasChoices(*TEXTS))
+
+    def passage(self) -> Passage:
+        """Return the passage; if it has no id, with that of its content."""
+        passage = Passage(pid=self.id or "", title=self.title, text=self.text, metadata=self._metadata())
+        return passage if passage.pid.strip() else passage.model_copy(update={"pid": content_id(passage)})
+
+    def _metadata(self) -> dict[str, MetadataValue]:
+        """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
+        columns = self.model_extra or {}
+        inner = columns.get("metadata")
+        if isinstance(inner, Mapping):
+            columns = {**columns, **{str(name): value for name, value in inner.items()}}
+        return {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in columns.items()
+            if isinstance(value, MetadataValue | date) and value != "" and name not in TEXTS and name[:1] != "_"
+        }
+
+
+def content_id(passage: Passage) -> str:
+    """Return the id that title and text give a passage: 16 hexadecimal digits."""
+    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+class Corpus:
+    """The passages of a corpus; they are read while they are taken.
+
+    Parameters
+    ----------
+    source
+        See `read_corpus`.
+    split
+        Which split to take, where there are several.
+
+    Attributes
+    ----------
+    passages
+        How many there are.
+    empty
+        How many rows were left out, as they have no text.
+    repeated
+        How many were left out, as a passage of the same id, title and text stands before them.
+
+    Examples
+    --------
+    ::
+
+        corpus = Corpus("psgs_w100.tsv.gz")
+        index = build_index(corpus, "wiki")
+        print(corpus.summary())
+    """
+
+    def __init__(self, source: CorpusSource, split: str | None = None) -> None:
+        self.source: CorpusSource
+        self.source, self.split = located(source, split) if isinstance(source, str | Path) else (source, split)
+        self.passages = self.empty = self.repeated = 0
+        self._columns: list[str] = []
+        self._metadata: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        if not isinstance(self.source, Path):
+            return "the list of passages"
+        return f"{self.source}@{self.split}" if self.split else str(self.source)
+
+    def __iter__(self) -> Iterator[Passage]:
+        return (passage for _, passage in self.placed())
+
+    def placed(self) -> Iterator[tuple[str, Passage]]:
+        """Yield where each passage stands, and the passage; ids may stand twice.
+
+        Raises
+        ------
+        PolyqaError
+            See `read_corpus`.
+        """
+        self.passages = self.empty = self.repeated = 0
+        self._columns, self._metadata = [], []
+        rows = self._rows()
+        for record in (one for number, row in enumerate(rows, 1) for one in _passages_of(row, number)):
+            passage = self._passage(record)
+            if passage is None:
+                self.empty += 1
+            else:
+                self.passages += 1
+                yield record.where, passage
+        if not self.passages:
+            without = f", only {counted(self.empty, 'row')} without a text" if self.empty else ""
+            raise PolyqaError(f"{self.name} holds no passage{without}; there is nothing to index.")
+
+    def _rows(self) -> Iterator[Record]:
+        if not isinstance(self.source, Path):
+            return rows_in_memory(self.source, SHAPE, self.split)
+        if not self.source.exists():
+            raise PolyqaError(f"{self.source} is no file and no folder; give a corpus, or documents.")
+        return read_rows(self.source, SHAPE, self.split)
+
+    def _passage(self, record: Record) -> Passage | None:
+        """Return the passage of a row; ``None`` if its text is empty or missing."""
+        value = record.value
+        if isinstance(value, Passage):
+            passage = value if value.pid.strip() else value.model_copy(update={"pid": content_id(value)})
+        else:
+            if isinstance(value, str) or value is None:
+                record = Record(record.where, {"text": value or ""}, record.key)
+            row = folded(record)
+            if not row.keys() & {*TEXTS}:
+                if {str(key).strip().lower() for key in record.value} & {*TEXTS}:
+                    return None
+                keys = ", ".join(map(str, record.value)) or "none"
+                raise problem(record.where, f"no text; keys are {keys}, 'text' is needed")
+            self._columns = self._columns or list(row)
+            try:
+                passage = PassageRecord.model_validate(row).passage()
+            except ValidationError as error:
+                message = error.errors(include_url=False, include_context=False)[0]["msg"]
+                raise problem(record.where, f"{message}; keys are {', '.join(map(str, record.value))}") from error
+        if not passage.text.strip():
+            return None
+        self._metadata = self._metadata or list(passage.metadata)
+        return _checked(record.where, passage)
+
+    def summary(self) -> str:
+        """Return in one line what was read from which columns, and what was left out."""
+        names = dict(zip(("id", "title", "text"), (IDS, TITLES, TEXTS), strict=True))
+        taken = {what: next((key for key in keys if key in self._columns), "") for what, keys in names.items()}
+        how = ", ".join(f"{what} from {key!r}" for what, key in taken.items() if key and key != what)
+        others = self._metadata
+        parts = [
+            f"read {self.name}: {counted(self.passages, 'passage')}" + (f" ({how})" if how else ""),
+            *(["ids made from the content"] if self._columns and not taken["id"] else []),
+            *([f"metadata {', '.join(others[:_NAMED])}" + (" …" if others[_NAMED:] else "")] if others else []),
+            *self.left_out(),
+        ]
+        return "; ".join(parts)
+
+    def left_out(self) -> list[str]:
+        """Return in words what was left out."""
+        counts = {"empty passage": self.empty, "repeated passage": self.repeated}
+        return [f"{counted(number, thing)} left out" for thing, number in counts.items() if number]
+
+
+def _checked(where: str, passage: Passage) -> Passage:
+    try:
+        f"{passage.pid}{passage.title}{passage.text}".encode()
+    except UnicodeEncodeError as error:
+        raise PolyqaError(f"{where}: passage {passage.pid!r} holds half a character ({error.reason}).") from error
+    return passage
+
+
+def _passages_of(record: Record, number: int) -> Iterator[Record]:
+    """Yield the passages that come with a question, without what it says of them; any other row as it is."""
+    if not isinstance(record.value, Mapping):
+        yield record
+        return
+    row = {str(key).strip().lower(): value for key, value in record.value.items()}
+    context, question = row.get("context"), "question" in row
+    inner: list[Any] | None = None
+    if not row.keys() & {*TEXTS}:
+        inner = next((row[name] for name in _DOCUMENTS if isinstance(row.get(name), list)), None)
+    if inner is not None:
+        own = next((row[key] for key in IDS if row.get(key)), number)
+        for place, document in enumerate(inner, 1):
+            value = {"text": document} if isinstance(document, str) else document
+            if isinstance(value, Mapping):
+                value = {"id": f"{own}-{place}"} | {key: value[key] for key in ("id", *TITLES, *TEXTS) if key in value}
+            yield Record(f"{record.where}, document {place}", value)
+    elif isinstance(paragraphs := row.get("paragraphs"), list):  # an article of SQuAD
+        for place, one in enumerate(paragraphs, 1):
+            text = one.get("context") if isinstance(one, Mapping) else one
+            yield Record(f"{record.where}, paragraph {place}", {"title": row.get("title"), "text": text})
+    elif question and isinstance(context, Mapping) and {"title", "sentences"} <= context.keys():  # HotpotQA on the hub
+        for title, text in zip(context["title"], context["sentences"], strict=False):
+            yield Record(record.where, {"title": title, "text": text})
+    elif question and isinstance(context, list) and all(isinstance(one, list) and len(one) == 2 for one in context):
+        for title, text in context:  # HotpotQA
+            yield Record(record.where, {"title": title, "text": text})
+    elif question and "context" in row:  # SQuAD on the hub, MultiSpanQA: the id is the question's
+        yield Record(record.where, {"title": row.get("title"), "text": context})
+    else:
+        yield record
+
+
+def as_corpus(source: CorpusSource | Corpus) -> Corpus:
+    """Return a source as a corpus."""
+    return source if isinstance(source, Corpus) else Corpus(source)
 
 
 def read_corpus(source: CorpusSource) -> list[Passage]:
@@ -27,170 +258,53 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
     ----------
     source
         A path of a file or of a folder of files, or an iterable of passages, mappings or plain texts, such as a data
-        set of `datasets` that streams. A ``.jsonl`` file holds one
-        object a line with ``id`` (or ``pid``, ``_id``), ``title`` (optional) and ``text``; a ``.tsv``
-        file holds ``id<TAB>text`` or ``id<TAB>text<TAB>title`` (the order of DPR's and ColBERT's
-        collections), or names its columns in a header line; a ``.parquet`` file has such columns.
-        Passages without an id are numbered. A record with ``documents`` in place of a text (a question of RAMDocs)
-        holds a passage in each: the first of record 3 is ``3-1``.
+        set of `datasets` that streams, a data frame, or documents of LangChain; see `polyqa.base.rows` for the formats.
+        ``FILE@SPLIT`` takes a split. A row has an ``id`` (or another name of `IDS`), a ``title`` (`TITLES`) and a
+        ``text`` (`TEXTS`), a text or a list of sentences; what else it has is the passage's metadata. A TSV file
+        without a header holds ``id<TAB>text`` or ``id<TAB>text<TAB>title``, the order of DPR's and ColBERT's
+        collections. A passage without an id gets that of its content, 16 hexadecimal digits.
+
+        A row with ``documents`` in place of a text (a question of RAMDocs; ``docs`` of ALCE, ``ctxs`` of DPR) holds a
+        passage in each: the first of row 3 is ``3-1``, if it has no id of its own. Of questions of SQuAD, HotpotQA and
+        MultiSpanQA the contexts are the passages.
 
     Raises
     ------
     PolyqaError
-        If the file is missing, empty or of another format, a line is broken (its number is given),
-        a passage has no text, or two passages share an id.
+        If the file is missing, empty or of another format, a row is broken (its place is given), or two different
+        passages share an id. Rows without a text, and those that repeat another, are left out with a warning.
     """
-    passages: list[Passage] = []
-    seen: dict[str, str] = {}
-    for where, passage in iter_corpus(source):
-        if passage.pid in seen:
-            raise PolyqaError(
-                f"{where}: the id {passage.pid!r} already stands at {seen[passage.pid]}; ids must be unique."
-            )
-        seen[passage.pid] = where
-        passages.append(passage)
-    return passages
+    corpus = as_corpus(source)
+    found: dict[str, tuple[str, Passage]] = {}
+    for where, passage in corpus.placed():
+        if passage.pid not in found:
+            found[passage.pid] = where, passage
+            continue
+        place, earlier = found[passage.pid]
+        if not same_passage(earlier, passage):
+            raise repeated_id(passage.pid, place, where)
+        corpus.repeated += 1
+        corpus.passages -= 1
+    warn_of_left_out(corpus, source)
+    return [passage for _, passage in found.values()]
+
+
+def same_passage(a: Passage | None, b: Passage) -> bool:
+    """Tell whether two passages of one id are the same, whatever their metadata."""
+    return a is not None and (a.title, a.text) == (b.title, b.text)
+
+
+def repeated_id(pid: str, place: str, where: str) -> PolyqaError:
+    """Return the error of two passages that share an id."""
+    return PolyqaError(f"{where}: the id {pid!r} already stands at {place}; ids must be unique.")
+
+
+def warn_of_left_out(corpus: Corpus, source: CorpusSource) -> None:
+    """Warn of what was left out, unless the caller has the corpus, and so its summary."""
+    if corpus is not source and (left_out := corpus.left_out()):
+        warnings.warn(f"{corpus.name}: {'; '.join(left_out)}.", stacklevel=3)
 
 
 def iter_corpus(source: CorpusSource) -> Iterator[tuple[str, Passage]]:
-    """Yield where each passage of a corpus stands, and the passage, while it is read.
-
-    Raises
-    ------
-    PolyqaError
-        See `read_corpus`; but ids may stand twice.
-    """
-    if isinstance(source, (str, Path)):
-        path = Path(source).expanduser()
-        records: Iterable[tuple[str, Any]] = chain.from_iterable(map(_records, _files(path)))
-        origin = str(path)
-    else:
-        records = ((f"passage {number}", record) for number, record in enumerate(source, 1))
-        origin = "the list of passages"
-    number = -1
-    for number, (where, record) in enumerate(chain.from_iterable(map(_documents, count(1), records))):
-        yield where, _passage(where, record, number)
-    if number < 0:
-        raise PolyqaError(f"{origin} holds no passage; there is nothing to index.")
-
-
-def _documents(number: int, placed: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the documents of a question as records with ids; any other record as it is."""
-    where, record = placed
-    documents = record.get("documents") if isinstance(record, Mapping) else None
-    if not isinstance(documents, list) or record.keys() & {*_TEXT_KEYS}:
-        return [placed]
-    own = next((record[key] for key in _ID_KEYS if record.get(key)), number)
-    numbered = [(f"{own}-{place}", document) for place, document in enumerate(documents, 1)]
-    return [
-        (f"{where}, document {name}", {"id": name, **document} if isinstance(document, Mapping) else document)
-        for name, document in numbered
-    ]
-
-
-def _files(path: Path) -> list[Path]:
-    """Return the files of a corpus: one, or those of a folder that have a corpus's format, by name."""
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise PolyqaError(f"{path} is not a file; give documents, a corpus in {_NAMED} format, or a folder of them.")
-
-    def unreadable(place: Path, error: OSError) -> None:
-        raise PolyqaError(f"{place} cannot be read ({error.strerror}).")
-
-    files = [one for one in visible_files(path, unreadable) if one.suffix.lower() in _FORMATS and one.is_file()]
-    if not files:
-        raise PolyqaError(f"{path} holds no file in {_NAMED} format.")
-    return files
-
-
-def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    kind = path.suffix.lower()
-    if kind not in _FORMATS:
-        raise PolyqaError(f"{path}: unknown corpus format {kind or 'without a suffix'!r}; use {_NAMED}.")
-    try:
-        yield from _FORMATS[kind](path)
-    except UnicodeDecodeError as error:
-        raise PolyqaError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from error
-
-
-def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                yield f"{path}:{number}", json.loads(line)
-            except (ValueError, RecursionError) as error:
-                reason = getattr(error, "msg", error)
-                raise PolyqaError(f"{path}:{number}: not a JSON object ({reason}): {line.strip()[:80]!r}") from error
-
-
-def _tsv(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        columns: Sequence[str] = ("id", "text", "title")
-        csv.field_size_limit(_LONGEST_FIELD)
-        first = True
-        for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
-            if not row or not any(cell.strip() for cell in row):
-                continue
-            header, first = first, False
-            if header and {cell.strip().lower() for cell in row} <= _HEADER:
-                columns = [cell.strip().lower() for cell in row]
-                continue
-            if not 2 <= len(row) <= len(columns):
-                raise PolyqaError(
-                    f"{path}:{number}: {len(row)} columns, expected {' <TAB> '.join(columns)}: {row[0][:60]!r}"
-                )
-            yield f"{path}:{number}", dict(zip(columns, row, strict=False))
-
-
-def _parquet(path: Path) -> Iterator[tuple[str, Any]]:
-    import pyarrow.parquet
-    from pyarrow import ArrowException
-
-    number = 0
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name in _HEADER]
-            for batch in file.iter_batches(columns=columns):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield f"{path}:{number}", record
-    except (ArrowException, OSError) as error:
-        raise PolyqaError(f"{path} is not a Parquet file ({' '.join(str(error).split())[:120]}).") from error
-
-
-_FORMATS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".tsv": _tsv,
-    ".parquet": _parquet,
-}
-
-
-def _passage(where: str, record: Any, number: int) -> Passage:
-    if isinstance(record, Passage):
-        return _checked(where, record)
-    if isinstance(record, str):
-        record = {"text": record}
-    if not isinstance(record, Mapping):
-        raise PolyqaError(f"{where}: expected an object with id, title and text, got {type(record).__name__}.")
-    text = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
-    if not isinstance(text, str):
-        raise PolyqaError(f"{where}: no text; keys are {', '.join(map(str, record)) or 'none'}, 'text' is needed.")
-    pid = next((record[key] for key in _ID_KEYS if record.get(key) is not None), number)
-    title = record.get("title") or ""
-    return _checked(where, Passage(pid=str(pid), title=str(title).strip(), text=text))
-
-
-def _checked(where: str, passage: Passage) -> Passage:
-    if not passage.pid.strip():
-        raise PolyqaError(f"{where}: the id is empty; leave it out to have passages numbered.")
-    try:
-        f"{passage.pid}{passage.title}{passage.text}".encode()
-    except UnicodeEncodeError as error:
-        raise PolyqaError(f"{where}: passage {passage.pid!r} holds half a character ({error.reason}).") from error
-    if not passage.text.strip():
-        raise PolyqaError(f"{where}: passage {passage.pid!r} has an empty text.")
-    return passage
+    """Yield where each passage of a corpus stands, and the passage, while it is read; see `Corpus.placed`."""
+    return as_corpus(source).placed()

@@ -72,6 +72,6 @@ class LengthCheck:
                 f"{self._long:,} of {counted(self._passages, 'passage')} are longer than the "
                 f"{self.limit + SPECIAL_TOKENS} tokens that ColBERT indexes: "
                 f"{self._lost:,} of {self._tokens:,} tokens are out of its reach. "
-                "Build with --split, or split them with polyqa.documents.split_passages.",
+                "Build with --split-long, or split them with polyqa.documents.split_passages.",
                 stacklevel=3,
             )

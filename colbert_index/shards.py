@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
 from .compressing import sampled, train_codec, write_vectors
-from .corpus import CorpusSource, iter_corpus
+from .corpus import Corpus, CorpusSource, as_corpus, repeated_id, same_passage, warn_of_left_out
 from .files import VECTORS, parts_of, passage_line, read_part, read_passages, write_texts
 from .filters import ColumnKinds, Kind
 from .settings import IndexSettings, fingerprint
@@ -236,9 +237,10 @@ def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spoo
     folder.mkdir(parents=True)
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
     hashes, kinds, count, characters = array("Q"), ColumnKinds(), 0, 0
+    read = as_corpus(corpus)
     with ExitStack() as opened, bars.stage("reading the corpus") as advance:
         streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
-        for _, passage in iter_corpus(corpus):
+        for passage in read:
             streams[count % shards].write(passage_line(passage))
             hashes.append(_hash(passage.pid))
             kinds.add(passage)
@@ -249,7 +251,9 @@ def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spoo
     if count < shards:
         raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")
     spooled = Spool(files, count, characters, kinds.columns)
-    _require_unique(spooled, np.sort(np.frombuffer(hashes, dtype=np.uint64)))
+    ordered = np.sort(np.frombuffer(hashes, dtype=np.uint64))
+    spooled = _without_repeated(spooled, set(ordered[1:][ordered[1:] == ordered[:-1]].tolist()), read)
+    warn_of_left_out(read, corpus)
     return spooled
 
 
@@ -257,12 +261,37 @@ def _hash(pid: str) -> int:
     return int.from_bytes(hashlib.blake2b(pid.encode(), digest_size=8).digest())
 
 
-def _require_unique(spooled: Spool, ordered: NDArray[np.uint64]) -> None:
-    """Read the ids again only if two have the same hash."""
-    twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-    seen: set[str] = set()
-    for pid in (passage.pid for passage in spooled.passages()) if twice else ():
-        if _hash(pid) in twice:
-            if pid in seen:
-                raise PolyqaError(f"The id {pid!r} stands twice in the corpus; ids must be unique.")
-            seen.add(pid)
+def _without_repeated(spooled: Spool, twice: set[int], corpus: Corpus) -> Spool:
+    """Leave out passages that repeat others; the files are read again only if two ids have the same hash, of ``twice``.
+
+    Raises
+    ------
+    PolyqaError
+        If two passages differ and have the same id.
+    """
+    shards = len(spooled.files)
+    found: dict[str, list[tuple[int, Passage]]] = {}
+    for shard, file in enumerate(spooled.files if twice else ()):
+        for line, passage in enumerate(_read(file)):
+            if _hash(passage.pid) in twice:
+                found.setdefault(passage.pid, []).append((line * shards + shard, passage))
+    repeated: set[int] = set()
+    for same in found.values():
+        (first, earlier), *others = sorted(same, key=lambda one: one[0])
+        for number, passage in others:
+            if not same_passage(earlier, passage):
+                raise repeated_id(passage.pid, _place(corpus, first), _place(corpus, number))
+            repeated.add(number)
+    for shard, file in enumerate(spooled.files if repeated else ()):
+        kept = [one for line, one in enumerate(_read(file)) if line * shards + shard not in repeated]
+        file.write_text("".join(map(passage_line, kept)), encoding="utf-8")
+    corpus.repeated, corpus.passages = len(repeated), corpus.passages - len(repeated)
+    lost = sum(len(one.indexed_text) for same in found.values() for number, one in same if number in repeated)
+    return replace(spooled, count=spooled.count - len(repeated), characters=spooled.characters - lost)
+
+
+def _place(corpus: Corpus, number: int) -> str:
+    """Return where a passage stands; of what cannot be read again its number."""
+    if isinstance(corpus.source, Path):
+        return next(islice(corpus.placed(), number, None))[0]
+    return f"passage {number + 1}"

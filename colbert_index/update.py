@@ -23,7 +23,7 @@ from polyqa.base.values import MetadataValue, Passage
 from polyqa.models import Encoder
 
 from .compressing import make_indexer, quick_codes
-from .corpus import CorpusSource, read_corpus
+from .corpus import CorpusSource, as_corpus, read_corpus, same_passage, warn_of_left_out
 from .engine import encode_documents, load_checkpoint, quiet
 from .files import (
     BM25,
@@ -61,6 +61,8 @@ class _Change:
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     """Add the passages of a corpus to an index; to its smallest shard, if it has several.
 
+    Passages that the index has already, with the same id, title and text, are left out with a warning.
+
     Parameters
     ----------
     index
@@ -78,8 +80,14 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     PolyqaError
         If the corpus is faulty or an id is already in the index.
     """
-    new = read_corpus(corpus)
-    known = {passage.pid for passage in index.passages}
+    read = as_corpus(corpus)
+    given = read_corpus(read)
+    known = {passage.pid: passage for passage in index.passages}
+    new = [passage for passage in given if not same_passage(known.get(passage.pid), passage)]
+    read.passages, read.repeated = len(new), read.repeated + len(given) - len(new)
+    warn_of_left_out(read, corpus)
+    if not new:
+        return index
     if taken := [passage.pid for passage in new if passage.pid in known]:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")

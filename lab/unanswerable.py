@@ -127,7 +127,7 @@ def _paragraphs(path: Path) -> Iterator[tuple[str, Passage, dict[str, Any]]]:
     for article in json.loads(path.read_bytes())["data"]:
         for number, paragraph in enumerate(article["paragraphs"]):
             title, _, text = paragraph["context"].rpartition("\n\n")
-            about = title or article["title"].replace("_", " ")
+            about = title.partition("\n")[0] or ("" if "?" in article["title"] else article["title"].replace("_", " "))
             passage = Passage(pid=f"{article['title']}-{number}", title=about, text=text)
             for asked in paragraph["qas"]:
                 yield article["title"], passage, asked

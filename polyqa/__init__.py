@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from polyqa.question_building import build_questions as build_questions
     from polyqa.question_sets import Questions as Questions
     from polyqa.question_sets import Sets as Sets
+    from polyqa.rechecking import recheck as recheck
     from polyqa.tracing import traced as traced
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ _HOMES = {
     "polyqa.language_models": "LMSettings Models language_model",
     "polyqa.question_building": "build_questions",
     "polyqa.question_sets": "Questions Sets",
+    "polyqa.rechecking": "recheck",
     "polyqa.tracing": "traced",
     "polyqa.base.values": "Coverage Interpretation Passage",
     "polyqa.base.errors": "PolyqaError",

@@ -26,7 +26,7 @@ from polyqa.evaluation.verdicts import verdict
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
-from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
@@ -42,7 +42,15 @@ from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .evaluating import evaluate
-from .language_models import LOCAL, Models, default_threads, ready_reader, shared_encoder, shared_reader
+from .language_models import (
+    LOCAL,
+    Models,
+    default_threads,
+    embedded_engine,
+    ready_reader,
+    shared_encoder,
+    shared_reader,
+)
 from .loading import load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
@@ -240,6 +248,7 @@ def adapt(
             index, source.counts, train, dev, held_out, source.dropped, made, shipped, families=source.families
         )
         write_atomically(out / REPORT, adaptation_report(done))
+        remove_work(out / ".work")
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done
@@ -308,6 +317,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
         seed=budget.seed,
         asked=asked,
+        trust_read=embedded_engine().trust,
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):

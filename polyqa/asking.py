@@ -27,7 +27,7 @@ from .asking_back import Clarification, answer_of, choice_of, clarification
 from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
-from .standing import LEAST, Standing, standing_of, unanswered, unsure
+from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
 
 MAX_QUESTION = 2_000
 
@@ -97,10 +97,13 @@ class Result:
 
     @cached_property
     def clarification(self) -> Clarification | None:
-        """The question back whose choices are the readings; ``None`` if there are no two to choose from."""
-        return (
-            clarification(self.question, self.interpretations, self.passages) if self.standing == "answered" else None
-        )
+        """The question back whose choices are the likely readings; ``None`` if there are no two to choose from."""
+        if self.standing != "answered":
+            return None
+        doubtful = {place for place, sure in enumerate(self.confidence) if sure is not None and sure < LEAST}
+        likely = [place for place in range(len(self.interpretations)) if place not in doubtful]
+        asked = clarification(self.question, [self.interpretations[place] for place in likely], self.passages)
+        return None if asked is None else replace(asked, readings=tuple(likely[place] for place in asked.readings))
 
     @property
     def asked_back(self) -> bool:
@@ -150,7 +153,7 @@ class Result:
     @cached_property
     def cited_answer(self) -> str:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
-        if self.asked_back:
+        if self.asked_back or self.standing != "answered":  # it has its marks
             return self.answer
         told = disagreements(self.interpretations, self.sources)
         body = with_marks(self.answer.removesuffix(told).rstrip(), self.interpretations, self.passages)
@@ -226,9 +229,9 @@ def check_question(question: str) -> str:
     return question
 
 
-def check_confidence(least: float) -> None:
+def check_confidence(least: float | None) -> None:
     """Raise a `PolyqaError` unless a number is a least confidence."""
-    if not 0 <= least <= 1:
+    if least is not None and not 0 <= least <= 1:
         raise PolyqaError(f"min_confidence is a probability, from 0 to 1, not {least}.")
 
 
@@ -238,7 +241,7 @@ def ask(
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
-    min_confidence: float = LEAST,
+    min_confidence: float | None = None,
     ask_back: bool = False,
     **settings: Any,
 ) -> Result:
@@ -257,7 +260,8 @@ def ask(
         A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
     min_confidence
-        In [0, 1]: a question none of whose readings is so sure is not answered, see `polyqa.standing`.
+        In [0, 1]: a question none of whose readings is so sure is not answered. If not given, 0.3 for the embedded
+        engine, for whose readings it was fitted, and 0 for other language models, see `polyqa.standing`.
     ask_back
         Whether a question with several readings is answered by a question back; `Result.choose` answers the choice.
     settings
@@ -286,7 +290,7 @@ async def aask(
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     lm: str | dspy.LM | None = None,
-    min_confidence: float = LEAST,
+    min_confidence: float | None = None,
     ask_back: bool = False,
     **settings: Any,
 ) -> Result:
@@ -324,7 +328,7 @@ def result_of(
     program: dspy.Module,
     model: dspy.LM,
     recorder: Recorder,
-    min_confidence: float = LEAST,
+    min_confidence: float | None = None,
 ) -> Result:
     """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
 
@@ -367,7 +371,7 @@ def result_of(
     )
 
 
-def _weighed(result: Result, program: dspy.Module, least: float) -> Result:
+def _weighed(result: Result, program: dspy.Module, least: float | None) -> Result:
     """Return a result with how sure its readings are, and with the answer that so sure readings deserve."""
     readings, passages = result.interpretations, result.passages
     index = index_of(program)
@@ -375,12 +379,16 @@ def _weighed(result: Result, program: dspy.Module, least: float) -> Result:
         known = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
     sure = confidence(result.question, readings, passages, shared_reader())
+    if least is None:
+        least = LEAST if result.lm == MODEL_NAME else 0.0
     standing = standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
         return result
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
+    if not passages:  # VERDICT reports those of its readings alone
+        passages = list(result.extra.get("universe") or ())[:CLOSEST]
     said = unanswered(index, passages)
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
@@ -388,7 +396,8 @@ def _weighed(result: Result, program: dspy.Module, least: float) -> Result:
     emptied: dict[str, Any] = {
         name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra
     }
-    return replace(result, answer=said, interpretations=(), confidence=(), sources=(), extra=result.extra | emptied)
+    extra = result.extra | emptied
+    return replace(result, answer=said, passages=passages, interpretations=(), confidence=(), sources=(), extra=extra)
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:

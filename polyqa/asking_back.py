@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
+
+import dspy
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
@@ -100,6 +102,27 @@ def clarification(
     return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
 
 
+def reworded(
+    asked: Clarification, question: str, readings: Sequence[Interpretation], ask: dspy.Module
+) -> Clarification:
+    """Return the question back as a language model words it: one call, made under ``dspy.context(lm=…)``.
+
+    Parameters
+    ----------
+    asked, question, readings
+        The question back that is made of titles, the question, and all its readings.
+    ask
+        ``dspy.Predict(AskBack)``, compiled or not. Where it does not name a choice for each reading, unlike each other,
+        ``asked`` is returned.
+    """
+    chosen = [readings[place] for place in asked.readings]
+    reply = ask(question=question, interpretations=chosen)
+    choices = tuple(" ".join(choice.split()).rstrip("?.") for choice in reply.choices)
+    if len({choice.casefold() for choice in choices if choice}) != len(chosen) or len(choices) != len(chosen):
+        return asked
+    return replace(asked, choices=choices)
+
+
 def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
     """Return the place of the reading that a reply chooses: by its number, or by words of one choice alone.
 
@@ -175,7 +198,11 @@ def _label(name: str, own: str, qualifier: str, title: str) -> str:
 
 
 def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
-    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none."""
+    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none.
+
+    `polyqa.reports.readings.titles` says in fewer words what differs, which is enough above a card that has the whole
+    question, and not in a question: "What do you mean: saw or explained?".
+    """
     asked = set(content_words(question))
     labels = []
     for wording in wordings:

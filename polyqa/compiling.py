@@ -28,7 +28,7 @@ from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
-from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
 from polyqa.optimizers.recipes import Recipe
@@ -103,8 +103,7 @@ def compile(
     program
         A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
     out
-        The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work``, which may
-        be deleted afterwards.
+        The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it is done.
     recipe
         A name of `polyqa.optimizers.RECIPES`, or a recipe, such as one with another threshold or for some
         predictors only (`Recipe.with_options`).
@@ -172,6 +171,7 @@ def compile(
         made = Made(place, card, compiled, test_runs)
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
         results.add(parameters=parameters, figures=_figures(card), files=made.path)
+        remove_work(work)
         return made
 
 
@@ -248,7 +248,10 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
-        index=IndexCard(name=opened.name, fingerprint=opened.fingerprint, passages=len(opened)) if opened else None,
+        index=opened
+        and IndexCard(
+            name=opened.name, fingerprint=opened.fingerprint, passages=len(opened), condition=opened.condition
+        ),
         versions={package: version(package) for package in ("polyqa", "dspy")},
         spent=compiled.spent,
         dev_gain=_gain(compiled.before, compiled.after, measure, data["dev"]),

@@ -10,6 +10,8 @@ from polyqa.metrics.text import content_words, holds, normalize_answer, several,
 from polyqa.models import SpanReader
 from polyqa.models.spans import Reading
 
+_LEAST_MARGIN, _MOST_MARGIN = -6.0, 8.0
+_MOST_MISSING = 3
 SPANS = 5
 """How many spans of a passage are looked at."""
 _NAME = re.compile(r"(?<=[\w,;:'’\"“(] )[^\W\d_a-z][\w'’.-]*[\w]|\d[\d.,]*\b")
@@ -18,8 +20,8 @@ _WORD = re.compile(r"\w+")
 _STEM = 5
 
 
-BIAS = -3.0
-WEIGHTS = {"margin": 0.2, "asked": 0.1, "stated": 1.0, "named": 1.5, "worded": 1.5}
+BIAS = -2.0
+WEIGHTS = {"asked": 0.3, "missing": -1.0, "worded": 2.0}
 """Of the logistic regression from `Signs` to whether a reading is right; `lab/confidence.py` fits them."""
 
 
@@ -29,29 +31,24 @@ class Signs:
 
     Attributes
     ----------
-    margin
-        The reader's score of the answer in the cited passage, asked the reading's question, less that of no answer: a
-        difference of sums of two logits. Of the best span if the answer is none of the best `SPANS`.
     asked
-        The same for the question that was asked.
-    stated
-        Whether the answer is one of the best spans.
-    named
-        Share of the names and numbers of the asked question that stand in the passage, in [0, 1]; 1 if it has none.
+        The reader's score of the answer in the cited passage, asked the user's question, less that of no answer: a
+        difference of sums of two logits, in [-6, 8]. Of the last of the best `SPANS` spans if the answer is none of
+        them.
+    missing
+        How many names and numbers of the question do not stand in the passage, at most 3.
     worded
-        Share of its content words that do.
+        Share of the question's content words that stand there, in [0, 1].
     """
 
-    margin: float
     asked: float
-    stated: bool
-    named: float
+    missing: int
     worded: float
 
     @property
     def probability(self) -> float:
         """How likely the reading is right, by the fitted curve."""
-        odds = BIAS + sum(weight * float(getattr(self, name)) for name, weight in WEIGHTS.items())
+        odds = BIAS + sum(weight * getattr(self, name) for name, weight in WEIGHTS.items())
         return 1 / (1 + exp(-odds))
 
 
@@ -73,32 +70,44 @@ def signs(
     """Return what speaks for each reading; ``None`` for one whose answer stands in no passage. One batch is read."""
     texts = {passage.pid: passage.indexed_text for passage in passages}
     judged = [reading.pid in texts and _stands(reading.answer, texts[reading.pid]) for reading in readings]
-    cited = [(one, texts[one.pid or ""]) for one, known in zip(readings, judged, strict=True) if known]
-    pairs = [pair for reading, text in cited for pair in ((reading.question, text), (question, text))]
-    read = iter(reader.read(pairs, keep=SPANS))
-    found = [_signs(question, reading.answer, text, next(read), next(read)) for reading, text in cited]
-    each = iter(found)
-    return [next(each) if known else None for known in judged]
+    cited = dict.fromkeys(texts[one.pid or ""] for one, known in zip(readings, judged, strict=True) if known)
+    read = dict(zip(cited, reader.read([(question, text) for text in cited], keep=SPANS), strict=True))
+    return [
+        _signs(question, one.answer, texts[one.pid or ""], read[texts[one.pid or ""]]) if known else None
+        for one, known in zip(readings, judged, strict=True)
+    ]
 
 
 def _stands(answer: str, text: str) -> bool:
     return any(holds(text, part, without_marks) for part in several(answer))
 
 
-def _signs(question: str, answer: str, text: str, own: Reading, asked: Reading) -> Signs:
-    margin, stated = _margin(answer, own)
-    return Signs(
-        margin, _margin(answer, asked)[0], stated, share(names_of(question), text), share(content_words(question), text)
-    )
+def _signs(question: str, answer: str, text: str, read: Reading) -> Signs:
+    return Signs(clipped(_margin(answer, read)), missing(question, text), share(content_words(question), text))
 
 
-def _margin(answer: str, reading: Reading) -> tuple[float, bool]:
+def clipped(margin: float) -> float:
+    """Return a margin in the range in which it was fitted."""
+    return min(max(margin, _LEAST_MARGIN), _MOST_MARGIN)
+
+
+def _margin(answer: str, reading: Reading) -> float:
     wanted = [normalize_answer(part) for part in (several(answer) or [answer])]
     for span in reading.spans:
         text = normalize_answer(span.text)
         if text and any(text in answer or answer in text for answer in wanted if answer):
-            return span.score - reading.null_score, True
-    return max(reading.margin, -20.0), False
+            return span.score - reading.null_score
+    return reading.spans[-1].score - reading.null_score if reading.spans else _LEAST_MARGIN
+
+
+def missing(question: str, text: str) -> int:
+    """Return how many names and numbers of a question do not stand in a text, at most 3.
+
+    >>> missing("When was Falcon 4 released?", "Falcon 3 was released in 2018.")
+    1
+    """
+    there = _stems(text)
+    return min(_MOST_MISSING, sum(not _stems(name) <= there for name in names_of(question)))
 
 
 def names_of(question: str) -> list[str]:

@@ -15,7 +15,6 @@ from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, r
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import markdown
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.loading.files import SUFFIXES
 from polyqa.loading import check_artifact
 
 ORIGIN = "hub.json"
@@ -65,7 +64,8 @@ ARTIFACT = Kind(
     {README: 4 * _MB, STATE: 64 * _MB, CARD: 64 * _MB, SCORES: 64 * _MB},
     (STATE, CARD),
 )
-_SETS = tuple(f"questions{suffix}" for suffix in SUFFIXES)
+_SUFFIXES = (".json", ".jsonl", ".ndjson")  # of a set of questions that is pushed
+_SETS = tuple(f"questions{suffix}" for suffix in _SUFFIXES)
 QUESTION_SET = Kind("question set", "dataset", {README: 4 * _MB, **dict.fromkeys(_SETS, 64 * _MB)}, (), _SETS)
 
 
@@ -141,7 +141,7 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
 def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> Kind:
     """Put what is pushed into a folder, with its card, and check it there: this is what is sent."""
     path = Path(what)
-    if path.suffix.lower() in SUFFIXES and not path.is_dir():
+    if path.suffix.lower() in _SUFFIXES and not path.is_dir():
         kind, name = QUESTION_SET, f"questions{path.suffix.lower()}"
         count = _count_questions(path)
         shutil.copyfile(path, folder / name)
@@ -153,7 +153,7 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         if find_artifact(what) is None:
             raise PolyqaError(
                 f"There is nothing to push at {str(what)!r:.200}: name a compiled program, its folder, or a file of "
-                f"questions ({', '.join(SUFFIXES)})."
+                f"questions ({', '.join(_SUFFIXES)})."
             )
         kind, artifact = ARTIFACT, read_artifact(what)
         for file in kind.required:

@@ -9,7 +9,11 @@ from typing import TypeAlias
 
 import dspy
 
-from polyqa.evaluation.loading import load_questions
+from polyqa.base.rows import rows_in_memory
+from polyqa.evaluation.loading import Loaded, read_questions
+from polyqa.evaluation.loading.convert import convert
+from polyqa.evaluation.loading.formats import SHAPE
+from polyqa.evaluation.loading.load import drawn
 from polyqa.metrics.gold import Question
 from polyqa.optimizers.examples import as_question
 
@@ -22,7 +26,7 @@ class Questions:
     ----------
     source
         A name or a path, see `polyqa.evaluation.loading.load_questions`; or questions, or examples of DSPy with
-        ``question`` and ``answer`` (or ``answers``).
+        ``question`` and ``answer`` (or ``answers``); or records, see `questions_from_records`, such as a data frame.
     format, split, limit, seed
         See `polyqa.evaluation.loading.load_questions`.
     name
@@ -43,9 +47,18 @@ class Questions:
     @cached_property
     def asked(self) -> list[Question]:
         """The questions; read once."""
-        if not isinstance(self.source, (str, Path)):
-            return [_question(item, number) for number, item in enumerate(self.source, 1)]
-        return load_questions(self.source, format=self.format, split=self.split, limit=self.limit, seed=self.seed)
+        if self.loaded is not None:
+            return drawn(self.loaded.questions, self.limit, self.seed)
+        return [_question(item, number) for number, item in enumerate(self.source, 1)]
+
+    @cached_property
+    def loaded(self) -> Loaded | None:
+        """All questions of a file, of the hub or of records, and how they were read; read once."""
+        if isinstance(self.source, str | Path):
+            return read_questions(self.source, format=self.format, split=self.split)
+        if {isinstance(item, Question | dspy.Example) for item in self.source} != {False}:
+            return None
+        return convert(rows_in_memory(self.source, SHAPE, self.split), self.format, "the questions")
 
     @property
     def described(self) -> str:

@@ -83,7 +83,7 @@ class Rechecked:
         n = f"{self.now.n} {self.on} question{'s' * (self.now.n != 1)}"
         figures = f"{column.label} {self.then.value:.1f} → {self.now.value:.1f}"
         told = {
-            "holds": f"{self.name} holds",
+            "holds": f"{self.name} holds{' and is better now' if self.change and self.change.low > 0 else ''}",
             "lost": f"{self.name} has lost",
             "cannot be told": f"Whether {self.name} holds cannot be told",
         }[self.outcome]

@@ -12,7 +12,8 @@ from polyqa.reports.marks import places
 Standing = Literal["answered", "unsure", "unanswered"]
 SURE, LEAST = 0.5, 0.3
 """From which confidence on a reading answers the question, and below which it is not shown."""
-_CLOSEST = 3
+CLOSEST = 3
+"""How many titles are named as the closest."""
 
 
 def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Standing:
@@ -39,7 +40,7 @@ def unanswered(index: ColBERTIndex | None, passages: Sequence[Passage]) -> str:
     numbers: dict[str, int] = {}
     for number, passage in enumerate(passages, 1):
         numbers.setdefault(passage.title or passage.place or passage.pid, number)
-    closest = ", ".join(f"{title} [{number}]" for title, number in list(numbers.items())[:_CLOSEST])
+    closest = ", ".join(f"{title} [{number}]" for title, number in list(numbers.items())[:CLOSEST])
     searched, where = (f" ({counted(len(index), 'passage')} searched.)", f"“{index.name}”") if index else ("", "")
     return (
         f"Nothing in {where or 'the documents'} answers this.{searched} "

@@ -1,5 +1,6 @@
 """One `dspy.Signature` per language-model call, a file per system."""
 
+from .ask_back import AskBack
 from .auto import LocateAnswer, VerifyReadings
 from .clarification import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
@@ -25,6 +26,7 @@ __all__ = [
     "AnswerClosedBook",
     "AnswerFromPassage",
     "AnswerRefined",
+    "AskBack",
     "AskOfNamesakes",
     "ClarifyQuestion",
     "CritiqueSegment",

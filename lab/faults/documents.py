@@ -34,6 +34,7 @@ from .forks import in_fork
 OUTCOMES = ("read", "left out", "silent", "leaked")
 _GOOD = "The harbour of Velmora was opened in 1931."
 _SECRET = "Vorlag Trensko keeps the key."
+_DEEP = 100  # folders
 _LIMIT = 900.0  # seconds for a round; each file may take two minutes
 _TEXTS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -83,13 +84,13 @@ def _docx(body: str, before: str = "") -> dict[str, str | bytes]:
 
 
 def _zip_bomb(place: Place) -> None:
-    megabytes = place.draw.choice([40, 300])
+    megabytes = place.draw.choice([35, 70])
     place.zipped("bomb.docx", _docx("x") | {"word/media/a.bin": bytes(megabytes << 20)})
 
 
 def _lying_archive(place: Place) -> None:
     """Claim in its directory that an archive's member is small."""
-    path = place.zipped("lies.docx", _docx("x" * (50 << 20)))
+    path = place.zipped("lies.docx", _docx("x" * (20 << 20)))
     data = bytearray(path.read_bytes())
     at = data.rfind(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 100)
@@ -160,7 +161,7 @@ def _pipe(place: Place) -> None:
 
 
 def _names(place: Place) -> None:
-    for name in ("\x1b]0;owned\x07.md", "two\nlines.md", "..\\..\\up.md", "\u202egpj.md", "caf\udce9.md", "-rf.md"):
+    for name in ("\x1b]0;owned\x07.md", "two\nlines.md", "up\\..\\..\\x.md", "\u202egpj.md", "caf\udce9.md", "-rf.md"):
         place.write(name, f"# A name\n\nIts number is {place.draw.random()}.")
     place.write(f"{'n' * 252}.md", "# Long\n\nIts name is long.")
 
@@ -180,10 +181,10 @@ def _front_matter(place: Place) -> None:
 
 
 def _long_lines(place: Place) -> None:
-    size = place.draw.choice([1 << 20, 5 << 20])
+    size = place.draw.choice([100_000, 1 << 20])
     place.write("words.txt", "word " * (size // 5))
     place.write("letters.md", "x" * size)
-    place.write("brackets.md", "[" * 20_000 + "](" * 20_000)
+    place.write("brackets.md", "[" * 5_000 + "](" * 5_000)
     with (place.folder / "gigabyte.txt").open("wb") as file:
         file.truncate(1 << 30)
 
@@ -219,8 +220,8 @@ def _prints(place: Place) -> None:
         flipped[place.draw.randrange(len(good))] ^= 1 << place.draw.randrange(8)
     place.write("flipped.pdf", bytes(flipped))
     place.write("loop.pdf", _pdf(text, b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 2/Parent 2 0 R>>"))
-    place.write("many.pdf", _pdf(text, b"<</Type/Pages/Kids[" + b"3 0 R " * 2_000 + b"]/Count 999999999>>"))
-    place.write("bomb.pdf", _pdf(zlib.compress(b" " * (100 << 20), 9)))
+    place.write("many.pdf", _pdf(text, b"<</Type/Pages/Kids[" + b"3 0 R " * 200 + b"]/Count 999999999>>"))
+    place.write("bomb.pdf", _pdf(zlib.compress(b" " * (30 << 20), 1)))
 
 
 def _corpora(place: Place) -> None:
@@ -323,6 +324,14 @@ def _files(folder: Path) -> set[Path]:
     return set(visible_files(folder, lambda place, error: None))
 
 
+def _remove_deep(home: Path) -> None:
+    """Remove a file that lies deeper than what removes folders can go."""
+    deepest = max(_files(home), key=lambda path: len(path.parts))
+    if len(deepest.parts) > _DEEP:
+        deepest.unlink()
+        os.removedirs(deepest.parent)
+
+
 def _change(path: Path, over: threading.Event) -> None:
     number = 0
     while not over.wait(0.01):
@@ -390,9 +399,7 @@ def attack(count: int, seed: int, kinds: Mapping[str, Callable[[Place], None]] =
     while counts.total() < count and not (rounds and not counts):
         with tempfile.TemporaryDirectory() as home:
             seen, faults = read_round(Path(home), kinds, seed + rounds)
-            for path in sorted(_files(Path(home)), key=lambda path: -len(path.parts))[:1]:
-                path.unlink()  # deeper than what removes the folder can go
-                os.removedirs(path.parent)
+            _remove_deep(Path(home))
         counts += seen
         wrong += faults
         rounds += 1

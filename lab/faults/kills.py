@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.progress import track
 
 from polyqa.cli.app import app as polyqa
+from polyqa.cli.app import fail
 
 from ..results import JsonFile, Measured, Table, command_line, report, today
 from .damage import Subject, trial, undamaged
@@ -34,6 +35,7 @@ from .forks import ended, fork
 
 _LITTER = (".*.building-*", ".*.replaced", ".*.draft", "*.tmp")
 _LONGEST = 120  # seconds
+_A_BUG, _REFUSED = 1, 2  # exit codes
 _EARLIER = 0.8
 _REST = ["readable", "finished as undisturbed", "litter"]
 
@@ -79,6 +81,11 @@ def start(words: Sequence[object], printed: Path, most_bytes: int | None = None)
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
         try:
             return polyqa([str(word) for word in words], standalone_mode=False)  # Exit is its value
+        except Exception as error:
+            code = fail(error)
+            if code == _A_BUG:
+                raise
+            return code
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
@@ -142,7 +149,7 @@ def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
     printed = folder.with_name("full.txt")
     code = ended(start(one.words(folder), printed, most), _LONGEST)
     lines = printed.read_text(encoding="utf-8").strip()
-    if code in (0, 2) and "Traceback" not in lines:
+    if code in (0, _REFUSED):
         return ""
     return f"code {code}: {lines[-300:]}"
 

@@ -92,6 +92,10 @@ class FaultyServer:
         How it fails; ``None`` if it does not.
     prompt
         The `prompt_key` of the prompt that fails, whenever it comes; ``None`` for all prompts.
+    spared
+        How many requests are answered before it fails.
+    answered
+        How many requests were answered.
     over
         Set when nobody waits any more for a reply that hangs.
     """
@@ -99,12 +103,14 @@ class FaultyServer:
     base: str = ""
     failure: Failure | None = None
     prompt: str | None = None
+    spared: int = 0
+    answered: int = 0
     over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
-    def failing(self, failure: Failure, prompt: str | None = None) -> Iterator[None]:
-        """Fail in the block."""
-        self.failure, self.prompt, self.over = failure, prompt, threading.Event()
+    def failing(self, failure: Failure, prompt: str | None = None, *, after: int = 0) -> Iterator[None]:
+        """Fail in the block, after so many requests."""
+        self.failure, self.prompt, self.spared, self.over = failure, prompt, after, threading.Event()
         try:
             yield
         finally:
@@ -114,13 +120,17 @@ class FaultyServer:
     def respond(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         """Reply to a request, or fail."""
         failure, over = self.failure, self.over
-        if failure is None or (self.prompt is not None and prompt_key(body["messages"]) != self.prompt):
-            failure = Failure("", _reply(_engine_reply(body)))
+        other = self.prompt is not None and prompt_key(body["messages"]) != self.prompt
+        if failure is None or other or self.spared > 0:
+            self.spared -= 1
+            self.answered += 1
+            failure = Failure("", _reply(engine_reply(body)))
         with suppress(OSError):  # who asked may have given up
             _send(handler, failure, over)
 
 
-def _engine_reply(body: Mapping[str, Any]) -> str:
+def engine_reply(body: Mapping[str, Any]) -> str:
+    """Return what the embedded engine says to a request."""
     roles = {"developer": "system"}
     messages = [{**one, "role": roles.get(one["role"], one["role"])} for one in body["messages"]]
     return str(embedded_lm(embedded_engine())(messages=messages)[0])

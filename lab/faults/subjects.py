@@ -75,6 +75,25 @@ def made_index(folder: Path) -> Path:
     return folder / "index"
 
 
+def write_questions(base: Path) -> None:
+    """Write questions that are asked, and some to train and to choose with."""
+    to_ask = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
+    (base / "asked.jsonl").write_text("\n".join(map(json.dumps, to_ask)) + "\n", encoding="utf-8")
+    for name, most in (("train", 8), ("dev", 4)):
+        questions = json.loads((_QUESTIONS / f"{name}.json").read_text(encoding="utf-8"))[name]
+        (base / f"{name}.json").write_text(json.dumps({name: dict(list(questions.items())[:most])}), encoding="utf-8")
+
+
+def prepare_forks() -> None:
+    """Load what forks share, in one thread: the threads of this process would not be theirs."""
+    torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.
+    TqdmDefaultWriteLock.mp_lock = None
+    tqdm.monitor_interval = 0
+    prepare_colbert()
+
+
 def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     """Make the folder in which commands are killed, and the commands."""
     _make(folder)
@@ -84,11 +103,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     for name, chosen in (("some", passages[:_PASSAGES]), ("more", passages[_PASSAGES : _PASSAGES + 10])):
         lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    asked = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
-    (base / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n", encoding="utf-8")
-    for name, most in (("train", 8), ("dev", 4)):
-        lines = (_QUESTIONS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:most]
-        (base / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_questions(base)
     for name in ("index", "documents", "synced"):
         shutil.copytree(folder / name, base / name)
     (base / "documents" / "a.md").write_text("# Beacon\n\nThe beacon is 30 metres high.", encoding="utf-8")
@@ -127,8 +142,8 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         ),
         "compile": Command(
             lambda home: (
-                ("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2)
-                + ("--train", home / "train.jsonl", "--dev", home / "dev.jsonl", "--test", home / "dev.jsonl")
+                *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
+                *("--train", home / "train.json", "--dev", home / "dev.json", "--test", home / "dev.json"),
             ),
             lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
         ),
@@ -163,12 +178,7 @@ def make_folders(folder: Path) -> None:
 def _make(folder: Path) -> None:
     """Make the folders in a process of its own, and load what forks share."""
     subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
-    torch.set_num_threads(1)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.
-    TqdmDefaultWriteLock.mp_lock = None
-    tqdm.monitor_interval = 0
-    prepare_colbert()
+    prepare_forks()
 
 
 def _searched(path: Path) -> list[Any]:

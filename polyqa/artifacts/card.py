@@ -25,6 +25,8 @@ class IndexCard(_Part):
     name: _Name
     fingerprint: _Name
     passages: int
+    condition: str | None = None
+    """What its passages had to fulfil; a program that is loaded searches all of them, if not told otherwise."""
 
 
 class DataCard(_Part):

@@ -46,6 +46,7 @@ def artifact_text(artifact: "Artifact", kind: str) -> str:
 def _facts(card: Card) -> dict[str, str]:
     given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
     index = card.index
+    where = f", where {index.condition}" if index and index.condition else ""
     lms = {"": card.lm, "helper ": card.helper_lm, "instructions by ": card.prompt_lm}
     return {
         "program": f"{card.program} ({', '.join(f'{name}={value}' for name, value in given.items()) or 'defaults'})",
@@ -54,7 +55,7 @@ def _facts(card: Card) -> dict[str, str]:
         "language model": "; ".join(f"{role}{name}" for role, name in lms.items() if name),
         "train": f"{card.train.source}, {card.train.n} questions",
         "dev": f"{card.dev.source}, {card.dev.n} questions" if card.dev else "none",
-        "index": f"{index.name} ({index.passages:,} passages, {index.fingerprint})" if index else "none",
+        "index": f"{index.name} ({index.passages:,} passages, {index.fingerprint}){where}" if index else "none",
         "made": f"{card.date}, polyqa {card.versions.get('polyqa', '?')}, DSPy {card.versions.get('dspy', '?')}",
     }
 

@@ -34,6 +34,7 @@ from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
 from polyqa.loading import checked_program, default_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
+from polyqa.question_sets import Questions
 
 from .asked import Asked, Given, read_asked
 
@@ -224,7 +225,7 @@ def answer_many(
     Parameters
     ----------
     questions
-        See `read_asked`: a file, or texts.
+        See `read_asked`: a file, texts, or `polyqa.Questions`.
     out
         The file of answers, see `Answered`. While the batch goes on it is written every few seconds.
     program, index, settings
@@ -253,7 +254,10 @@ def answer_many(
     lm = models.answering()
     here = Answerer(make(), lm, label)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
-    named = str(questions) if isinstance(questions, (str, Path)) else ""
+    source = questions.source if isinstance(questions, Questions) else questions
+    named = str(source) if isinstance(source, (str, Path)) else ""
+    if isinstance(questions, Questions) and questions.split:
+        named += f"@{questions.split}"
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), questions=named)
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.loading.files import SUFFIXES, read_file
-from polyqa.evaluation.loading.record import Record, excerpt, problem
+from polyqa.base.rows import Record, problem, read_lines, rows_in_memory
+from polyqa.evaluation.loading.convert import check, unnested
+from polyqa.evaluation.loading.fields import AskedRecord
+from polyqa.evaluation.loading.formats import SHAPE
+from polyqa.evaluation.loading.load import drawn, records_of
+from polyqa.question_sets import Questions
 
 _TEXT = ".txt"
-_QUESTION = ("question", "ambiguous_question", "utterance")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Asked:
     question: str
 
 
-Given: TypeAlias = str | Path | Iterable[str | Mapping[str, Any] | Asked]
+Given: TypeAlias = str | Path | Iterable[str | Mapping[str, Any] | Asked] | Questions
 """What is taken for the questions of a batch."""
 
 
@@ -32,69 +34,53 @@ def read_asked(given: Given) -> list[Asked]:
     Parameters
     ----------
     given
-        A file: ``.jsonl`` or ``.json`` with objects that have a ``question`` and may have an ``id`` (other keys are
-        passed over), or texts; ``.txt`` with a question on each line. Or ``homonyms/dev``, or what else
-        `polyqa.evaluation.loading.load_questions` takes. Or such objects or texts in Python.
+        Whatever `polyqa.evaluation.loading.load_questions` takes, with or without answers, such as the queries of BEIR:
+        objects with a ``question`` that may have an ``id`` (or ``_id``, ``sample_id``, ``question_id``); or texts; or
+        a ``.txt`` file with a question on each line. Or such objects or texts in Python, or a data frame; or
+        `polyqa.Questions`, which has a split and a sample.
 
     Returns
     -------
     list of Asked
-        At least one. Where there is no id it is the number of the question, from 1.
+        At least one. Where there is no id it is the number of the question, from 1. Records of one question, as
+        SituatedQA has them, are one.
 
     Raises
     ------
     PolyqaError
         If the file cannot be read, something in it is no question, or two have one id; it names the line.
     """
-    if isinstance(given, (str, Path)):
-        path = Path(given).expanduser()
-        if path.suffix.lower() == _TEXT:
-            found = [_asked(record, number) for number, record in enumerate(_lines(path), 1)]
-        elif path.suffix.lower() in SUFFIXES and not str(given).startswith("hub:"):
-            found = [_asked(record, number) for number, record in enumerate(read_file(path), 1)]
-        else:
-            found = [Asked(one.id, one.question) for one in load_questions(given)]
+    if isinstance(given, Questions):
+        asked = _read(given.source, given.split)
+        return drawn(asked, given.limit, given.seed)
+    return _read(given, None)
+
+
+def _read(given: Any, split: str | None) -> list[Asked]:
+    if isinstance(given, str | Path) and Path(given).suffix.lower() == _TEXT:
+        records: Iterable[Record] = _lines(Path(given).expanduser())
+    elif isinstance(given, str | Path):
+        records = unnested(records_of(given, split))
     else:
-        found = [
-            one if isinstance(one, Asked) else _asked(Record(f"question {number}", one), number)
-            for number, one in enumerate(given, 1)
-        ]
+        records = rows_in_memory(given, SHAPE, split)
+    found: dict[str, Asked] = {}
+    for number, record in enumerate(records, 1):
+        one = _asked(record, number)
+        if found.setdefault(one.id, one) != one:
+            raise problem(record.where, f"two questions have the id {one.id!r:.100}: give each one of its own")
     if not found:
-        raise PolyqaError(
-            f"There is no question in {given}." if isinstance(given, (str, Path)) else "Nothing is asked."
-        )
-    _require_distinct(found)
-    return found
+        raise PolyqaError(f"There is no question in {given}." if isinstance(given, str | Path) else "Nothing is asked.")
+    return list(found.values())
 
 
 def _lines(path: Path) -> list[Record]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise problem(path, f"the file is not UTF-8 text ({error.reason} at byte {error.start})") from error
-    except OSError as error:
-        raise problem(path, f"the file cannot be read: {error.strerror or error}") from error
-    return [Record(f"{path}: line {n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return [Record(f"{path}: line {number}", line) for number, line in read_lines(path) if line.strip()]
 
 
 def _asked(record: Record, number: int) -> Asked:
-    value = record.value
-    if isinstance(value, str):
-        return Asked(record.key or str(number), value.strip())
-    if not isinstance(value, Mapping):
-        raise problem(record.where, "a question is a text, or an object with one", excerpt(value))
-    texts = [value[key] for key in _QUESTION if key in value]
-    if not texts or not isinstance(texts[0], str):
-        raise problem(record.where, 'there is no "question" that is a text', excerpt(value))
-    id = value.get("id", record.key)
-    if id is not None and (isinstance(id, bool) or not isinstance(id, (str, int)) or id == ""):
-        raise problem(record.where, "an id is a text or a whole number", excerpt(id))
-    return Asked(str(number) if id is None else str(id), texts[0])
-
-
-def _require_distinct(asked: Iterable[Asked]) -> None:
-    known: set[str] = set()
-    for one in asked:
-        if one.id in known:
-            raise PolyqaError(f"Two questions have the id {one.id!r:.100}: give each one of its own.")
-        known.add(one.id)
+    if isinstance(record.value, Asked):
+        return record.value
+    if isinstance(record.value, str):
+        return Asked(record.key or str(number), record.value.strip())
+    checked = check(record, AskedRecord, "question")
+    return Asked(checked.id or str(number), checked.question)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @options.takes_language_models()
 def adapt_command(
-    corpus: Annotated[Path, typer.Argument(help="A .jsonl or .tsv file with id, title, text.")],
+    corpus: Annotated[Path, typer.Argument(help="A corpus, as for `polyqa index build`; also FILE@SPLIT.")],
     out: Annotated[Path, typer.Option(help="Folder for the compiled program; the index gets its name.")],
     program: Annotated[str, typer.Option(help="A program that searches an index (`polyqa programs`).")] = "diva",
     questions: Annotated[

@@ -23,12 +23,14 @@ def answer_command(
     questions: Annotated[
         str,
         typer.Argument(
-            help="A .jsonl or .json file of objects with a question (and an id), or a .txt file, one a line."
+            help="A .txt file with a question on each line; a file of objects or rows with a question (and an id): "
+            ".jsonl, .json, .csv, .tsv, .parquet, .arrow, or .gz; a folder; FILE@SPLIT; or hub:NAME."
         ),
     ],
     out: Annotated[Path, typer.Option(help="File for the answers, such as answers.jsonl.")],
     program: options.Program = None,
     index: options.Index = None,
+    split: options.Split = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
@@ -59,10 +61,12 @@ def answer_command(
     if some questions failed, 2 if all did.
     """
     from polyqa.base.errors import PolyqaError
+    from polyqa.base.text import counted
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
     from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
+    from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
     from .bars import Bars
@@ -75,13 +79,16 @@ def answer_command(
     program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets, preset)
     chosen = {"where": where, "demos": demos, "reranker": reranker, **settings}
+    given = Questions(questions, split=split)
+    asked = read_asked(given)
+    say(f"read {counted(len(asked), 'question')}, with ids such as {asked[0].id!r:.100}", err=True)
     if not yes:
-        expected = _expected(read_asked(questions), program, answering, {"index": index, **chosen})
+        expected = _expected(asked, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
     with showing(Bars()), traced(mlflow):
         answered = answer_many(
-            questions,
+            given,
             out,
             program=program,
             index=index,

@@ -31,7 +31,9 @@ def ask_command(
     preset: options.Preset = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="No answer unless a reading is so sure; 0.3 if not given."),
+        typer.Option(
+            min=0, max=1, help="No answer unless a reading is so sure; by default 0.3 with the embedded engine."
+        ),
     ] = None,
     ask_back: Annotated[
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
@@ -52,7 +54,6 @@ def ask_command(
     """Answer a question: every reading, its evidence, one long answer with sources."""
     from polyqa.asking import ask, check_question
     from polyqa.loading import default_program, load
-    from polyqa.standing import LEAST
     from polyqa.tracing import traced
 
     from .display import show_json
@@ -79,7 +80,7 @@ def ask_command(
             program=ready,
             lm=model,
             ask_back=ask_back,
-            min_confidence=LEAST if min_confidence is None else min_confidence,
+            min_confidence=min_confidence,
         )
     if plot is not None:
         from polyqa.reports.why import plot_why

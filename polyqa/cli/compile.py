@@ -25,6 +25,7 @@ def compile_command(
     dev: options.Dev = "homonyms/dev",
     test: Annotated[str | None, typer.Option(help="Test questions; the scores on them are reported once.")] = None,
     index: options.Index = None,
+    where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     measure: options.Measure = "dr",
     reader: options.Reader = "embedded",
@@ -90,7 +91,9 @@ def compile_command(
             raise PolyqaError("--sizes draws a learning curve: name its file with --plot.")
         ready_reader(reader)
         plan = make_plan(how, sets, chosen, measure=measure, seed=seed, threads=threads)
-        _draw_curve(load(program, index=index, helper_lm=chosen.helping(), **settings), plan, sizes, out, plot)
+        _draw_curve(
+            load(program, index=index, where=where, helper_lm=chosen.helping(), **settings), plan, sizes, out, plot
+        )
         return
     with showing(Bars()), traced(mlflow):
         made = compile(
@@ -102,6 +105,7 @@ def compile_command(
             measure=measure,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
             index=index,
+            where=where,
             **settings,
         )
     if made is None:

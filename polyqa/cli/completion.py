@@ -40,7 +40,22 @@ RECIPE_NAMES = (
     "knn-then-bootstrap",
 )
 QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
-FORMAT_NAMES = ("asqa", "ambignq", "situatedqa", "nq-open", "multi-answer", "ramdocs")
+FORMAT_NAMES = (
+    "asqa",
+    "natural-questions",
+    "ambignq",
+    "situatedqa",
+    "ramdocs",
+    "kilt",
+    "multispanqa",
+    "triviaqa",
+    "squad",
+    "popqa",
+    "multi-answer",
+    "dpr",
+    "nq-open",
+    "plain",
+)
 RETRIEVER_NAMES = ("colbert", "bm25", "fused")
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,6 +12,7 @@ from .terminal import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polyqa.evaluation.loading import Loaded
     from polyqa.evaluation.runs import Run
     from polyqa.language_models import Models
 
@@ -21,6 +22,7 @@ def evaluate_command(
     program: options.Program = None,
     questions: options.MaybeAsked = None,
     index: options.Index = None,
+    where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     demos: options.Demos = None,
     reranker: options.Reranker = None,
@@ -93,6 +95,7 @@ def evaluate_command(
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets, preset)
     asked = Questions(questions, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
+    _tell(asked.loaded)
     with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,
@@ -103,6 +106,7 @@ def evaluate_command(
             retry_failed=not keep_failed,
             ray=options.cluster(engine, workers, address),
             index=index,
+            where=where,
             demos=demos,
             reranker=reranker,
             **settings,
@@ -170,16 +174,18 @@ def score_command(
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
-    from polyqa.evaluation.loading import load_questions
+    from polyqa.evaluation.loading import read_questions
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
 
     if out is not None and (out / PREDICTIONS).exists():
         raise PolyqaError(f"{out} holds a run already; choose another folder.")
     found = read_outputs(outputs)
-    asked = load_questions(questions, format=format, split=split)
+    loaded = read_questions(questions, format=format, split=split)
+    _tell(loaded)
+    found = {id: output for id, output in found.items() if id not in loaded.left_out}
     scorer = make_scorer(reader, None if judge == "none" else judge, alce=alce)
-    records = score_outputs(found, asked, scorer)
+    records = score_outputs(found, loaded.questions, scorer)
     path = out or outputs.with_suffix("")
     if out is not None:
         require_no_links(out)
@@ -262,6 +268,12 @@ def table_command(
         show_markdown(text)
     else:
         write_atomically(out, text)
+
+
+def _tell(loaded: "Loaded | None") -> None:
+    """Say how the questions of a data set were read."""
+    if loaded is not None:
+        say(str(loaded), err=True)
 
 
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """`polyqa index …`: build, describe, check, search and change an index; `polyqa setup` makes the first one."""
 
+import re
 import shutil
 import sys
 import textwrap
@@ -14,7 +15,8 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.colbert_index import ColBERTIndex
-    from polyqa.colbert_index.corpus import CorpusSource
+    from polyqa.colbert_index.corpus import Corpus, CorpusSource
+    from polyqa.documents import Documents
     from polyqa.questions import QuestionDatabase
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
@@ -28,7 +30,8 @@ def build_command(
         Path,
         typer.Argument(
             help="A folder of documents (PDF, Office, HTML, Markdown, reStructuredText, text, EPUB, e-mail, CSV, JSON) "
-            "or one of them; or a .jsonl, .tsv or .parquet file, or a folder of them, with id, title, text."
+            "or one of them; or a corpus with id, title, text: .jsonl, .json, .csv, .tsv, .parquet, .arrow (or .gz), a "
+            "folder of them or of BEIR, or what datasets saved."
         ),
     ],
     name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
@@ -40,7 +43,8 @@ def build_command(
     overlap: Annotated[
         int, typer.Option(min=0, help="Tokens that a passage of a document repeats of the one before.")
     ] = 0,
-    split: Annotated[bool, typer.Option("--split", help="Split longer passages of a corpus, too.")] = False,
+    split_long: Annotated[bool, typer.Option("--split-long", help="Split longer passages of a corpus, too.")] = False,
+    split: options.Split = None,
     shards: Annotated[
         int, typer.Option(min=1, help="Number of parts, built one by one, for corpora that do not fit into memory.")
     ] = 1,
@@ -71,9 +75,9 @@ def build_command(
     from polyqa.colbert_index.shards import shard_builder
     from polyqa.models import Encoder
 
-    name = name or corpus.resolve().stem
+    name = name or _name_of(corpus)
     if add:
-        _add(name, corpus, overlap, split)
+        _add(name, corpus, split, overlap, split_long)
         return
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
@@ -81,7 +85,7 @@ def build_command(
     if cluster is not None and shards == 1:
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
-    source = _source(corpus, doc_maxlen, overlap, checkpoint, split)
+    source, read = _source(corpus, split, overlap, doc_maxlen, checkpoint, split_long)
     with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as pool:
         index = build_index(
             source,
@@ -93,48 +97,66 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
-    _tell(source, index)
+    _tell(read, index)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
 
 
-def _source(corpus: Path, tokens: int, overlap: int, checkpoint: str, split: bool) -> "CorpusSource":
-    """Return what an index is built of: documents that are converted, passages that are split, or the corpus itself."""
-    from polyqa.colbert_index.corpus import iter_corpus
+def _name_of(corpus: Path) -> str:
+    """Return the name that an index gets of its corpus: that of the file, in the letters that a name may have."""
+    from polyqa.base.rows import format_of
+
+    name = corpus.resolve().name
+    file, _, split = name.partition("@")
+    stem = file.removesuffix(".gz").removesuffix(".GZ")
+    stem = stem[: -len(suffix)] if (suffix := format_of(Path(file))) and len(stem) > len(suffix) else stem
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.") or "index"
+
+
+def _source(
+    corpus: Path, split: str | None, overlap: int, tokens: int, checkpoint: str, split_long: bool
+) -> tuple["CorpusSource", "Corpus | Documents"]:
+    """Return what an index is built of, and what tells how it was read.
+
+    These are documents that are converted, a corpus, or passages that are split and their corpus.
+    """
+    from polyqa.base.errors import PolyqaError
+    from polyqa.colbert_index.corpus import Corpus
     from polyqa.documents import Documents, Splitter, holds_documents, split_passages
 
     if holds_documents(corpus):
-        return Documents(corpus, Splitter(tokens, overlap, checkpoint))
-    if split:
-        splitter = Splitter(tokens, overlap, checkpoint)
-        return split_passages((passage for _, passage in iter_corpus(corpus)), splitter)
-    return corpus
+        if split is not None:
+            raise PolyqaError(f"{corpus} holds documents, which have no split {split!r}: leave out --split.")
+        documents = Documents(corpus, Splitter(tokens, overlap, checkpoint))
+        return documents, documents
+    read = Corpus(corpus, split)
+    if not split_long:
+        return read, read
+    return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 
 
-def _tell(source: "CorpusSource", index: "ColBERTIndex") -> None:
-    """Say what was read of documents, and note it beside the index."""
+def _tell(read: "Corpus | Documents", index: "ColBERTIndex") -> None:
+    """Say what was read and how, and note beside the index what was read of documents."""
     from polyqa.documents import Documents
     from polyqa.documents.syncing import remember
 
-    if isinstance(source, Documents):
-        remember(index, source)
-        say(source.summary())
-        for name, reason in [*source.left_out.items()][source.NAMED :]:
+    say(read.summary())
+    if isinstance(read, Documents):
+        remember(index, read)
+        for name, reason in [*read.left_out.items()][read.NAMED :]:
             say(f"left out: {name} {reason}", err=True)
 
 
-def _add(name: str, corpus: Path, overlap: int, split: bool) -> None:
+def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: bool) -> None:
     from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, add_passages
-    from polyqa.documents import Documents
 
     index = ColBERTIndex(name)
     before = len(index)
-    source = _source(corpus, index.settings.doc_maxlen, overlap, index.manifest.checkpoint, split)
+    source, read = _source(corpus, split, overlap, index.settings.doc_maxlen, index.manifest.checkpoint, split_long)
     index = add_passages(index, source)
-    if isinstance(source, Documents):
-        say(source.summary())
+    say(read.summary())
     say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
 
 

@@ -99,7 +99,9 @@ Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first li
 Asked = Annotated[
     str,
     typer.Option(
-        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.", autocompletion=_questions
+        help="homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as "
+        "FILE@SPLIT; or hub:NAME for a data set of the hub.",
+        autocompletion=_questions,
     ),
 ]
 MaybeAsked = Annotated[
@@ -113,11 +115,11 @@ MaybeAsked = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the file, detected by default: asqa, ambignq, situatedqa, nq-open, multi-answer or ramdocs.",
+        help="Format of the data set, detected by default: " + ", ".join(completion.FORMAT_NAMES) + ".",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]
-Split = Annotated[str | None, typer.Option(help="Split of the data set.")]
+Split = Annotated[str | None, typer.Option(help="Split of the data set, such as dev; FILE@dev says the same.")]
 Train = Annotated[str, typer.Option(help="Training questions; demos come only from them.", autocompletion=_questions)]
 Dev = Annotated[
     str,

@@ -39,3 +39,28 @@ class Document:
     title: str
     blocks: Sequence[Block]
     metadata: Mapping[str, MetadataValue]
+
+
+def rows_text(rows: Sequence[Sequence[str]]) -> str:
+    r"""Return a table as text: each row names its columns, so that it can stand alone.
+
+    The first row names them; or the first one that is as wide as the table, if titles of the table stand above it.
+
+    >>> rows_text([["Birds", ""], ["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
+    'Birds.\nBird: Hawk; Prey: hare.\nBird: Owl.'
+    """
+    rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
+    filled = [sum(map(bool, row)) for row in rows]
+    least = max(filled, default=0) / 2
+    head = next(
+        (at for at, cells in enumerate(filled) if cells > least or (cells == least and not rows[at][0]) or not cells), 0
+    )
+    if len(rows) < head + 2:
+        head = -1
+    names = [*(rows[head] if head >= 0 else []), *[""] * max(map(len, rows), default=0)]
+    lines = []
+    for at, row in enumerate(rows):
+        if at != head:
+            cells = zip(names if at > head else [""] * len(names), row, strict=False)
+            lines.append("; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
+    return "\n".join(f"{line.rstrip('.')}." for line in lines if line)

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from textwrap import dedent
 
 from .blocks import Block
@@ -18,6 +19,8 @@ _TAG = re.compile(
 )
 _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]")
 _HYPHEN = re.compile(r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])")
+_LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
+"""What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
@@ -30,17 +33,27 @@ _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
 _LONGEST_RUNNING = 150  # characters
 _LEAST_PAGES = 3
-_FURNITURE = re.compile(
+_TITLE_WITHIN = 12  # paragraphs from the beginning
+FURNITURE = re.compile(
     r"(?:skip to (?:main )?content|table of contents|on this page|navigation|search|quick search|menu|toggle .{0,40}|"
-    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?\W*|"
+    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?"
+    r"(?:: .{0,80}|\W*)|"
     r"edit (?:this page|on github|on gitlab).*|view (?:page )?source|show source|this page|back to top|"
     r"(?:built|created|made) (?:with|using) .{0,80}|powered by .{0,60}|sign in|log in|subscribe|share this.*|"
     r"(?:©|copyright|\(c\)).{0,120}|all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
     re.IGNORECASE,
 )
-_COOKIES = re.compile(r"\bcookies?\b", re.IGNORECASE)
-_CONSENT = re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.I)
-_HEADING_LINE = re.compile(r"(\d+(?:\.\d+)*)\.?\s+[A-Z][^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}")
+"""What a paragraph of a web page consists of that is no part of its text."""
+COOKIES = (
+    re.compile(r"\bcookies?\b", re.IGNORECASE),
+    re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE),
+)
+_HEADING_LINE = re.compile(
+    r"(\d+(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"
+    r"Appendix [A-Z]\b[^!?]{0,70}"
+)
+_FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
+_PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
 
 def inline(text: str) -> str:
@@ -81,7 +94,12 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             result[-1] = replace(last, text=joined)
         else:
             result.append(replace(block, text=text))
-    return result
+    return [replace(one, text=_ended(one.text)) if one.kind == "text" else one for one in result]
+
+
+def _ended(text: str) -> str:
+    """Return a paragraph or list item with an end: in a line of text it would run into the next one."""
+    return f"{text}." if re.search(r"[\w)\]}\"'”’%>*/]$", text) else text
 
 
 def _goes_on(last: Block, block: Block, text: str) -> bool:
@@ -101,7 +119,9 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
     A text at the top or bottom of several pages is a running one, and so is a page's number with what stands beside it.
     Headings with numbers get their level from these; a sentence in bold type is no heading.
     """
-    blocks = _without_contents([_heading_mended(block) for block in blocks])
+    blocks = [replace(block, text=block.text.translate(_LIGATURES)) for block in blocks]
+    mended = [_heading_mended(block, after.text) for block, after in pairwise([*blocks, Block("")])]
+    blocks = _without_contents(mended)
     pages: dict[int, list[int]] = {}
     for at, block in enumerate(blocks):
         pages.setdefault(block.page or 0, []).append(at)
@@ -137,25 +157,33 @@ def page_blocks(text: str, page: int) -> list[Block]:
     return [*blocks, *([Block("\n".join(paragraph), page=page)] if paragraph else [])]
 
 
-def _heading_mended(block: Block) -> Block:
+def _heading_mended(block: Block, following: str) -> Block:
+    """Return a heading with the level that its number tells, or as text if it is a formula or part of a sentence."""
     if block.kind != "heading":
         return block
     text = " ".join(block.text.split())
-    if number := _SECTION_NUMBER.match(text):
-        return replace(block, level=number[0].count(".") + 1)
-    return replace(block, kind="text") if len(text) > 120 or (text[-1:] == "." and text.count(" ") > 3) else block
+    letters = sum(map(str.isalpha, text)) * 2 > len(text.replace(" ", "")) and re.search(r"[^\W\d_]{3}", text)
+    sentence = len(text) > 120 or (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
+    if not letters or sentence:
+        return replace(block, kind="text")
+    number = _SECTION_NUMBER.match(text)
+    return replace(block, level=number[0].count(".") + 1) if number else block
 
 
 def _without_contents(blocks: Sequence[Block]) -> list[Block]:
-    """Drop the tables of contents: the short blocks of pages on which several have dot leaders."""
+    """Drop the tables of contents: the short blocks of pages on which several have dot leaders, from the first such."""
     leaders: Counter[int | None] = Counter()
     for block in blocks:
         leaders[block.page] += len(_LEADERS.findall(block.text))
-    return [
-        block
-        for block in blocks
-        if leaders[block.page] < _LEAST_PAGES or not (_LEADERS.search(block.text) or len(block.text) < 100)
-    ]
+    kept: list[Block] = []
+    begun: set[int | None] = set()
+    for block in blocks:
+        of_contents = _LEADERS.search(block.text) is not None
+        if leaders[block.page] >= _LEAST_PAGES and of_contents:
+            begun.add(block.page)
+        if block.page not in begun or not (of_contents or len(block.text) < 100):
+            kept.append(block)
+    return kept
 
 
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
@@ -194,43 +222,39 @@ def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     }
 
 
-def web_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks of a web page without what only leads elsewhere: lists of links, buttons, cookie texts."""
-    kept = []
-    for block in blocks:
-        if block.kind != "code":  # kreuzberg leaves Markdown in it
-            unmarked = re.sub(r"(\*\*|\*|``?)(\S(?:.*?\S)?)\1", r"\2", block.text)
-            block = replace(block, text=re.sub(r"\\([\\`*_{}\[\]<>()#+.!|~-])", r"\1", unmarked))
-        text = block.text.strip()
-        if block.kind == "text":
-            left = _LINK.sub("", _PICTURE.sub("", text))
-            linked = 1 - len(re.findall(r"\w", left)) / max(1, len(re.findall(r"\w", inline(text))))
-            if linked > (0.9 if text.count("](") < 3 else 0.7):
-                continue
-            if len(text) < 600 and _COOKIES.search(text) and _CONSENT.search(text):
-                continue
-        if block.kind in ("text", "heading") and _FURNITURE.fullmatch(inline(text)):
-            continue
-        kept.append(block)
-    return kept
-
-
 def plain_blocks(text: str) -> list[Block]:
     """Return the paragraphs of a plain text with their lines, and pages if it has form feeds.
 
     Lines that stand alone are headings if they are numbered, in capitals, or underlined.
     """
+    text = text if "\f" in text else _PAGE_END.sub("\\1\n\f", text)
     pages = [list(_paragraphs(page.split("\n"))) for page in text.split("\f")]
     running = running_texts([(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)])
-    blocks: list[Block] = []
+    indented = Counter(lines[-1].startswith("  ") for page in pages for _, lines in page if len(lines) > 1)
+    flush = indented[True] > 2 * indented[False]  # then a line that is not indented is a heading
+    title = _centred(pages[0][:_TITLE_WITHIN]) if flush else ""
+    blocks: list[Block] = [Block(title, "heading", 1, line=1)] if title else []
     first = 1
     for number, (page, paragraphs) in enumerate(zip(text.split("\f"), pages, strict=True), 1):
         edge = _edge_lines(paragraphs) if len(pages) >= _LEAST_PAGES else []
         for at, lines in paragraphs:
             if lines[0] not in edge or (number, lines[0]) not in running:
-                blocks.extend(_plain_block(lines, {"page": number} if len(pages) > 1 else {"line": first + at}))
+                place = {"page": number} if len(pages) > 1 else {"line": first + at}
+                heading = flush and len(lines) == 1 and _FLUSH_HEADING.fullmatch(lines[0].rstrip())
+                blocks.extend([Block(lines[0], "heading", 1, **place)] if heading else _plain_block(lines, place))
         first += page.count("\n")
     return cleaned(blocks)
+
+
+def _centred(paragraphs: Sequence[tuple[int, list[str]]]) -> str:
+    """Return the title of a typewritten text: what stands in the middle of the lines before its first heading."""
+    title = ""
+    for _, lines in paragraphs:
+        if len(lines) == 1 and _FLUSH_HEADING.fullmatch(lines[0].rstrip()):
+            break
+        if len(lines) <= 3 and all(re.match(r" {8,}\S(?!.* {3})", line) for line in lines):
+            title = " ".join(" ".join(lines).split())
+    return title
 
 
 def _edge_lines(page: Sequence[tuple[int, list[str]]]) -> list[str]:
@@ -252,13 +276,15 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]:
     first = lines[0].strip()
-    underlined = len(lines) > 1 and re.fullmatch(r"([=\-~*^#])\1{2,}", lines[1].strip()) is not None
+    underline = lines[1].strip() if len(lines) > 1 else ""
+    underlined = re.fullmatch(r"([=\-~*^#])\1{2,}", underline) is not None and len(underline) * 2 > len(first)
+    underlined = underlined and re.search(r"\S {3}", first) is None
     if underlined:
         yield Block(first, "heading", 1 if lines[1].strip()[0] in "=#*" else 2, **place)
         lines = lines[2:]
         if "line" in place:
             place = {"line": place["line"] + 2}
-    elif len(lines) == 1 and (match := _HEADING_LINE.fullmatch(first)) and not lines[0].startswith("    "):
+    elif len(lines) == 1 and (match := _HEADING_LINE.fullmatch(first)) and not re.search(r"^ {4}|\S {3}", lines[0]):
         yield Block(first, "heading", match[1].count(".") + 1 if match[1] else 1, **place)
         return
     if lines:

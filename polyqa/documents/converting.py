@@ -6,11 +6,10 @@ directives of Sphinx) is removed here. Runs in a process of its own, see `worker
 
 import mailbox
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
+from email import message_from_bytes, policy
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,10 @@ from charset_normalizer import from_bytes
 from polyqa.base.values import MetadataValue
 
 from . import cleaning
-from .blocks import Block, Document
-from .markup import flat_markdown, flat_roles, flat_rst, front_matter, markup_of
+from .blocks import Block, Document, rows_text
+from .markdown import front_matter, markdown_blocks
+from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 
-TEXT_FORMATS = {".txt": "text/plain", ".text": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
-                ".rst": "text/x-rst"}  # fmt: skip
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
     ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
@@ -32,7 +30,7 @@ FORMATS = {
 }  # fmt: skip
 """The formats by suffix."""
 
-_REFERENCE = re.compile(r"(?<=\w)__?(?=[\s.,;:)!?]|$)")
+_TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
@@ -53,8 +51,10 @@ def convert(path: Path) -> Iterator[Document]:
         raise UnreadableError("is an index of links")
     if suffix == ".mbox":
         for message in mailbox.mbox(path, create=False):
-            yield _extracted(message.as_bytes(), ".eml", "message/rfc822")
-    elif suffix in TEXT_FORMATS:
+            yield _mail(message.as_bytes(), archived=True)
+    elif suffix == ".eml":
+        yield _mail(path.read_bytes(), archived=False)
+    elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     else:
         yield _extracted(path, suffix, None)
@@ -76,33 +76,55 @@ def decoded(data: bytes) -> str:
 
 def _text_document(text: str, suffix: str) -> Document:
     metadata: dict[str, MetadataValue] = {}
-    source = text
     if suffix not in (".md", ".markdown", ".rst"):
         suffix = markup_of(text)
+    if suffix == ".txt":
+        return Document("", cleaning.plain_blocks(text), metadata)
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
-        text = flat_markdown(text)
-    elif suffix == ".rst":
-        source, text = flat_roles(text), flat_rst(text)
     else:
-        return Document("", cleaning.plain_blocks(text), metadata)
-    document = _extracted(text.encode(), suffix, TEXT_FORMATS[suffix])
-    title = cleaning.inline(str(metadata.pop("title", document.title)))
-    blocks = document.blocks
-    if suffix == ".rst":  # the underscores of references
-        title = _REFERENCE.sub("", title)
-        blocks = [b if b.kind == "code" else replace(b, text=_REFERENCE.sub("", b.text)) for b in blocks]
-    return Document(title, _with_lines(blocks, source), metadata)
+        text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
+    blocks = cleaning.cleaned(markdown_blocks(text))
+    return Document(cleaning.inline(str(metadata.pop("title", ""))), blocks, metadata)
 
 
-def _result(file: Path | bytes, mime_type: str | None, output_format: str, slides: bool = False) -> Any:
+def _mail(data: bytes, *, archived: bool) -> Document:
+    """Return the text of a message; what it quotes stands in another one if it is part of an archive."""
+    message = message_from_bytes(data, policy=policy.default)
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        raise UnreadableError("holds no text")
+    content = body.get_content()
+    if body.get_content_subtype() == "html":
+        blocks = _extracted(content.encode(), ".html", "text/html").blocks
+    else:
+        text = re.sub(r"\n-- \n(?s:.*)", "\n", content.replace("\r\n", "\n"))  # a signature
+        if archived:
+            text = re.sub(r"(?m)^(?:On [^\n]*\n?[^\n]*(?:wrote|writes):[ \t]*\n+)?(?:>.*(?:\n|\Z))+", "\n", text)
+        text, *patch = re.split(r"(?m)^(?=diff --git |Index: |--- a/)", text, maxsplit=1)
+        blocks = [replace(block, line=None, page=None) for block in cleaning.plain_blocks(text)]
+        blocks += cleaning.cleaned([Block(part, "code") for part in patch])
+    sender = message["from"].addresses[0] if message["from"] and message["from"].addresses else None
+    sent = message["date"].datetime if message["date"] else None
+    fields = {
+        "author": cleaning.inline(sender.display_name or sender.addr_spec) if sender else "",
+        "date": sent.date().isoformat() if sent else "",
+    }
+    return Document(
+        " ".join(str(message["subject"] or "").split()),
+        blocks,
+        {name: value for name, value in fields.items() if value},
+    )
+
+
+def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
     """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
 
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
-        output_format=output_format,
+        output_format="markdown",
         include_document_structure=True,
         pages=kreuzberg.PageConfig(
             extract_pages=True, insert_page_markers=slides, marker_format="\n\nslide-mark {page_num}\n\n"
@@ -124,30 +146,30 @@ def _result(file: Path | bytes, mime_type: str | None, output_format: str, slide
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
     slides = suffix == ".pptx"
-    result = _result(file, mime_type, "markdown", slides)  # as plain text a page of a PDF would be one paragraph
+    result = _result(file, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
+    title = _title(str(about.get("title") or ""))
     if slides:
         blocks = list(_on_slides(blocks))
     elif suffix == ".pdf":
-        pages = _result(file, mime_type, "plain").pages or []
-        blocks = cleaning.printed_blocks(
-            _whole(blocks, {page["page_number"]: page["content"] for page in pages if page["content"].strip()})
-        )
-    elif suffix in (".html", ".htm", ".xhtml"):
-        blocks = cleaning.web_blocks(blocks)
+        pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
+        blocks = cleaning.printed_blocks(_whole(blocks, pages))
+        first = next(iter(pages.values()), "").strip().split("\n")[0].strip()
+        title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
+    elif suffix in (".html", ".htm", ".xhtml"):  # of these its structure lacks the terms of lists of definitions
+        body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
+        blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     elif suffix == ".csv":
         rows = [row for block in blocks for row in block.text.splitlines()]
         blocks = [Block(row, "table", line=line) for line, row in enumerate(rows, 2)]
-    title = about.get("subject") if suffix == ".eml" else about.get("title")
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
-    title = _title(str(title or ""))
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"
         title = heading
-    return Document(title, blocks, _metadata(about, suffix))
+    return Document(title, blocks, _metadata(about))
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
@@ -187,26 +209,15 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
                 yield Block(content.get("text", ""), "code", page=page)
             case "page_break" | "group" | "list" | "metadata_block" | "slide":
                 pass
-            case "list_item":
-                yield Block(f"- {content['text']}", page=page)
             case _:
                 yield Block(content.get("text") or "", page=page)
 
 
 def _rows(grid: Mapping[str, Any]) -> str:
-    """Return a table as text: each row names its columns, so that it can stand alone."""
-    rows: dict[int, dict[int, str]] = {}
+    rows = [[""] * int(grid["cols"]) for _ in range(int(grid["rows"]))]
     for cell in grid["cells"]:
-        rows.setdefault(cell["row"], {})[cell["col"]] = " ".join(cell["content"].split()).removesuffix(" 00:00:00")
-    numbers = sorted(rows)
-    if len(numbers) < 2:
-        return "\n".join("; ".join(filter(None, rows[number].values())) for number in numbers)
-    header = rows[numbers[0]]
-    lines = []
-    for number in numbers[1:]:
-        cells = [(header.get(column), cell) for column, cell in rows[number].items() if cell]
-        lines.append("; ".join(f"{name}: {cell}" if name else cell for name, cell in cells))
-    return "\n".join(f"{line.rstrip('.')}." for line in lines if line) or "; ".join(filter(None, header.values()))
+        rows[cell["row"]][cell["col"]] = cell["content"]
+    return rows_text([row for row in rows if any(row)])
 
 
 def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -228,48 +239,19 @@ def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
     title = cleaning.inline(text)
     made_up = (
-        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|"
+        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|\(anonymous\)|"
         r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
     )
     return "" if re.fullmatch(made_up, title) else title
 
 
-def _metadata(about: Mapping[str, Any], suffix: str) -> dict[str, MetadataValue]:
-    authors = about.get("authors") or [about.get("from_name") or about.get("from_email") or about.get("author")]
-    written = str(about.get("created_at") or "")
-    if suffix == ".eml" and written:
-        try:
-            written = parsedate_to_datetime(written).date().isoformat()
-        except ValueError:
-            written = ""
-    day = re.match(r"\d{4}-\d\d-\d\d", written)
+def _metadata(about: Mapping[str, Any]) -> dict[str, MetadataValue]:
+    authors = about.get("authors") or [about.get("author")]
+    day = re.match(r"\d{4}-\d\d-\d\d", str(about.get("created_at") or ""))
     keywords = about.get("keywords") or []
     fields = {
-        "author": ", ".join(str(author) for author in authors if author),
+        "author": ", ".join(str(author) for author in authors if author and str(author).strip("()") != "anonymous"),
         "date": day[0] if day else "",
         "tags": ", ".join(map(str, keywords)) if isinstance(keywords, list) else str(keywords),
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _with_lines(blocks: Sequence[Block], source: str) -> list[Block]:
-    """Find the line at which each block begins, by its first words in the source from the last block on."""
-    words, starts, at = [], [], 1
-    for word in re.finditer(r"\w+", source):
-        words.append(word[0])
-        starts.append((at, word.start()))
-        at += len(word[0]) + 1
-    joined = f" {' '.join(words)} "
-    offsets = [offset for offset, _ in starts]
-    line_ends = [match.start() for match in re.finditer("\n", source)]
-    placed, cursor, line = [], 0, 1
-    for block in blocks:
-        beginning = re.findall(r"\w+", block.text)
-        for length, far in ((8, len(joined)), (4, 20_000), (2, 2_000)):
-            place = joined.find(f" {' '.join(beginning[:length])} ", cursor, cursor + far) if beginning else -1
-            if place >= 0:
-                line = bisect_right(line_ends, starts[bisect_right(offsets, place + 1) - 1][1]) + 1
-                cursor = place + 1
-                break
-        placed.append(replace(block, line=line))
-    return placed

@@ -1,34 +1,27 @@
 """Ready corpora among documents: files whose passages and ids are taken as they are."""
 
-import csv
-import json
-import re
 from pathlib import Path
-from typing import Any
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.rows import SUFFIXES, format_of, read_rows
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import iter_corpus
+from polyqa.colbert_index.corpus import SHAPE, read_corpus
 
-from .converting import UnreadableError
-
-CORPUS_FORMATS = (".jsonl", ".tsv", ".parquet")
-_TEXT_COLUMNS = {"text", "passage", "contents", "content", "body"}
-_BEGINNING = 4_096  # characters of a file that tell whether it is a corpus
+from .converting import FORMATS, UnreadableError
 
 
 def is_ready(path: Path) -> bool:
     """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
     suffix = path.suffix.lower()
-    if suffix == ".csv":
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            header = next(csv.reader([lines.readline(_BEGINNING)]), [])
-        return bool(_TEXT_COLUMNS & {cell.strip().lower() for cell in header})
-    if suffix == ".json":
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
-            beginning = lines.read(_BEGINNING).lstrip()
-        return bool(re.match(r"\[\s*\{", beginning) and re.search(rf'"(?:{"|".join(_TEXT_COLUMNS)})"\s*:', beginning))
-    return suffix in CORPUS_FORMATS
+    if suffix not in FORMATS or suffix not in SUFFIXES:
+        return suffix not in FORMATS and format_of(path) in SUFFIXES
+    if not path.is_file():
+        return False
+    try:
+        first = next(read_rows(path, SHAPE), None)
+    except PolyqaError:
+        return False
+    return first is not None and SHAPE.is_row(first.value)
 
 
 def ready_passages(path: Path, source: str) -> list[Passage]:
@@ -39,17 +32,10 @@ def ready_passages(path: Path, source: str) -> list[Passage]:
     UnreadableError
         If there are none.
     """
-    records: Any = path
     try:
-        if path.suffix.lower() == ".csv":
-            with path.open(encoding="utf-8-sig", newline="") as lines:
-                records = [{key.strip().lower(): value for key, value in row.items() if key}
-                           for row in csv.DictReader(lines)]  # fmt: skip
-        elif path.suffix.lower() == ".json":
-            records = json.loads(path.read_text(encoding="utf-8-sig"))
         return [
             passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
-            for _, passage in iter_corpus(records)
+            for passage in read_corpus(path)
         ]
-    except (PolyqaError, OSError, ValueError, RecursionError, csv.Error) as error:
+    except PolyqaError as error:
         raise UnreadableError(f"cannot be read as a corpus ({error})") from error

@@ -12,12 +12,14 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import visible_files
+from polyqa.base.rows import SUFFIXES, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
+from polyqa.colbert_index.corpus import content_id
 
 from .converting import FORMATS
-from .corpora import CORPUS_FORMATS, is_ready
-from .splitting import Splitter, content_id, split_passages
+from .corpora import is_ready
+from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
 
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
@@ -30,10 +32,15 @@ def holds_documents(path: Path) -> bool:
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
     if not path.is_dir():
-        return path.suffix.lower() in FORMATS
-    files = visible_files(path, lambda place, error: None)
-    suffixes = {file.suffix.lower() for file in files if not _ABOUT_A_CORPUS.fullmatch(file.name)}
-    return bool(suffixes & {*FORMATS}) or not suffixes & {*CORPUS_FORMATS}
+        return path.suffix.lower() in FORMATS and not is_ready(path)
+    if is_saved(path):
+        return False
+    files = [
+        file for file in visible_files(path, lambda place, error: None) if not _ABOUT_A_CORPUS.fullmatch(file.name)
+    ]
+    ready = [file for file in files if format_of(file) in SUFFIXES]
+    documents = (file for file in files if file.suffix.lower() in FORMATS)
+    return not ready or any(not (file.suffix.lower() in SUFFIXES and is_ready(file)) for file in documents)
 
 
 class Documents:
@@ -180,7 +187,7 @@ class Documents:
         self.left_out[place] = f"cannot be read ({error.strerror})"
 
     def _refused(self, path: Path, root: Path) -> str | None:
-        if path.suffix.lower() not in (*FORMATS, *CORPUS_FORMATS):
+        if path.suffix.lower() not in FORMATS and format_of(path) not in SUFFIXES:
             if path == self.path:
                 return f"has no format that is read: {', '.join(sorted({*FORMATS.values()}))}"
             if not path.is_dir():

@@ -1,11 +1,8 @@
 """Splits documents, and passages that are too long, into passages that ColBERT reads whole."""
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -14,9 +11,6 @@ from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpo
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 
 from .blocks import Block, Document
-
-if TYPE_CHECKING:
-    from semantic_text_splitter import TextSplitter
 
 SEPARATOR = " › "
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
@@ -51,23 +45,21 @@ class Splitter:
         self.tokens, self.overlap = tokens, overlap
         self.location = resolve_checkpoint(checkpoint)
         self._tokenizer = document_tokenizer(self.location)
-        self._splitter = lru_cache(self._new_splitter)
-
-    def _new_splitter(self, desired: int, most: int) -> "TextSplitter":
-        from semantic_text_splitter import TextSplitter
-
-        overlap = min(self.overlap, desired // 2)
-        return TextSplitter.from_huggingface_tokenizer(self._tokenizer, (desired, most), overlap=overlap)
 
     def split(self, title: str, text: str) -> list[tuple[int, str]]:
         """Return the parts of a text of this title that fit into a passage, and where in the text each begins."""
+        from semantic_text_splitter import TextSplitter
+
         of_title, of_text = token_counts(self._tokenizer, [title, text])
         most = max(_LEAST_TOKENS, self.tokens - SPECIAL_TOKENS - of_title)
         if of_text <= most:
             return [(0, text)]
         parts = -(-of_text // most)
         desired = min(most, -(-of_text // (parts * _STEP)) * _STEP)  # parts of about the same length
-        return self._splitter(desired, most).chunk_indices(text)
+        splitter = TextSplitter.from_callback(  # given the tokenizer, it would copy it for each size
+            lambda part: token_counts(self._tokenizer, [part])[0], (desired, most), min(self.overlap, desired // 2)
+        )
+        return splitter.chunk_indices(text)
 
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
         """Yield the passages of a document, without ids.
@@ -123,11 +115,6 @@ def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[B
             placed.append((tuple(text for _, text in path), block))
     for section, group in groupby(placed, key=lambda pair: pair[0]):
         yield section, [block for _, block in group]
-
-
-def content_id(passage: Passage) -> str:
-    """Return the id that title and text give a passage: 16 hexadecimal digits."""
-    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode()).hexdigest()[:16]
 
 
 def split_passages(passages: Iterable[Passage], splitter: Splitter) -> Iterator[Passage]:

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, Field
 
 from polyqa.base.files import write_atomically
 from polyqa.base.text import counted
@@ -80,12 +81,11 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     folder = Path(folder).expanduser()
     state = _read_state(opened)
     splitter = splitter or Splitter(
-        state.get("tokens", opened.settings.doc_maxlen), state.get("overlap", 0), opened.manifest.checkpoint
+        state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint
     )
     present = {passage.pid: passage for passage in opened.passages}
-    files: Mapping[str, tuple[str, list[str]]] = state.get("files", {})
-    if (state.get("tokens"), state.get("overlap")) != (splitter.tokens, splitter.overlap):
-        files = {}
+    same = (state.tokens, state.overlap) == (splitter.tokens, splitter.overlap)
+    files: Mapping[str, tuple[str, list[str]]] = state.files if same else {}
     unchanged = {
         source: digest
         for source, (digest, ids) in files.items()
@@ -147,12 +147,18 @@ def remember(index: ColBERTIndex, documents: Documents) -> None:
     _write_state(index, documents.splitter, files)
 
 
-def _read_state(index: ColBERTIndex) -> dict[str, Any]:
+class _State(BaseModel):
+    """What `_STATE` holds; an index may come from a stranger."""
+
+    tokens: int | None = Field(default=None, ge=32, le=500)
+    overlap: int = Field(default=0, ge=0, le=250)
+    files: dict[str, tuple[str, list[str]]] = Field(default_factory=dict)
+
+
+def _read_state(index: ColBERTIndex) -> _State:
     with suppress(FileNotFoundError, ValueError):
-        state = json.loads((index.path / _STATE).read_text(encoding="utf-8"))
-        if isinstance(state, dict):
-            return state
-    return {}
+        return _State.model_validate_json((index.path / _STATE).read_bytes())
+    return _State()
 
 
 def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.rows import excerpt
 from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
 from polyqa.replies import parse_interpretations
 
-from .loading.record import excerpt
 from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
-_ID_KEYS = ("id", "sample_id", "example_id", "question_id")
+_ID_KEYS = ("id", "_id", "sample_id", "example_id", "question_id", "qid")
 
 
 def read_outputs(path: str | Path) -> dict[str, Output]:
@@ -32,9 +32,9 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
 
         - JSON lines with an ``id`` and an ``answer`` (also ``long_answer``, ``prediction``,
           ``output``), and if there are any ``interpretations`` (question and answer each),
-          ``passages`` (texts, or title and text) and ``universe`` (all passages that were retrieved, if
+          ``passages`` (or ``docs``: texts, or title and text) and ``universe`` (all passages that were retrieved, if
           these are not the same); polyqa's predictions.jsonl is of this kind;
-        - a JSON list of such objects;
+        - a JSON list of such objects, or an object that has the list as ``data`` (ALCE's results);
         - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
           list of rewritten questions with answers (AmbigQA's script).
 
@@ -77,6 +77,8 @@ def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
         return list(_lines(path, text))
     except RecursionError as error:
         raise PolyqaError(f"{path} is nested too deeply.") from error
+    if isinstance(data, dict) and isinstance(data.get("data"), list):  # ALCE's results, beside their settings
+        data = data["data"]
     if isinstance(data, list):
         return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
     if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):
@@ -107,7 +109,8 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         readings = _interpretations(value.get("interpretations"))
         if answer is None and value.get("interpretations") is None:
             raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
-        passages, universe = (_passages(value.get(name), name) for name in ("passages", "universe"))
+        shown = "docs" if value.get("passages") is None else "passages"  # of ALCE's results
+        passages, universe = (_passages(value.get(name), name) for name in (shown, "universe"))
         return str(own), Output(answer, readings, passages, universe, _sources(value.get("sources")))
     if key is None:
         raise ValueError("expected an object")

@@ -27,8 +27,7 @@ def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
     new is chosen; when no supported answer is new, the passages go on in their order.
     """
     passages, count = prompt.passages(), int(prompt.inputs["count"])
-    # Support must not fall with the rank: a new answer far down is what selection is for.
-    found = gather(prompt.question, passages, models, ranked=False)
+    found = gather(prompt.question, passages, models)
     chosen: dict[int, str] = {}
     for evidence in telling(prompt.question, found):
         if len(chosen) == count or evidence.support < WORTH_TELLING * found[0].support:

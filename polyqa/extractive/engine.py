@@ -24,7 +24,7 @@ from .judgements import grade_passage, verify, verify_against_root, verify_all, 
 from .long_answers import clarify, compose_answer
 from .own_questions import trust_in_all
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
-from .question_making import detect_answers, generate_question, revise_question
+from .question_making import ask_of_namesakes, detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
 from .segments import critique_segment, decide_retrieval, draft_segment
 
@@ -92,6 +92,7 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         Task(signatures.DetectAnswers, detect_answers),
         Task(signatures.GenerateQuestion, generate_question),
         Task(signatures.ReviseQuestion, revise_question),
+        Task(signatures.AskOfNamesakes, ask_of_namesakes),
     )
 }
 MODEL_NAME = "polyqa/extractive"

@@ -43,7 +43,7 @@ def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
     What other documents say changes nothing: this engine does not misread a document less for it.
     """
     passages = [tidy(passage) for passage in prompt.passages("passage")]
-    found = telling(prompt.question, gather(prompt.question, passages, models, ranked=False))
+    found = telling(prompt.question, gather(prompt.question, passages, models))
     if not found or found[0].support < _ANSWERS:
         return {"short_answer": NULL, "explanation": NULL}
     reading = Interpretation(question=prompt.question, answer=found[0].answer)

@@ -76,7 +76,7 @@ def grade_passage(prompt: Prompt, models: Models) -> dict[str, object]:
 def verify_against_root(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``fitting``: Yes iff the reader, asked the root question, finds the candidate among its best spans."""
     candidate = prompt.inputs.get("candidate", "")
-    found = gather(prompt.question, prompt.passages("passage"), models, ranked=False)
+    found = gather(prompt.question, prompt.passages("passage"), models)
     if not found or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
         return {"fitting": "No"}
     least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support) * DOUBTS[prompt.clauses.doubt]

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import mean
 
 from polyqa.base.values import Interpretation
 from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
@@ -13,9 +14,7 @@ from .ambiguity import insertions
 from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .readings import extract_interpretations
-from .titles import opens_with_title
 
-_PRONOUN = re.compile(r"(?:It|He|She|They)(?= [a-z])")
 _POINTS = re.compile(
     r"\b(?:it|its|he|him|his|she|her|they|them|their|this|these|that (?:year|month|day))\b", re.IGNORECASE
 )
@@ -36,7 +35,8 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     Where there are several readings, an opening says what the question may mean. Then comes for each of them the
     sentence of its passage that holds the answer and is nearest to the reading, with its title before it where it
     would not be understood alone. Clauses have the passages quoted word for word, the readings stated, or name a number
-    of sentences, or of words; only if they name more words than that are there more sentences of the same passages.
+    of sentences, or of words. Only if they name more words than that, or demos show longer answers, are there more
+    sentences of the same passages.
     """
     passages, clauses = [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
@@ -51,11 +51,16 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     cited = [passage for _, passage, _ in found if passage is not None]
     told = _told(found, named=len(found) > 1)
     opening = opening_of(prompt.question, readings, cited) if len(told) > 1 else ""
-    if clauses.words:
-        told += _more(prompt.question, cited, [opening, *told], clauses.words, models)
+    if words := clauses.words or _usual_length(prompt):
+        told += _more(prompt.question, cited, [opening, *told], words, models)
     # An opening without what it opens says nothing.
     parts = [opening, *told] if opening and clauses.sentences != 1 else told
     return {"answer": " ".join(parts[: clauses.sentences])}
+
+
+def _usual_length(prompt: Prompt) -> float:
+    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
+    return mean(lengths) if lengths else 0
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -108,27 +113,17 @@ def _evidence(
 
 
 def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:
-    """Return a sentence of a passage that says what it is about.
-
-    It is left as it stands if it has the title's words, or points to nothing outside it. Where the passage opens with
-    its title, that takes the place of a pronoun that opens the sentence; else it stands before the sentence.
+    """Return a sentence of a passage as it stands, with the title before it where it does not say what it is about.
 
     Parameters
     ----------
     named
-        Whether the sentence must tell its subject from namesakes.
+        Whether the sentence must tell its subject from namesakes; else only one that points to something needs a title.
     """
-    name = split_title(passage.title)[0]
-    known = set(content_words(sentence.text))
-    if not name or set(content_words(passage.title if named else name)) <= known:
-        return _end(sentence.text)
-    if not named and not _POINTS.search(sentence.text):
-        return _end(sentence.text)
-    pronoun = _PRONOUN.match(sentence.text)
-    if pronoun and opens_with_title(passage):
-        subject = _in_prose(passage.title if named else name)
-        return _end(f"{subject[:1].upper()}{subject[1:]}{sentence.text[pronoun.end() :]}")
-    return _end(f"{passage.title if named else name}: {sentence.text}")
+    title = passage.title if named else split_title(passage.title)[0]
+    says_it = set(content_words(title)) <= set(content_words(sentence.text))
+    clear = says_it or not (named or _POINTS.search(sentence.text))
+    return _end(sentence.text if clear else f"{title}: {sentence.text}")
 
 
 def _in_prose(title: str) -> str:
@@ -173,8 +168,16 @@ def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequenc
         if len(set(names)) == 1 and all(qualifiers):
             return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
         return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
-    added = [" ".join(one.added for one in insertions(question, reading.question)) for reading in readings]
-    return f"The answer depends on what is meant: {_listed(added)}." if all(added) else ""
+    added = [_added(question, reading.question) for reading in readings]
+    told = all(added) and len(set(added)) == len(added)
+    return f"The answer depends on what is meant: {_listed(added)}." if told else ""
+
+
+def _added(question: str, reading: str) -> str:
+    """Return the words that a reading adds to a question at one place; nothing if it changes more than that."""
+    found = insertions(question, reading)
+    kept = set(normalize_words(question).split()) <= set(normalize_words(reading).split())
+    return found[0].added.strip("()") if kept and len(found) == 1 else ""
 
 
 def _with_article(qualifier: str) -> str:
@@ -187,7 +190,9 @@ def _listed(items: Sequence[str]) -> str:
     return " or ".join([", ".join(items[:-1]), items[-1]])
 
 
-def _more(question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: int, models: Models) -> list[str]:
+def _more(
+    question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: float, models: Models
+) -> list[str]:
     """Return more sentences of the cited passages, the nearest to the question first, up to a number of words."""
     options = [
         text

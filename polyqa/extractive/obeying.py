@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyqa.metrics.text import STOPWORDS, sentence_at, split_title
+from polyqa.metrics.text import STOPWORDS, content_words, sentence_at, split_title
 
 from .answer_kinds import answer_kind, years
 from .clauses import Clauses
@@ -27,10 +27,16 @@ def worded(question: str, found: Sequence[Evidence], clauses: Clauses) -> list[E
     """Return evidence with its answers as the clauses want them, best supported first."""
     answers = [replace(one, answer=as_asked(question, one, clauses)) for one in found]
     if clauses.titles:
-        weights = [_MATCHING + (1 - _MATCHING) * one.features.title for one in answers]
+        weights = [_MATCHING + (1 - _MATCHING) * _asked(question, one.passage.title) for one in answers]
         answers = [replace(one, support=one.support * weight) for one, weight in zip(answers, weights, strict=True)]
         answers.sort(key=lambda one: -one.support)
     return agreed(answers) if clauses.agreed else answers
+
+
+def _asked(question: str, title: str) -> float:
+    """Return the share of the title's content words that stand in a question."""
+    named = set(content_words(title))
+    return len(named & set(content_words(question))) / max(1, len(named))
 
 
 def agreed(found: Sequence[Evidence]) -> list[Evidence]:

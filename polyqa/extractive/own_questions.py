@@ -32,9 +32,7 @@ def trust(question: str, answer: str, passage: Passage, models: Models) -> float
     shown = PromptPassage(1, passage.title, " ".join(passage.text.split()))
     sentence = sentence_at(passage.text, max(0, passage.text.find(answer))).text
     near = models.encoder.similarity([question], [f"{passage.title}: {sentence}"])[0, 0]
-    support = next(
-        (one.support for one in gather(question, [shown], models, ranked=False) if same_answer(one.answer, answer)), 0.0
-    )
+    support = next((one.support for one in gather(question, [shown], models) if same_answer(one.answer, answer)), 0.0)
     score = _BIAS + _SIMILARITY * float(near) + _SUPPORT * support + _WORDS * len(question.split())
     return 1 / (1 + math.exp(-score))
 

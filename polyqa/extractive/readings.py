@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from polyqa.replies import is_null, parse_interpretations
 
@@ -24,19 +24,14 @@ _ANSWERS = 0.2
 _LEAST_SUPPORT = 0.05
 
 
-@dataclass(frozen=True)
-class _Bar:
-    """From which share of the best answer's support, and from which support on, another one is shown beside it.
-
-    ``again`` counts instead of ``beside`` if its passage gave an answer before.
-    """
+class _Bar(NamedTuple):
+    """From which share of the best answer's support, and from which support on, another one is shown beside it."""
 
     share: float
     beside: float
-    again: float
 
 
-_BARS = {None: _Bar(0.5, 0.1, 0.2), "certain": _Bar(0.8, 0.3, 0.3), "possible": _Bar(0.25, 0.05, 0.1)}
+_BARS = {None: _Bar(0.6, 0.2), "certain": _Bar(0.8, 0.3), "possible": _Bar(0.3, 0.1)}
 # A passage has to answer a reading so much better.
 _STRICTER = {None: 1.0, "certain": 2.0, "possible": 0.5}
 # The matter is settled if the best answer has at least this share of the support of all.
@@ -48,8 +43,7 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
 
     Every passage is read for the question. Answers that are well supported are kept, one reading for each distinct
     answer; what tells a reading's passage from the others makes its question: the title's qualifier, else a time or a
-    place beside the answer. What nothing tells from a better supported reading is left out. Demos set how long an
-    answer should be, see `shortened`.
+    place beside the answer. Demos set how long an answer should be, see `shortened`.
     """
     clauses, longest = prompt.clauses, _longest_answer(prompt)
     found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
@@ -70,8 +64,7 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
     """Return the evidence that is shown, best supported first, one for each distinct answer.
 
     The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
-    needs support of its own, and more of it where its passage has given an answer before: most passages answer a
-    question once. How much, how many and in which order the clauses may change.
+    needs support of its own. How much, how many and in which order the clauses may change.
     """
     answers = distinct(telling(question, found))
     if not answers or answers[0].support < _LEAST_SUPPORT:
@@ -79,9 +72,8 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
     bar = _BARS[clauses.certainty]
     chosen = answers[:1]
     for answer in answers[1:]:
-        again = any(answer.passage.number == other.passage.number for other in chosen)
         lacking = clauses.least is not None and len(chosen) < clauses.least
-        if lacking or answer.support >= max(bar.again if again else bar.beside, bar.share * answers[0].support):
+        if lacking or answer.support >= max(bar.beside, bar.share * answers[0].support):
             chosen.append(answer)
     most = _MOST if clauses.most is None else clauses.most
     return in_order(chosen, clauses)[:most]
@@ -127,7 +119,7 @@ def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
 
     def best(inputs: Mapping[str, str]) -> Evidence | None:
         passages = evidence_in(inputs.get("passage", ""))
-        return next(iter(telling(inputs["question"], gather(inputs["question"], passages, models, ranked=False))), None)
+        return next(iter(telling(inputs["question"], gather(inputs["question"], passages, models))), None)
 
     def support(inputs: Mapping[str, str]) -> float:
         found = best(inputs)

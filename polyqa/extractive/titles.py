@@ -1,18 +1,15 @@
-"""What a passage is about: whether words stand for its title, and how a question names it."""
+"""What a passage is about, and how a question names it."""
 
 import re
 
-from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, sentences, split_title, words
+from polyqa.metrics.text import STOPWORDS, content_words, sentences, split_title, words
 
 from .prompt import PromptPassage
 
-_THING = re.compile(r"^(?:It|It's|Its)\b", re.M)
 _IS_A = re.compile(
     r"\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,4}?([a-z]+)(?= (?:of|on|in|that|which|near|over|with|across)\b|[.,])"
 )
-_PARTS = r"(?:[a-z-]+ ){0,2}[a-z]+"
 _POSSESSIVE = re.compile(r"['’]s?$")
-_WORK = re.compile(r"(construction|work|building|tunnelling)", re.I)
 
 
 def topic_nouns(passage: PromptPassage) -> frozenset[str]:
@@ -23,60 +20,13 @@ def topic_nouns(passage: PromptPassage) -> frozenset[str]:
     return frozenset(nouns)
 
 
-def named(passage: PromptPassage) -> str:
+def name_of(passage: PromptPassage) -> str:
     """Return the title's name, without its qualifier, as it stands inside a sentence."""
     name = split_title(passage.title)[0].strip()
     if name.startswith("The "):
         return f"the {name[4:]}"
     article = re.search(rf"\bthe {re.escape(name)}\b", passage.text, re.I)
     return f"the {name}" if article else name
-
-
-def stands_for_title(words: str, passage: PromptPassage) -> bool:
-    """Return whether a noun phrase means what the passage is about."""
-    lower = words.lower().strip()
-    if lower in ("it", "this", "he", "she", "they"):
-        thing = any(_THING.match(sentence.text) for sentence in sentences(passage.text))
-        return lower in ("it", "this") or (not thing and opens_with_title(passage))
-    name = split_title(passage.title)[0]
-    if normalize_words(words) in (normalize_words(name), normalize_words(passage.title)):
-        return True
-    match = re.fullmatch(
-        r"(?:the|this)(?: (?:first|second|third|fourth|present|new|whole))*((?: [\w’'-]+){1,5})", lower
-    )
-    if not match:
-        return False
-    *before, head = match[1].split()
-    known = topic_nouns(passage)
-    return head in known and all(word in known or not word.isalpha() for word in before)
-
-
-def opens_with_title(passage: PromptPassage) -> bool:
-    """Return whether a passage begins with its title's name, so that pronouns in it may stand for that."""
-    words = content_words(split_title(passage.title)[0])
-    opening = content_words(passage.text)[: len(words) + 2]
-    return bool(words) and words[-1] in opening
-
-
-def subject_for_question(words: str, passage: PromptPassage) -> str | None:
-    """Return a subject as a question names it; ``None`` if it cannot be understood without the passage.
-
-    "It" and "the bridge" become the title's name, "the main span" *the main span of* the name,
-    "construction" *construction of* it; a surname becomes the full name that the passage gives.
-    """
-    if stands_for_title(words, passage):
-        return named(passage)
-    if match := _WORK.fullmatch(words):
-        work = match[1].lower()
-        return f"{work} {'on' if work == 'work' else 'of'} {named(passage)}"
-    if re.fullmatch(rf"(?:The|Its) {_PARTS}", words):
-        part = words.split(" ", 1)[1]
-        return f"the {part} of {named(passage)}"
-    if re.fullmatch(r"[A-Z][\w’'-]+", words):
-        full = re.search(rf"\b(?:[A-Z][\w’'-]+ ){{1,2}}{re.escape(words)}\b", passage.text)
-        return full[0] if full and full[0].split()[0].lower() not in ("the", "a", "when", "in") else None
-    capitals = re.fullmatch(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){1,2}", words)
-    return words if capitals and words.split()[0].lower() not in STOPWORDS else None
 
 
 def common_words(question: str, title: str) -> list[str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at, split_title
+from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at, split_title, with_title
 from polyqa.models import Reader, Task, Writer
 
 from .answer_kinds import answer_kind, years
@@ -32,23 +32,20 @@ _BESIDE = 0.3
 def phrase(
     question: str, chosen: Sequence[Evidence], models: Models, *, named: bool = False
 ) -> list[tuple[Evidence, str]]:
-    """Return evidence with the question that it answers; what nothing tells from a likelier reading is left out.
+    """Return evidence with the question that it answers.
 
-    A lone reading keeps the question as it was asked, unless it is to be ``named`` by what distinguishes it.
+    A lone reading keeps the question as it was asked, unless it is to be ``named`` by what distinguishes it. Of several
+    the likeliest may keep it; the others name their difference, at least by the title of their passage.
     """
-    if len(chosen) < 2:
-        settled = [next(iter(texts), question) for texts in wordings(question, chosen, models)] if named else [question]
-        return list(zip(chosen, settled, strict=False))
+    candidates = wordings(question, chosen, models) if named or len(chosen) > 1 else [[]] * len(chosen)
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
-    for evidence, candidates in zip(chosen, wordings(question, chosen, models), strict=True):
-        # As it was asked only the likeliest reading may be told; beside it others have to name their difference.
-        options = [*candidates, *([] if phrased else [question])]
-        new = next((text for text in options if normalize_words(text) not in taken), None)
-        if new is not None:
-            taken |= {normalize_words(question), normalize_words(new)}
-            phrased.append((evidence, new))
-    return phrased if len(phrased) > 1 else [(chosen[0], question)]
+    for evidence, texts in zip(chosen, candidates, strict=True):
+        options = [*texts, question] if not phrased else [*texts, with_title(question, evidence.passage.title)]
+        new = next((text for text in options if normalize_words(text) not in taken), question)
+        taken |= {normalize_words(question), normalize_words(new)}
+        phrased.append((evidence, new))
+    return phrased
 
 
 def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:

@@ -1,11 +1,12 @@
 """Keeps the replies of language models while a long command runs, counts what it takes, and stops it at a limit."""
 
 import json
+import shutil
 import threading
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -204,6 +205,21 @@ def kept_calls(work: str | Path, most: int | None = None) -> Iterator[CallCounte
         return
     with locked(work / ".lock", work), _counted_calls(work, most) as counter:
         yield counter
+
+
+def remove_work(work: Path) -> None:
+    """Remove what a stopped run would go on from, now that its result is written.
+
+    Inside a block of `kept_calls` for the same folder nothing is removed: whoever began it is not done.
+    """
+    cache: Any = dspy.cache
+    if isinstance(cache, CallCache) and cache.counter.path == work.resolve() / _COUNT:
+        return
+    done = work.with_name(f"{work.name}-done")
+    shutil.rmtree(done, ignore_errors=True)  # of a process that was killed here
+    with suppress(OSError):  # such as of Windows, while something in it is open: then all of it stays
+        work.replace(done)  # half of it would be taken for all that there is
+    shutil.rmtree(done, ignore_errors=True)
 
 
 @contextmanager

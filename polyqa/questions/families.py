@@ -113,14 +113,15 @@ def heads(passage: Passage, small: Collection[str], called: Collection[str]) -> 
         inside = re.search(rf"[\w,;] {found}\b", passage.text)
         if re.search(rf"\b{re.escape(_small(base))}\b", passage.text):
             if not inside and not before_noun and any(re.match(r"[A-Z\d]", word) for word in rest):
-                yield f"{_THE}{_small(base)}"
+                yield f"{THE}{_small(base)}"
         elif all(word[:1].isupper() and word.lower() not in small for word in head):
             alone = re.search(rf"\b{found}\b(?! {re.escape(rest[0])}\b)", passage.text)
             if base in called if before_noun else inside or alone or _COUNTED.match(rest[0]):
                 yield base
 
 
-_THE = "the "
+THE = "the "
+"""How the shared name of things of one kind begins."""
 
 
 def _small(text: str) -> str:
@@ -191,7 +192,7 @@ def _endings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
             shared = whole.get(_small(" ".join(words[at:])))
             if shared and words[at - 1].lower() not in FUNCTION:
                 described = _small(shared) != shared and re.search(rf"\b{re.escape(_small(shared))}\b", text)
-                base = f"{_THE}{_small(shared)}" if described else shared
+                base = f"{THE}{_small(shared)}" if described else shared
                 yield from ((name, base), (shared, base))
 
 
@@ -207,7 +208,7 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     """
     name, qualifier = split_title(title, commas=True)
     text = question
-    if base.startswith(_THE) and name:
+    if base.startswith(THE) and name:
         text, found = re.subn(rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b", base, text, count=1)
         return text if found else None
     if name and name not in text and _small(name) in text:
@@ -235,11 +236,11 @@ def with_title(question: str, title: str, base: str) -> str | None:
     >>> with_title("Who runs Orion?", "Orion cluster", "Orion")
     'Who runs the Orion cluster?'
     """
-    if base.startswith(_THE):
-        whole = f"{_THE}{_small(title)}"
+    if base.startswith(THE):
+        whole = f"{THE}{_small(title)}"
     else:
         rest = title.removeprefix(base).split()
-        whole = f"{_THE}{title}" if title.startswith(f"{base} ") and rest[0][:1].islower() else title
+        whole = f"{THE}{title}" if title.startswith(f"{base} ") and rest[0][:1].islower() else title
     article = "" if whole == title else r"(?:the )?"
     changed, found = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: whole, question, count=1)
     return changed if found else None

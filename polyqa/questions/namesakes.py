@@ -1,5 +1,6 @@
 """Ambiguous questions that a language model asks of namesakes: two passages of one name a call."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,7 @@ def ask_namesakes(
     """Have a language model write a question for each pair, and answer it once more from each passage.
 
     Those are kept whose answers stand in their passages, differ, and are found again. A pair for which the model fails
-    gives none.
+    gives none; a warning tells how many those are.
 
     Parameters
     ----------
@@ -71,13 +72,9 @@ def ask_namesakes(
         Fills `AskOfNamesakes`, and `AnswerFromPassage` twice for each question.
     threads, step
         Pairs at once; called after each.
-
-    Raises
-    ------
-    PolyqaError
-        If pairs fail one after the other.
     """
     found: dict[int, AskedOfNamesakes] = {}
+    failed: dict[int, Failure] = {}
 
     def ask(number: int) -> AskedOfNamesakes | Failure | None:
         try:
@@ -90,9 +87,14 @@ def ask_namesakes(
         step()
         if isinstance(made, AskedOfNamesakes):
             found[number] = made
-        return made if isinstance(made, Failure) else None
+        elif made is not None:
+            failed[number] = made
+        return None  # these questions come on top of those of single passages
 
     work_through(range(len(pairs)), ask, keep, at_once=threads, things="pairs of namesakes")
+    if failed:
+        last = list(failed.values())[-1]
+        warnings.warn(f"{len(failed)} of {len(pairs)} pairs of namesakes failed, such as: {last}", stacklevel=2)
     return [found[number] for number in sorted(found)]
 
 

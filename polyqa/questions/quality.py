@@ -99,6 +99,9 @@ _BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
 _KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
 _KIN_OF = re.compile(rf"['’]s ({_KIN})$")
 _OF_KIN = re.compile(rf"^What {_BE} (?:the |.*['’]s )(?:\w+ )?{_KIN}\b")
+_DID_PAST = re.compile(r"\b(?:did|does|do) (?:[^ ]+ )*?[a-z]+[^e\W]ed\b")
+_LATER = re.compile(r"\b(?:year|month|week|day|hour)s? (?:later|earlier|after|before|ago)\b")
+_PLAYED = re.compile(r"^Who (?:played|portrayed|voiced)\b")
 _SHARE_OF = re.compile(r"^(?:What|Which) (?:percentage|share|proportion|number|part|amount) of\b")
 _ANY_VERB = re.compile(r"\b(?:is|was|are|were|did|does|do|has|have|had|can|could|will|would|\w+ed)\b")
 _TWO_VERBS = re.compile(rf"^(?:What|Who) {_BE}\b.*\b(?:died|became|began|won|had|did|has|have)\b")
@@ -230,7 +233,7 @@ def _grammar(asked: Asked) -> str:
     odd = (_TWO_VERBS.match(body), _ALONE.search(body), _OF_KIN.match(body), _BARE_PLACE.match(body))
     if any(odd) or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
         return "has words that do not fit together"
-    if _asks_by_verb(asked):
+    if _asks_by_verb(asked) or _DID_PAST.search(body) or _owns_its_rank(asked):
         return "has words that do not fit together"
     if _WHO_IS.match(body) and not _asks_for_person(body):
         return "asks who something is that is nobody"
@@ -256,6 +259,15 @@ def _lacks_verb(asked: Asked) -> bool:
     if not body.startswith(("What ", "Which ")):
         return not any(PARTICIPLE.fullmatch(word) for word in rest)
     return not small
+
+
+def _owns_its_rank(asked: Asked) -> bool:
+    """Whether a name owns what stands behind it in the title, or a film is played: *Reginald II's Duke of Guelders*."""
+    name, qualifier = split_title(asked.passage.title, commas=True)
+    rank = qualifier and re.search(rf"['’]s (?:the )?{re.escape(qualifier.split()[0])}\b", asked.body)
+    return bool(rank) or bool(
+        _PLAYED.match(asked.body) and re.search(rf"^Who \w+ {re.escape(name)}\W", asked.body + " ")
+    )
 
 
 def _asks_by_verb(asked: Asked) -> bool:
@@ -328,7 +340,7 @@ def _tells_span(text: str, begin: str, end: str) -> bool:
 
 def _kind_of_answer(asked: Asked) -> str:
     body, answer = asked.body, asked.answer
-    if WHEN.match(body) and not re.search(r"\d|century|decade", answer):
+    if WHEN.match(body) and (_LATER.search(answer) or not re.search(r"\d|century|decade", answer)):
         return "asks for a time, and the answer is none"
     if body.startswith("Who") and not re.search(r"[^\W\d_]{2}", re.sub(r"\b(?:in|on|of)\b", "", answer)):
         return "asks for somebody, and the answer is nobody"

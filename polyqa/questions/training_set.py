@@ -15,7 +15,7 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.models import Encoder, SpanReader
 
-from .families import Without, base_names, with_title, without_place, without_qualifier, without_time
+from .families import THE, Without, base_names, with_title, without_place, without_qualifier, without_time
 from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
@@ -79,6 +79,7 @@ def training_questions(
     trust: Trust | None = None,
     seed: int = 0,
     asked: Sequence[AskedOfNamesakes] = (),
+    trust_read: Trust | None = None,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
@@ -111,10 +112,15 @@ def training_questions(
         Draws the plain questions.
     asked
         What a language model asked of namesakes, from `polyqa.questions.namesakes.ask_namesakes`.
+    trust_read
+        As ``trust``, of what the reader answers in passages that nothing was asked of; these are not read if neither
+        is given.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader, base_names(passages), trust)
-    readings = builder.judged(builder.good(generated))
+    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust)
+    readings = builder.good(generated)
+    if trust is not None:
+        builder.doubt(readings, trust)
     rest = builder.group_by_name(readings, asked)
     rest = builder.group_by_time_and_place(builder.trusted(rest))
     return builder.finished(rest, seed)
@@ -129,11 +135,10 @@ class _Builder:
         encoder: Encoder,
         reader: SpanReader,
         bases: Mapping[str, str],
-        trust: Trust | None,
+        trust_read: Trust | None,
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
-        self._bases, self._trust = bases, trust
-        self._least = _TRUSTED
+        self._bases, self._trust_read = bases, trust_read
         self._doubtful: set[Reading] = set()
         self._members: dict[str, list[Passage]] = {}
         for passage in corpus.values():
@@ -172,17 +177,14 @@ class _Builder:
                     good.append(reading)
         return good
 
-    def judged(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+    def doubt(self, readings: Sequence[Reading], trust: Trust) -> None:
         """Note which questions are not trusted; the best are, so that there are some to train with."""
-        values = self._trust_in(readings)
-        self._least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
-        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < self._least}
-        return readings
+        values = self._judged(readings, trust)
+        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < least}
 
-    def _trust_in(self, readings: Sequence[Reading]) -> Sequence[float]:
-        if self._trust is None:
-            return [1.0] * len(readings)
-        return self._trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
+    def _judged(self, readings: Sequence[Reading], trust: Trust) -> Sequence[float]:
+        return trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
 
     def trusted(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the questions that are trusted; drop the others."""
@@ -196,35 +198,44 @@ class _Builder:
             families.setdefault(one.base, []).extend((one.question, reading) for reading in self._readings_of(one))
         left: list[Reading] = []
         for reading in readings:
-            title, base = self._passage(reading).title, self._bases[reading.pid or ""]
-            short = without_qualifier(reading.question, title, base)
-            if len(self._members[base]) > 1 and short in (None, reading.question):
-                # It has the shared name alone, and its passage says which is meant.
-                short = reading.question if with_title(reading.question, title, base) or title == base else None
-            if short is None:
+            if (named := self._named(reading)) is None:
                 left.append(reading)
-                continue
-            explicit = reading
-            if short == reading.question or base.startswith("the "):
-                explicit = replace(reading, question=with_title(short, title, base) or short)
-            if reading in self._doubtful:
-                self._doubtful.add(explicit)
-            families.setdefault(base, []).append((short, explicit))
+            else:
+                families.setdefault(self._bases[reading.pid or ""], []).append(named)
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
                 same = Counter(normalize_answer(short) for short, _ in cluster)
-                kept = [
-                    (short, one)
+                # What the model asked of two namesakes is no slip.
+                kept = {
+                    one: short
                     for short, one in cluster
                     if one not in self._doubtful or same[normalize_answer(short)] > 1
-                ]
-                text = min((short for short, _ in kept), key=len, default="")
-                readings_of = self._of_distinct_titles([one for _, one in kept])
-                if not kept or not self._add_ambiguous(
-                    text, [*readings_of, *self._read_further(text, readings_of, base)], "subject", base
-                ):
+                }
+                text = min(kept.values(), key=len, default="")
+                about = self._of_distinct_titles(list(kept))
+                about += self._read_further(text, about, base)
+                if not self._add_ambiguous(text, about, "subject", base):
                     left += [one for _, one in cluster]
         return left
+
+    def _named(self, reading: Reading) -> tuple[str, Reading] | None:
+        """Return a question with the shared name in place of its title, and the reading that has the title.
+
+        What has the shared name alone is about the thing of its passage. ``None`` if it has neither.
+        """
+        title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+        short = without_qualifier(reading.question, title, base)
+        bare = len(self._members[base]) > 1 and short in (None, reading.question)
+        if bare:
+            short = reading.question if with_title(reading.question, title, base) else None
+        if short is None:
+            return None
+        if bare or base.startswith(THE):
+            explicit = replace(reading, question=with_title(short, title, base) or short)
+            if reading in self._doubtful:
+                self._doubtful.add(explicit)
+            reading = explicit
+        return short, reading
 
     def _readings_of(self, asked: AskedOfNamesakes) -> Iterator[Reading]:
         """Yield the readings of a question that a language model asked of namesakes, if nothing is wrong with them."""
@@ -239,7 +250,7 @@ class _Builder:
     def _read_further(self, text: str, readings: Sequence[Reading], base: str) -> list[Reading]:
         """Return readings about the namesakes that none is about: what the reader answers in their passages."""
         members = self._members[base]
-        if not 1 < len(members) <= _MOST_READ:
+        if self._trust_read is None or not readings or not 1 < len(members) <= _MOST_READ:
             return []
         known = {self._passage(reading).title for reading in readings}
         asked = [(with_title(text, passage.title, base), passage) for passage in members if passage.title not in known]
@@ -250,7 +261,7 @@ class _Builder:
             for (question, passage), one in zip(pairs, read, strict=True)
             if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
         ]
-        values = self._trust_in(found)
+        values = self._judged(found, self._trust_read)
         return [one for one, value in zip(found, values, strict=True) if value >= _TRUSTED]
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:

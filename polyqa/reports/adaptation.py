@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from polyqa.base.html import render
+from polyqa.base.html import plain, render
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.verdicts import Changed, won_and_lost
 from polyqa.metrics.text import normalize_answer
+from polyqa.optimizers.prompts import fenced
 
 if TYPE_CHECKING:
     from polyqa.adapting import Adapted
@@ -43,7 +44,7 @@ def adaptation_report(adapted: "Adapted") -> str:
         most=_MOST,
         families=[(name, ", ".join(titles)) for name, titles in adapted.families.items()],
         dropped=[(reason, f"{count:,}") for reason, count in adapted.dropped.items()],
-        command=Markup(ask_command(adapted)),
+        command=Markup(fenced(plain(ask_command(adapted)), "sh")),
     )
 
 

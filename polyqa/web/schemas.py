@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from polyqa.asking import MAX_QUESTION
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.filters import LONGEST
-from polyqa.standing import LEAST
 
 _QUESTION = "When did Titanic come out?"
 _NAME = 200
@@ -30,7 +29,7 @@ class Ask(BaseModel):
     index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
     where: str | None = Field(None, max_length=LONGEST, description=CONDITION)
     lm: str | None = Field(None, max_length=_NAME, description="One of `lms` in `/programs`; by default the server's.")
-    min_confidence: float = Field(LEAST, ge=0, le=1, description="No answer unless a reading is so sure.")
+    min_confidence: float | None = Field(None, ge=0, le=1, description="No answer unless a reading is so sure.")
     ask_back: bool = Field(False, description="Answer a question with several readings by a question back.")
     choice: str | None = Field(
         None,

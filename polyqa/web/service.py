@@ -18,7 +18,6 @@ from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.recorder import listening
-from polyqa.standing import LEAST
 from polyqa.watching import Watch
 
 from .answered import answered, sentence_events
@@ -64,7 +63,7 @@ class ClientQuestion:
     where: str | None = None
     lm: str = ""
     request_id: str = ""
-    min_confidence: float = LEAST
+    min_confidence: float | None = None
     ask_back: bool = False
     choice: str | None = None
 
@@ -80,7 +79,7 @@ class Event:
 class More(TypedDict, total=False):
     """What else a client may say with a question."""
 
-    min_confidence: float
+    min_confidence: float | None
     ask_back: bool
     choice: str | None
 

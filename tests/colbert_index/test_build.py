@@ -211,8 +211,8 @@ def test_a_foreign_place_is_left_alone(tmp_path: Path, kind: str, overwrite: boo
 
 
 def test_a_faulty_corpus_leaves_no_trace(tmp_path: Path) -> None:
-    with pytest.raises(PolyqaError, match="has an empty text"):
-        build_index(["fine", ""], tmp_path / "x", progress=False)
+    with pytest.raises(PolyqaError, match="an id is a text or a number"):
+        build_index(["fine", {"id": ["x"], "text": "fine"}], tmp_path / "x", progress=False)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -239,5 +239,6 @@ def test_shuffled_tokens_of_a_tiny_index(passages: list[Passage], tmp_path: Path
 
 
 def test_passages_that_are_all_the_same_are_no_fault(tmp_path: Path) -> None:
-    path = build_index(["The tide comes in at six."] * 300, tmp_path / "same", progress=False).path
+    same = [{"id": number, "text": "The tide comes in at six."} for number in range(300)]
+    path = build_index(same, tmp_path / "same", progress=False).path
     assert len(check_index(path)) == 300

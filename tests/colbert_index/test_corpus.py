@@ -1,3 +1,5 @@
+import csv
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
-from polyqa.colbert_index.corpus import iter_corpus
+from polyqa.colbert_index.corpus import Corpus, content_id, iter_corpus
 from polyqa.colbert_index.files import read_passages, write_passages
 
 Write = Callable[[str, str | bytes], Path]
@@ -34,8 +36,10 @@ def write(tmp_path: Path) -> Write:
         {"id": "p", "title": "Tea", "text": "Green."},
         {"pid": "p", "title": "Tea", "passage": "Green."},
         {"_id": "p", "title": " Tea\n", "contents": "Green."},
-        {"docid": "p", "title": "Tea", "content": "Green.", "url": "ignored"},
+        {"docid": "p", "Title": "Tea", "content": "Green.", "embedding": [0.5]},
         {"passage_id": "p", "title": "Tea", "body": "Green.", "text": None},
+        {"chunk_id": "p", "title": ["Tea"], "text": ["Green."]},
+        {"ID": "p", "wikipedia_title": "Tea", "text": ["Tea\n", "Green.\n"]},
     ],
     ids=lambda record: " ".join(record),
 )
@@ -74,7 +78,10 @@ def test_a_line_separator_of_unicode_does_not_end_a_jsonl_line(write: Write) -> 
         ("1\tGreen.\tTea\n2\tA kite.\n", [("1", "Tea", "Green."), ("2", "", "A kite.")]),
         ("id\ttext\ttitle\nx\tGreen.\tTea\n", [("x", "Tea", "Green.")]),
         ("Title\tText\tPID\nTea\tGreen.\tx\n", [("x", "Tea", "Green.")]),
-        ("text\ttitle\nGreen.\tTea\nBlack.\tTea\n", [("0", "Tea", "Green."), ("1", "Tea", "Black.")]),
+        (
+            "text\ttitle\nGreen.\tTea\nBlack.\tTea\n",
+            [("f2332c6f1a2abaff", "Tea", "Green."), ("d2d04561369b1f3d", "Tea", "Black.")],
+        ),
         (
             '1\tThe "best" tea, he said\r\n\r\n2\t"unclosed\r\n',
             [("1", "", 'The "best" tea, he said'), ("2", "", '"unclosed')],
@@ -95,57 +102,87 @@ def test_lists_of_passages_mappings_and_texts() -> None:
     assert read_corpus([passage, {"id": "b", "text": "Black."}, "White."]) == [
         passage,
         Passage(pid="b", text="Black."),
-        Passage(pid="2", text="White."),
+        Passage(pid="0802e80711db3c0c", text="White."),
     ]
 
 
 def test_any_iterable_will_do() -> None:
-    assert read_corpus(text for text in ("one", "two")) == [
-        Passage(pid="0", text="one"),
-        Passage(pid="1", text="two"),
-    ]
+    assert [passage.text for passage in read_corpus(text for text in ("one", "two"))] == ["one", "two"]
 
 
-def test_passages_without_an_id_are_numbered_by_their_place(write: Write) -> None:
+def test_passages_without_an_id_get_one_of_their_content(write: Write) -> None:
     path = write("corpus.jsonl", '{"text": "a"}\n\n{"id": null, "text": "b"}\n{"id": 0.5, "text": "c"}\n')
-    assert [passage.pid for passage in read_corpus(path)] == ["0", "1", "0.5"]
+    first, second, third = read_corpus(path)
+    assert (first.pid, second.pid, third.pid) == (content_id(first), content_id(second), "0.5")
+    again = read_corpus(write("more.jsonl", '{"id": "", "text": "new"}\n{"text": "a"}\n'))
+    assert [passage.pid for passage in again] == [content_id(again[0]), first.pid]  # adding it is a repetition
 
 
-def test_a_number_given_out_may_not_clash_with_an_id() -> None:
-    with pytest.raises(PolyqaError, match=r"passage 2: the id '1' already stands at passage 1"):
-        read_corpus([{"id": 1, "text": "a"}, {"text": "b"}])
+def test_what_is_empty_or_repeated_is_left_out_and_counted(write: Write) -> None:
+    rows = ["one", "", {"id": "1", "text": "two"}, {"id": "2", "text": None}, "one", {"text": " \n"}]
+    corpus = Corpus(rows)
+    assert [passage.text for passage in read_corpus(corpus)] == ["one", "two"]
+    assert (corpus.passages, corpus.empty, corpus.repeated) == (2, 3, 1)
+    assert corpus.summary().endswith(
+        "2 passages; ids made from the content; 3 empty passages left out; 1 repeated passage left out"
+    )
+    with pytest.warns(UserWarning, match="the list of passages: 3 empty passages left out; 1 repeated passage left"):
+        read_corpus(rows)
+    with pytest.raises(PolyqaError, match="holds no passage, only 2 rows without a text"):
+        read_corpus(["", " "])
 
 
 def test_a_duplicate_names_both_lines(write: Write) -> None:
     path = write("corpus.tsv", "1\ta\n2\tb\n1\tc\n")
-    with pytest.raises(PolyqaError, match=f"^{re.escape(str(path))}:3: the id '1' already stands at .*:1;"):
+    with pytest.raises(PolyqaError, match=f"^{re.escape(str(path))}: line 3: the id '1' already stands at .*: line 1;"):
         read_corpus(path)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("c.jsonl", '{"id": 1, "text": "a"}\n\n{"id": 2, "text"\n', r"c\.jsonl:3: not a JSON object"),
-        ("c.jsonl", '{"id": 1, "text": "a"}\n[1, 2]\n', r"c\.jsonl:2: expected an object .* got list"),
-        ("c.jsonl", "null\n", r"c\.jsonl:1: expected an object .* got NoneType"),
-        ("c.jsonl", '{"id": 1, "title": "a"}\n', r"c\.jsonl:1: no text; keys are id, title"),
-        ("c.jsonl", '{"id": 1, "text": 5}\n', r"c\.jsonl:1: no text"),
-        ("c.jsonl", "{}\n", r"c\.jsonl:1: no text; keys are none"),
-        ("c.jsonl", '{"id": "x", "text": " \\n\\t"}\n', r"c\.jsonl:1: passage 'x' has an empty text"),
-        ("c.jsonl", '{"text": "a"}\n{"text": "x \\ud800 y"}\n', r"c\.jsonl:2: passage '1' holds half a character"),
-        ("c.jsonl", '{"text": "a"}\n{"id": ' + "1" * 5000 + ', "text": "x"}\n', r"c\.jsonl:2: not a JSON object"),
-        ("c.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", r"c\.jsonl:2: not a JSON object"),
+        ("c.jsonl", '{"id": 1, "text": "a"}\n\n{"id": 2, "text"\n', r"c\.jsonl: line 3, column 17: not JSON"),
+        ("c.jsonl", '{"id": 1, "text": "a"}\n[1, 2]\n', r"c\.jsonl: line 2: expected an object, got list"),
+        ("c.jsonl", "null\n", r"c\.jsonl holds no passage, only 1 row without a text"),
+        ("c.jsonl", '{"id": 1, "title": "a"}\n', r"c\.jsonl: line 1: no text; keys are id, title"),
+        (
+            "c.jsonl",
+            '{"id": 1, "text": 5}\n',
+            r"c\.jsonl: line 1: the text is no text and no list of texts; keys are id, text",
+        ),
+        ("c.jsonl", "{}\n", r"c\.jsonl: line 1: no text; keys are none"),
+        ("c.jsonl", '{"id": "x", "text": " \\n\\t"}\n', r"c\.jsonl holds no passage, only 1 row without a text"),
+        ("c.jsonl", '{"id": {"a": 1, "b": 2}, "text": "a"}\n', r"line 1: .*an id is a text or a number, not \{"),
+        (
+            "c.jsonl",
+            '{"id": "x", "title": {"a": 1}, "text": "a"}\n',
+            r"line 1: the title is no text; keys are id, title",
+        ),
+        (
+            "c.jsonl",
+            '{"text": "a"}\n{"text": "x \\ud800 y"}\n',
+            r"c\.jsonl: line 2: passage '[0-9a-f]{16}' holds half a character",
+        ),
+        (
+            "c.jsonl",
+            '{"text": "a"}\n{"id": ' + "1" * 5000 + ', "text": "x"}\n',
+            r"c\.jsonl: line 2: this cannot be taken as JSON",
+        ),
+        ("c.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", r"c\.jsonl: line 2: this cannot be taken as JSON"),
         ("c.jsonl", "", r"c\.jsonl holds no passage"),
         ("c.jsonl", "\n \n", r"c\.jsonl holds no passage"),
-        ("c.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', r"c\.jsonl is not UTF-8 text"),
-        ("c.tsv", b"1\tcaf\xe9\n", r"c\.tsv is not UTF-8 text"),
-        ("c.tsv", "1\ta\n2\n", r"c\.tsv:2: 1 columns, expected id <TAB> text <TAB> title: '2'"),
-        ("c.tsv", "1\ta\tb\tc\n", r"c\.tsv:1: 4 columns"),
-        ("c.tsv", "id\ttext\n1\ta\tb\n", r"c\.tsv:2: 3 columns, expected id <TAB> text:"),
-        ("c.tsv", "1\ta\n2\t \n", r"c\.tsv:2: passage '2' has an empty text"),
+        ("c.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', r"line 1: this is not UTF-8 text; if '.*café\"}' looks right"),
+        (
+            "c.tsv",
+            b"1\ta\n2\tcaf\xe9\n",
+            r"c\.tsv: line 2: this is not UTF-8 .*iconv -f WINDOWS-1252 -t UTF-8 c\.tsv > utf8-c\.tsv",
+        ),
+        ("c.tsv", "1\ta\n2\n", r"c\.tsv: line 2: 1 columns, expected id <TAB> text <TAB> title: '2'"),
+        ("c.tsv", "1\ta\tb\tc\n", r"c\.tsv: line 1: 4 columns"),
+        ("c.tsv", "id\ttext\n1\ta\tb\n", r"c\.tsv: line 2: 3 columns, expected id <TAB> text:"),
         ("c.tsv", "id\ttext\n", r"c\.tsv holds no passage"),
-        ("c.csv", "1,a\n", r"unknown corpus format '\.csv'; use \.jsonl, \.tsv or \.parquet"),
-        ("corpus", "1\ta\n", r"unknown corpus format 'without a suffix'"),
+        ("c.csv", "1,a\n", r"c\.csv: line 1: the first line must name the columns \(one of .*\): 1,a"),
+        ("corpus", "1\ta\n", r"unknown suffix ''; passages are read from \.json, \.jsonl"),
     ],
 )
 def test_faults_are_told_with_their_place_on_one_line(
@@ -157,7 +194,8 @@ def test_faults_are_told_with_their_place_on_one_line(
 
 
 @pytest.mark.parametrize(
-    ("path", "message"), [("missing.jsonl", "is not a file; give documents"), (".", "holds no file in .jsonl, ")]
+    ("path", "message"),
+    [("missing.jsonl", "is no file and no folder"), (".", "this folder holds no passages; they are read from")],
 )
 def test_what_holds_no_corpus_is_refused(tmp_path: Path, path: str, message: str) -> None:
     with pytest.raises(PolyqaError, match=message):
@@ -173,7 +211,7 @@ def test_a_folder_is_read_file_after_file_by_name(write: Write, tmp_path: Path) 
     write("c/d.jsonl", '{"id": "3", "text": "third"}\n')
     assert [(one.pid, one.text) for one in read_corpus(tmp_path)] == [("1", "first"), ("2", "second"), ("3", "third")]
     write("c/e.jsonl", '{"id": "1", "text": "again"}\n')
-    with pytest.raises(PolyqaError, match=r"e\.jsonl:1: the id '1' already stands at .*a\.tsv:1"):
+    with pytest.raises(PolyqaError, match=r"e\.jsonl: line 1: the id '1' already stands at .*a\.tsv: line 1"):
         read_corpus(tmp_path)
 
 
@@ -188,10 +226,10 @@ def test_parquet_is_read_by_its_columns(tmp_path: Path) -> None:
         Passage(pid="2", text="second"),
     ]
     pq.write_table(pa.table({"more": [1]}), tmp_path / "none.parquet")
-    with pytest.raises(PolyqaError, match=r"none\.parquet:1: no text"):
+    with pytest.raises(PolyqaError, match=r"none\.parquet: record 1: no text"):
         read_corpus(tmp_path / "none.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(PolyqaError, match=r"broken\.parquet is not a Parquet file") as caught:
+    with pytest.raises(PolyqaError, match=r"broken\.parquet: this is not a Parquet file") as caught:
         read_corpus(tmp_path / "broken.parquet")
     assert "\n" not in str(caught.value)
 
@@ -213,9 +251,8 @@ def test_a_corpus_is_read_no_further_than_it_is_wanted() -> None:
     ("corpus", "message"),
     [
         ([], "the list of passages holds no passage"),
-        (["fine", " "], "passage 2: passage '1' has an empty text"),
-        ([Passage(pid="p", text="")], "passage 1: passage 'p' has an empty text"),
-        (["fine", 5], "passage 2: expected an object .* got int"),
+        ([Passage(pid="p", text="")], "holds no passage, only 1 row without a text"),
+        (["fine", 5], "passage 2: expected an object, got int"),
         ([Passage(pid="p", text="a"), {"id": "p", "text": "b"}], "the id 'p' already stands at passage 1"),
     ],
 )
@@ -255,3 +292,191 @@ def test_an_index_keeps_every_character_and_every_gap(
     path = tmp_path_factory.getbasetemp() / "positions.jsonl"
     write_passages(path, positions)
     assert read_passages(path) == positions
+
+
+# Public files as they are: name, content, then what its passages are: id, title, text and metadata.
+PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[str, Any]]]]] = {
+    "DPR": (
+        "psgs_w100.tsv",
+        'id\ttext\ttitle\n1\t"Tea ( or ; ""chai"") is\na drink."\tTea\n2\tIt is hot.\t"Tea, ""green"""\n3\t"x" y\tZ\n',
+        [
+            ("1", "Tea", 'Tea ( or ; "chai") is\na drink.', {}),
+            ("2", 'Tea, "green"', "It is hot.", {}),
+            ("3", "Z", '"x" y', {}),
+        ],
+    ),
+    "ColBERT": (
+        "collection.tsv",
+        '0\t"A quotation that\n1\tends in the next passage."\n',
+        [("0", "", '"A quotation that', {}), ("1", "", 'ends in the next passage."', {})],
+    ),
+    "a header with other columns": (
+        "c.tsv",
+        "PID\tPassage\tTitle\tURL\n1\tIt is hot.\tTea\thttp://x\n",
+        [("1", "Tea", "It is hot.", {"url": "http://x"})],
+    ),
+    "CSV": (
+        "c.csv",
+        'id,title,text,date\n7,Tea,"Hot, or\ncold.",2024-01-02\n',
+        [("7", "Tea", "Hot, or\ncold.", {"date": "2024-01-02"})],
+    ),
+    "CSV of Excel in Europe": ("c.csv", "id;text\n7;Hot, or cold.\n", [("7", "", "Hot, or cold.", {})]),
+    "UTF-16": ("c.tsv", "0\tGrün.\n1\tRot.\n".encode("utf-16"), [("0", "", "Grün.", {}), ("1", "", "Rot.", {})]),
+    "UTF-16 without a mark": ("c.tsv", "0\tGreen.\n".encode("utf-16-le"), [("0", "", "Green.", {})]),
+    "a carriage return in a text": (
+        "c.tsv",
+        "0\tGreen\rtea.\n1\tRed.\n",
+        [("0", "", "Green tea.", {}), ("1", "", "Red.", {})],
+    ),
+    "carriage returns only": ("c.tsv", "0\tGreen.\r1\tRed.\r", [("0", "", "Green.", {}), ("1", "", "Red.", {})]),
+    "gzip": ("c.jsonl.gz", gzip.compress(b'{"id": 1.0, "text": "Green."}\n'), [("1", "", "Green.", {})]),
+    "DSPy": (
+        "wiki.abstracts.2017.jsonl",
+        '{"id": "12", "url": "u", "title": "Tea", "text": ["Tea is hot.", " It is green."]}\n',
+        [("12", "Tea", "Tea is hot. It is green.", {"url": "u"})],
+    ),
+    "KILT": (
+        "kilt.jsonl",
+        '{"_id": "290", "wikipedia_id": "290", "wikipedia_title": "A", "text": ["A\\n", "A is a letter.\\n", '
+        '"Section::::History.\\n", "BULLET::::- Old\\n"], "anchors": []}\n',
+        [("290", "A", "A is a letter. History. Old", {"wikipedia_id": "290"})],
+    ),
+    "KILT on the hub": (
+        "kilt.jsonl",
+        '{"kilt_id": "290", "wikipedia_title": "A", "text": {"paragraph": ["A\\n", "A is a letter.\\n"]}}\n',
+        [("290", "A", "A is a letter.", {})],
+    ),
+    "NaN": ("c.jsonl", '{"id": NaN, "title": NaN, "text": "Green.", "x": NaN}\n', [(None, "", "Green.", {})]),
+    "MongoDB": ("c.jsonl", '{"_id": {"$oid": "5f"}, "text": "Green."}\n', [("5f", "", "Green.", {})]),
+    "LangChain": (
+        "c.jsonl",
+        '{"page_content": "Green.", "metadata": {"source": "a.pdf", "page": 1, "loc": {"x": 2}}}\n',
+        [(None, "", "Green.", {"source": "a.pdf", "page": 1})],
+    ),
+    "by id": ("c.json", '{"7": {"title": "Tea", "text": "Green."}}', [("7", "Tea", "Green.", {})]),
+    "texts by id": ("c.json", '{"7": "Green.", "8": "Red."}', [("7", "", "Green.", {}), ("8", "", "Red.", {})]),
+    "to_json() of pandas": ("c.json", '{"id": {"0": 7}, "text": {"0": "Green."}}', [("7", "", "Green.", {})]),
+    "lines in .json": (
+        "c.json",
+        '{"id": 7, "text": "Green."}\n{"id": 8, "text": "Red."}\n',
+        [("7", "", "Green.", {}), ("8", "", "Red.", {})],
+    ),
+    "ALCE": (
+        "alce.json",
+        '[{"question": "Hot?", "docs": [{"id": "13", "title": "Tea", "text": "Green.", "score": 0.7}]}]',
+        [("13", "Tea", "Green.", {})],
+    ),
+    "SQuAD": (
+        "squad.json",
+        '{"version": "1.1", "data": [{"title": "Tea", "paragraphs": [{"context": "Green.", "qas": []}]}]}',
+        [(None, "Tea", "Green.", {})],
+    ),
+    "SQuAD on the hub": (
+        "squad.jsonl",
+        '{"id": "q1", "title": "Tea", "context": "Green.", "question": "Hot?"}\n'
+        '{"id": "q2", "title": "Tea", "context": "Green.", "question": "Cold?"}\n',
+        [(None, "Tea", "Green.", {})],
+    ),
+    "HotpotQA": (
+        "hotpot.json",
+        '[{"_id": "q", "question": "Hot?", "context": [["Tea", ["Green.", " Hot."]], ["Ice", ["Cold."]]]}]',
+        [(None, "Tea", "Green. Hot.", {}), (None, "Ice", "Cold.", {})],
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*repeated passage")
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_files_as_they_are(name: str, write: Write) -> None:
+    file, content, expected = PUBLIC[name]
+    found = read_corpus(write(file, content))
+    assert [(p.pid, p.title, p.text, dict(p.metadata)) for p in found] == [
+        (content_id(Passage(pid="", title=title, text=text)) if pid is None else pid, title, text, metadata)
+        for pid, title, text, metadata in expected
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_of_a_folder_of_beir_the_corpus_is_taken(suffix: str, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = {"corpus": {"_id": "d1", "title": "Tea", "text": "Green."}, "queries": {"_id": "q1", "text": "Hot?"}}
+    for part, row in rows.items():
+        if suffix == "jsonl":
+            (tmp_path / f"{part}.jsonl").write_text(json.dumps(row) + "\n")
+        else:
+            (tmp_path / part).mkdir()
+            pq.write_table(pa.Table.from_pylist([row]), tmp_path / part / f"{part}-00000-of-00001.parquet")
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    assert read_corpus(tmp_path) == [Passage(pid="d1", title="Tea", text="Green.")]
+
+
+class _Document:
+    """What LangChain's Document and LlamaIndex's TextNode have."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
+    import datasets
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = pd.DataFrame({"id": [1.0, np.nan], "title": ["Tea", None], "text": ["Green.", "Black."], "price": [2, 3]})
+    tea = Passage(pid="1", title="Tea", text="Green.", metadata={"price": 2})
+    black = Passage(pid=content_id(Passage(pid="", text="Black.")), text="Black.", metadata={"price": 3})
+    data = datasets.Dataset.from_pandas(frame)
+    data.save_to_disk(str(tmp_path / "one"))
+    splits = datasets.DatasetDict(train=data.select([0]), dev=data.select([1]))
+    splits.save_to_disk(str(tmp_path / "several"))
+    tables = (frame, frame.to_dict("records"), frame.itertuples(index=False), frame.set_index("id"))
+    for source in (*tables, pa.Table.from_pandas(frame), data, tmp_path / "one"):
+        assert read_corpus(source) == [tea, black], source
+    assert [passage.text for passage in read_corpus(frame["text"])] == ["Green.", "Black."]
+    for several in (splits, tmp_path / "several"):
+        assert read_corpus(Corpus(several, split="dev")) == [black]
+        with pytest.raises(PolyqaError, match="name a split; there are train, dev"):
+            read_corpus(several)
+    assert read_corpus(f"{tmp_path / 'several'}@train") == [tea]
+    documents = [
+        _Document(page_content="Green.", metadata={"source": "a.pdf"}, id=None),
+        _Document(text="Black.", metadata={}, id_="n2"),
+    ]
+    assert [(p.pid, p.text, dict(p.metadata)) for p in read_corpus(documents)] == [
+        (content_id(Passage(pid="", text="Green.")), "Green.", {"source": "a.pdf"}),
+        ("n2", "Black.", {}),
+    ]
+    assert read_corpus({"d1": {"title": "Tea", "text": "Green."}}) == [Passage(pid="d1", title="Tea", text="Green.")]
+    with pytest.raises(PolyqaError, match="expected a list or an object of records, got one record"):
+        read_corpus({"id": "1", "text": "Green."})
+
+
+def test_a_summary_says_how_a_corpus_was_read(write: Write) -> None:
+    path = write(
+        "c.jsonl", '{"_id": "1", "page_content": "a", "lang": "en", "_score": 1}\n{"_id": "2", "page_content": ""}\n'
+    )
+    corpus = Corpus(path)
+    assert len(list(corpus)) == 1
+    assert corpus.summary() == (
+        f"read {path}: 1 passage (id from '_id', text from 'page_content'); metadata lang; 1 empty passage left out"
+    )
+
+
+_CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"), max_size=12)
+
+
+@settings(max_examples=50)
+@given(rows=st.lists(st.tuples(_CELL, _CELL), min_size=1, max_size=6), delimiter=st.sampled_from([",", "\t", ";"]))
+def test_a_table_that_python_wrote_keeps_every_character(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"table{'.tsv' if delimiter == chr(9) else '.csv'}"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows([("id", "text", "title"), *((f"p{n}", *row) for n, row in enumerate(rows))])
+    found = {p.pid: (p.text, p.title) for p in Corpus(path)} if any(text.strip() for text, _ in rows) else {}
+    assert found == {f"p{n}": (text, title.strip()) for n, (text, title) in enumerate(rows) if text.strip()}

@@ -12,7 +12,7 @@ SHORT = Passage(pid="short", text="Owls hunt at night.")
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_passages_that_are_cut_are_told(tmp_path: Path, shards: int) -> None:
-    told = r"1 of 2 passages are longer than the 180 tokens that ColBERT indexes: 1\d\d of 3\d\d tokens .* --split"
+    told = r"1 of 2 passages are longer than the 180 tokens that ColBERT indexes: 1\d\d of 3\d\d tokens .* --split-long"
     with pytest.warns(UserWarning, match=told):
         index = build_index([LONG, SHORT], tmp_path / "index", shards=shards, progress=False)
     with pytest.warns(UserWarning, match=r"1 of 1 passage are longer"):

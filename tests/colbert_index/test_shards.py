@@ -209,9 +209,22 @@ def test_shards_that_cannot_be_are_refused(
 
 
 def test_an_id_that_stands_twice_is_told(passages: list[Passage], tmp_path: Path) -> None:
-    with pytest.raises(PolyqaError, match=f"The id '{passages[3].pid}' stands twice"):
-        build_index([*passages, passages[3]], tmp_path / "index", shards=2, progress=False)
+    other = passages[3].model_copy(update={"text": "Another text."})
+    message = f"passage {len(passages) + 1}: the id '{other.pid}' already stands at passage 4"
+    with pytest.raises(PolyqaError, match=message):
+        build_index([*passages, other], tmp_path / "index", shards=2, progress=False)
     assert not shards_home(tmp_path / "index").exists()
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("\n".join(one.model_dump_json() for one in [*passages, other]))
+    message = rf"corpus\.jsonl: line {len(passages) + 1}: the id '{other.pid}' already stands at .*: line 4;"
+    with pytest.raises(PolyqaError, match=message):
+        build_index(file, tmp_path / "index", shards=2, progress=False)
+
+
+def test_a_passage_that_is_repeated_is_left_out(passages: list[Passage], tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="2 repeated passages left out"):
+        index = build_index([passages[3], *passages, passages[3]], tmp_path / "index", shards=2, progress=False)
+    assert sorted(one.pid for one in index.passages) == sorted(one.pid for one in passages)
 
 
 def lose_a_shard(folder: Path, other: Path) -> None:

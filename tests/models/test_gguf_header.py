@@ -3,12 +3,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from gguf_files import ARCHITECTURE, entry, gguf, tensor, text
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
 from polyqa.models.gguf_header import check_header
-from tests.support.gguf import ARCHITECTURE, entry, gguf, tensor, text
 
 SOUND = gguf(
     values=[

@@ -55,7 +55,7 @@ def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_pat
     words = ["adapt", str(corpus), "--program", "rac", "--out", str(out), "--yes"]
     code, printed, err = run(*words)
     assert code == 0, err
-    assert "11 passages, 275 calls" in err
+    assert "11 passages to make questions from, less than a minute" in err
     for row in ("answers detected", "verified by the reader", "ambiguous questions", "uncompiled", "bridges (knn)"):
         assert row in printed
     assert len(ColBERTIndex("bridges")) == 11
@@ -136,7 +136,7 @@ def test_given_questions_are_split_and_used(
     assert "questions: 2 train, 1 dev, 2 held out" in printed
     # Uncompiled and compiled on dev and on the held-out questions, and there the shipped artifact, too.
     assert "8 runs of the program, about 8 calls" in err
-    assert json.loads((home / "first" / ".work" / "calls.json").read_text())["calls"] == 8  # measuring sends none
+    assert not (home / "first" / ".work").exists()
     assert "answers detected" not in printed
     card = json.loads((home / "first" / "card.json").read_text())
     assert card["train"]["source"] == "mine.json"

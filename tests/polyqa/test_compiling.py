@@ -29,6 +29,12 @@ WHOLE = replace(SMALL, test=TEST)
 SHORT = polyqa.Sets(*([replace(one, long_answers=()) for one in own] for own in (TRAIN, DEV)))
 
 
+@pytest.fixture
+def work_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a compilation goes on from stays when it is done, so that it can be read, as after a kill."""
+    monkeypatch.setattr("polyqa.compiling.remove_work", lambda work: None)
+
+
 def made_calls(out: Path) -> int:
     return int(json.loads((out / ".work" / "calls.json").read_text())["calls"])
 
@@ -36,6 +42,7 @@ def made_calls(out: Path) -> int:
 # --- what is said beforehand holds ---------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("work_stays")
 @pytest.mark.parametrize(
     ("program", "recipe"),
     [
@@ -58,6 +65,7 @@ def test_the_runs_that_are_shown_are_made(program: str, recipe: str, tmp_path: P
         assert 0 < made_calls(tmp_path / "made") <= expected.runs * (expected.each.most_calls or 0)
 
 
+@pytest.mark.usefixtures("work_stays")
 def test_the_limit_stops_work_and_a_larger_one_continues(tmp_path: Path) -> None:
     def compile(most: int) -> Any:
         return polyqa.compile("rac", sets=WHOLE, out=tmp_path, budget=polyqa.Budget(max_calls=most))
@@ -73,6 +81,18 @@ def test_the_limit_stops_work_and_a_larger_one_continues(tmp_path: Path) -> None
     (tmp_path / "card.json").unlink()
     assert compile(made) is not None
     assert made_calls(tmp_path) == made
+
+
+def test_nothing_of_the_work_is_left_when_it_is_done(tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    with pytest.raises(PolyqaError, match="the limit"):
+        polyqa.compile("rac", sets=SMALL, out=out, budget=polyqa.Budget(max_calls=1))
+    assert (out / ".work" / "calls.json").exists()
+    (out / ".work-done").mkdir()  # of a process that was killed while it removed its own
+    made = polyqa.compile("rac", sets=SMALL, out=out)
+    assert made is not None
+    assert not [path.name for path in out.iterdir() if path.name.startswith(".")]
+    assert polyqa.load(out) is not None
 
 
 def test_runs_that_follow_are_counted(tmp_path: Path) -> None:

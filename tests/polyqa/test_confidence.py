@@ -1,13 +1,17 @@
-"""How sure a reading is: what the reader makes of its passage, on the fitted curve."""
+"""How sure a reading is: what the reader makes of its passage, and what of the question stands in it."""
 
-from math import inf
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
-from polyqa.confidence import OFFSET, SLOPE, confidence, margins
+from polyqa.confidence import BIAS, WEIGHTS, confidence, names_of, share, signs
 from polyqa.models import Reader
+from polyqa.standing import LEAST
 
 FILM = Passage(pid="film", title="Solaris (1972 film)", text="Solaris is a film that came out on 20 March 1972.")
+WHEN = "When did the film Solaris come out?"
 
 
 def reading(question: str, answer: str, pid: str | None = "film") -> Interpretation:
@@ -15,28 +19,61 @@ def reading(question: str, answer: str, pid: str | None = "film") -> Interpretat
 
 
 def test_a_reading_that_its_passage_gives_is_surer_than_one_that_it_does_not(reader: Reader) -> None:
-    readings = [
-        reading("When did the film Solaris come out?", "20 March 1972"),
-        reading("Who owns the film Solaris?", "20 March 1972"),
-        reading("When did the film Solaris come out?", "a Tuesday"),
-        reading("When did the film Solaris come out?", "20 March 1972", None),
-    ]
-    good, bad, none, without = confidence(readings, [FILM], reader)
+    (good,) = confidence(WHEN, [reading(WHEN, "20 March 1972")], [FILM], reader)
+    (other,) = confidence("Who owns the film Solaris?", [reading("Who owns it?", "20 March 1972")], [FILM], reader)
     assert good is not None
-    assert bad is not None
-    assert 1 >= good > 0.6 > bad > 0
-    assert (none, without) == (0.0, None)
-    assert margins(readings, [FILM], reader)[2:] == [-inf, None]
+    assert other is not None
+    assert 1 >= good > 0.5 > other >= 0
+
+
+def test_a_name_or_number_that_is_not_in_the_passage_counts_against_it(reader: Reader) -> None:
+    asked = ("When did Solaris come out?", "When did Solaris 4 come out?", "When did Stalker come out?")
+    right, number, name = (confidence(one, [reading(one, "20 March 1972")], [FILM], reader)[0] for one in asked)
+    assert right is not None
+    assert number is not None
+    assert name is not None
+    assert right > number
+    assert right > name
+
+
+def test_what_the_reader_cannot_judge_has_no_confidence(reader: Reader) -> None:
+    cannot = [reading(WHEN, "20 March 1972", None), reading(WHEN, "20 March 1972", "gone"), reading(WHEN, "Yes")]
+    assert confidence(WHEN, cannot, [FILM], reader) == [None, None, None]
 
 
 def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader) -> None:
-    (several,) = margins([reading("When did the film Solaris come out?", "1971; 20 March 1972")], [FILM], reader)
+    (several,) = signs(WHEN, [reading(WHEN, "1971; 20 March 1972")], [FILM], reader)
     assert several is not None
-    assert several > 0
+    assert several.asked > 0
 
 
-def test_the_curve_is_the_one_that_was_fitted() -> None:
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("When was Falcon 4 released in Berlin?", ["Falcon", "4", "Berlin"]),
+        ("Who leads the Mars team?", ["Mars"]),
+        ("What is Anna Keller's job?", ["Anna", "Keller's"]),
+        ("Who won?", []),
+        ("when did it start in 1,807?", ["1,807"]),
+    ],
+)
+def test_names_are_words_with_a_capital_and_figures(question: str, names: list[str]) -> None:
+    assert names_of(question) == names
+
+
+def test_a_genitive_and_an_ending_are_the_same_word() -> None:
+    assert share(["Keller's", "released"], "Anna Keller. The release was late.") == 1
+    assert share(["Falcon", "4"], "Falcon 3 came in 2014.") == 0.5
+
+
+@given(st.lists(st.text(max_size=12), max_size=4), st.text(max_size=40))
+def test_a_share_is_one(names: list[str], text: str) -> None:
+    assert 0 <= share(names, text) <= 1
+    assert share(names, " ".join(names)) == 1
+
+
+def test_the_weights_are_those_that_were_fitted() -> None:
     stored = read_measured("confidence")
-    assert stored.values == {"slope": SLOPE, "offset": OFFSET}
-    shares = [[float(cell.rstrip("%")) for cell in row[1:]] for row in stored.tables[""].rows]
-    assert all(abs(said - right) < 20 for said, right in shares)
+    assert stored.values == {"bias": BIAS, **WEIGHTS, "least": LEAST}
+    said_and_right = [[float(cell.rstrip("%")) for cell in row[1:]] for row in stored.tables[""].rows]
+    assert all(abs(said - right) < 20 for said, right in said_and_right)

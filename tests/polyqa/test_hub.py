@@ -15,6 +15,7 @@ from hub_server import TOKEN, Answer, Hub, serve_hub
 
 import polyqa
 from polyqa.artifacts import compiled_home, read_artifact
+from polyqa.artifacts.scores import QuestionScores, SetScores, read_scores
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
@@ -95,6 +96,17 @@ def test_a_report_is_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None
     told = refused(lambda: read_report(read_artifact(pulled.path)))
     assert "was pulled, and reports are neither pushed nor pulled" in told
     assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
+
+
+def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "own"))
+    scores = SetScores(ids=["q1"], before={"rouge_l": [0.1]}, after={"rouge_l": [None]})
+    (own / "scores.json").write_text(QuestionScores(test=scores).to_text())
+    polyqa.push(own, REPO)
+    pulled = read_artifact(polyqa.pull(REPO).path)
+    assert read_scores(pulled) == QuestionScores(test=scores)
+    hub.commit("model", "tester/evil", shipped() | {"scores.json": b'{"test": {"ids": 5}}'})
+    assert "scores.json is damaged" in refused(lambda: polyqa.pull("tester/evil"))
 
 
 def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:

@@ -41,6 +41,18 @@ def test_what_is_no_question_is_told_with_its_place(item: Any, message: str) -> 
         polyqa.Questions([OWN[0], item]).asked  # noqa: B018
 
 
+def test_records_and_data_frames_are_questions_too() -> None:
+    import pandas as pd
+
+    rows = [{"qid": 7, "question": "When?", "answer": "1997"}, {"qid": 8, "question": "Who?", "answer": "Ann"}]
+    for source in (rows, pd.DataFrame(rows)):
+        asked = polyqa.Questions(source).asked
+        assert [(one.id, one.question, one.answers) for one in asked] == [
+            ("7", "When?", [("1997",)]),
+            ("8", "Who?", [("Ann",)]),
+        ]
+
+
 def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
     run = polyqa.evaluate("rac", OWN[:2], models=polyqa.Models(judge=None), folder=tmp_path / "run")
     assert len(run.records) == 2

@@ -1,5 +1,7 @@
 """Answered, not sure, not answered: by the surest reading, in the same words for all programs."""
 
+from dataclasses import replace
+
 import pytest
 
 import polyqa
@@ -100,8 +102,20 @@ def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:
         back.choose("the submarine")
 
 
+def test_a_doubtful_reading_is_no_choice(titanic: Result) -> None:
+    assert titanic.clarification is not None
+    doubted = replace(titanic, confidence=[0.01, *titanic.confidence[1:]])
+    assert doubted.clarification is not None
+    assert doubted.clarification.choices == titanic.clarification.choices[1:]
+    assert doubted.choose("1").interpretations == titanic.choose("2").interpretations
+
+
 def test_a_plain_question_is_not_asked_back() -> None:
-    result = polyqa.ask("Who wrote the novel Frankenstein?", program="rac", ask_back=True)
+    result = polyqa.ask(
+        "In which year did the Massachusetts Institute of Technology move from Boston to Cambridge?",
+        program="rac",
+        ask_back=True,
+    )
     assert not result.asked_back
     with pytest.raises(PolyqaError, match="nothing to choose from"):
         result.choose("1")

@@ -32,6 +32,7 @@ GAME = Passage(
     pid="3", title="Cup Final", text="In the Cup Final the Rovers won against United. The final took 90 minutes."
 )
 
+REX = Passage(pid="7", title="Rex II, Duke of Ely", text="The Duke of Ely was born in Ely. His father was Max Moe.")
 HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
 SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
 
@@ -88,7 +89,14 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("Who founded the company?", "Ida Berg", HISTORY, ""),
         ("How long is the session last?", "12 hours", SESSIONS, "has words that do not fit together"),
         ("Who is the Oslo Choir choir in Oslo?", "Ada Lind", ADA, "does not say clearly whom or what it is about"),
-        ("What is the name of the director of the choir?", "Ada Lind", ADA, ""),
+        ("What is the name of the mother of Bo Lind?", "Ida Lind", BO, ""),
+        ("How long did Bo Lind died?", "six years", BO, "has words that do not fit together"),
+        ("When did Bo Lind succeed?", "1900", BO, "has no verb"),
+        ("When did Bo Lind die?", "six years later, in 1900", BO, "asks for a time, and the answer is none"),
+        ("Who was Rex II's Duke of Ely?", "Max Moe", REX, "has words that do not fit together"),
+        ("Who was the Duke of Ely's father?", "Max Moe", REX, ""),
+        ("Who played The Long Tide?", "Rex Pine", FILM, "has words that do not fit together"),
+        ("Who directed the 1961 film The Tide's The Long Tide?", "Jan Hora", FILM, "does not say clearly whom"),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
 )  # fmt: skip

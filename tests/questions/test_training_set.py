@@ -42,6 +42,14 @@ def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Read
     return list(training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed).questions)
 
 
+def trusting(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+    return [1.0] * len(asked)
+
+
+def doubtful(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+    return [0.1] * len(asked)
+
+
 def ambiguous(questions: Sequence[Question]) -> list[Question]:
     return [question for question in questions if len(question.readings) > 1]
 
@@ -70,8 +78,13 @@ def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Read
 
 
 def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
-    same = made("When was Mill Bridge (Bath) opened?", "1894", "b")
-    assert ambiguous(group([ELY, same], encoder, reader)) == []
+    passages = [
+        Passage(pid=at, title=f"Office in {at}", text=f"The office in {at} was opened in 2019.")
+        for at in ("Oslo", "Perth")
+    ]
+    generated = [made("When was the Office in Oslo opened?", "2019", "Oslo")]
+    found = training_questions(generated, passages, encoder=encoder, reader=reader, trust_read=trusting)
+    assert [len(one.readings) for one in found.questions] == [1]
 
 
 def test_plain_questions_are_kept_however_few_are_ambiguous(encoder: Encoder, reader: Reader) -> None:
@@ -225,7 +238,8 @@ def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: 
         made("When was the Office in Oslo opened?", "2019", "m"),
         made("How many employees does the Office in Oslo have?", "35", "m"),
     ]
-    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader)
+    assert not ambiguous(training_questions(generated, OFFICES, encoder=encoder, reader=reader).questions)
+    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=trusting)
     (one,) = ambiguous(found.questions)
     assert one.question == "When was the office opened?"
     assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == [
@@ -233,6 +247,8 @@ def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: 
         ("When was the office in Gdansk opened?", "2013", "n"),
     ]
     assert [len(question.readings) for question in found.questions] == [2, 1], "the other gives no number"
+    doubting = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=doubtful)
+    assert not ambiguous(doubting.questions)
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
 
 
@@ -254,12 +270,9 @@ def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Read
         made("How many employees does the Office in Oslo have?", "35", "m"),
     ]
 
-    def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
-        return [0.1] * len(asked)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_set, "_FEW", 0)
-        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=trust)
+        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=doubtful)
     assert [len(one.readings) for one in found.questions] == [2]
     assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
 

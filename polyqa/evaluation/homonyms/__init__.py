@@ -6,7 +6,7 @@ SPLITS = ("train", "dev", "test")
 
 
 def corpus_path() -> Path:
-    """Return the path of the corpus: one passage a line with ``id``, ``title``, ``text``, ``group``."""
+    """Return the path of the corpus: one passage a line with ``id``, ``title``, ``text``, ``_group``."""
     return Path(__file__).parent / "corpus.jsonl"
 
 

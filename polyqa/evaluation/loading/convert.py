@@ -2,28 +2,66 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.rows import Record, excerpt, folded, problem, rows_in_memory
+from polyqa.base.text import counted
 from polyqa.metrics.gold import Question
 
-from .formats import Format, QuestionRecord, detect_format, named_format
-from .record import Record, excerpt, problem
+from .fields import QuestionRecord
+from .formats import SHAPE, Format, detect_format, named_format
+from .plain import DPRRecord
+
+_WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
+_SEVERAL = "--format multi-answer takes each as an answer of its own"
 
 
-def questions_from_records(
-    records: Iterable[Mapping[str, Any]], *, format: str | None = None, origin: str = "the records"
-) -> list[Question]:
+@dataclass(frozen=True)
+class Loaded:
+    """Questions, and how they were read.
+
+    Attributes
+    ----------
+    questions
+        At least one.
+    format
+        The format that they were read in.
+    left_out
+        The ids of those that have no answer in the data set, such as SQuAD's that cannot be answered.
+    hint
+        What a user may have meant instead.
+    """
+
+    questions: list[Question]
+    format: Format
+    left_out: frozenset[str] = frozenset()
+    hint: str = ""
+
+    def __str__(self) -> str:
+        answers = [len(reading.short_answers) for question in self.questions for reading in question.readings]
+        if len(answers) > len(self.questions):
+            each = f"{len(answers) / len(self.questions):.1f} readings each"
+        else:
+            each = f"{sum(answers) / len(answers):.1f} aliases each"
+        parts = [f"read as {self.format.title}: {counted(len(self.questions), 'question')}, {each}"]
+        if self.left_out:
+            parts.append(f"{counted(len(self.left_out), 'question')} without an answer left out")
+        return "; ".join([*parts, self.hint] if self.hint else parts)
+
+
+def questions_from_records(records: Any, *, format: str | None = None, origin: str = "the records") -> list[Question]:
     """Return the questions of records that are in memory already, such as the rows of a ``datasets.Dataset``.
 
     Parameters
     ----------
     records
-        Mappings of one format; an object of lists counts as a list of objects, as Hugging Face stores it.
+        Mappings of one format, or a data frame, or what else `polyqa.base.rows.rows_in_memory` takes; an object of
+        lists counts as a list of objects, as Hugging Face stores it.
     format
         A name in ``FORMATS``; told from the first record's keys if not given.
     origin
@@ -39,36 +77,70 @@ def questions_from_records(
     PolyqaError
         If there is no record, one is of another schema (it is numbered from 1 and shown), or an id repeats.
     """
-    return convert([Record(f"{origin}: record {n}", record) for n, record in enumerate(records, 1)], format, origin)
+    rows = [replace(row, where=f"{origin}: record {n}") for n, row in enumerate(rows_in_memory(records, SHAPE), 1)]
+    return convert(rows, format, origin).questions
 
 
-def convert(records: Sequence[Record], format: str | None, origin: str) -> list[Question]:
+def convert(records: Iterable[Record], format: str | None, origin: str) -> Loaded:
     """Return the questions of records; parameters and errors as of `questions_from_records`."""
-    if not records:
+    rows = list(unnested(records))
+    if not rows:
         raise problem(origin, "there is no question in it")
-    chosen = detect_format(records[0]) if format is None else named_format(format)
+    chosen = detect_format(rows) if format is None else named_format(format)
     found: dict[str, tuple[str, Question]] = {}
-    for number, record in enumerate(records, 1):
-        checked = _checked(record, chosen)
+    left_out: set[str] = set()
+    for number, record in enumerate(rows, 1):
+        checked = check(record, chosen.record, chosen.name)
         question = checked.to_question(checked.id or str(number))
-        if question.id not in found:
+        if question is None:
+            left_out.add(checked.id or str(number))
+        elif question.id not in found:
             found[question.id] = (record.where, question)
+        else:
+            where, earlier = found[question.id]
+            if chosen.join is None or earlier.question != question.question:
+                raise _repeated(record, question.id, where, chosen)
+            found[question.id] = (where, chosen.join(earlier, question))
+    if not found:
+        raise problem(origin, "there is no question in it that has an answer")
+    questions = [question for _, question in found.values()]
+    plain = format is None and chosen.record is DPRRecord and not _WITH_PASSAGES & rows[0].value.keys()
+    several = plain and any(len(question.readings[0].short_answers) > 1 for question in questions)
+    return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else "")
+
+
+def unnested(records: Iterable[Record]) -> Iterator[Record]:
+    """Yield the questions of SQuAD's articles, and of MRQA's contexts; any other record as it is."""
+    for record in records:
+        value = record.value if isinstance(record.value, Mapping) else {}
+        paragraphs = [value] if "qas" in value else value.get("paragraphs")
+        if not isinstance(paragraphs, list):
+            if value.keys() != {"header"}:  # MRQA's first line
+                yield record
             continue
-        where, earlier = found[question.id]
-        if chosen.join is None or earlier.question != question.question:
-            raise _repeated(record, question.id, where, chosen)
-        found[question.id] = (where, chosen.join(earlier, question))
-    return [question for _, question in found.values()]
+        for paragraph in paragraphs:
+            asked = paragraph.get("qas") if isinstance(paragraph, Mapping) else None
+            if not isinstance(asked, list) or not all(isinstance(one, Mapping) for one in asked):
+                raise problem(record.where, "a paragraph without questions (qas)", excerpt(paragraph))
+            yield from (Record(record.where, {**one, "context": paragraph.get("context")}) for one in asked)
 
 
-def _checked(record: Record, format: Format) -> QuestionRecord:
-    value = record.value
-    if not isinstance(value, Mapping):
-        raise problem(record.where, f"expected an object, got {type(value).__name__}", excerpt(value))
+R = TypeVar("R", bound=QuestionRecord)
+
+
+def check(record: Record, kind: type[R], name: str) -> R:
+    """Return a record as one of its kind.
+
+    Raises
+    ------
+    PolyqaError
+        If it is not; it says where the record stands, what is wrong and shows it.
+    """
+    row = folded(record)
     try:
-        return format.record.model_validate(dict(value) if record.key is None else {**value, "id": record.key})
+        return kind.model_validate(row)
     except ValidationError as error:
-        raise problem(record.where, f"no {format.name} record: {_described(error)}", excerpt(value)) from error
+        raise problem(record.where, f"no {name} record: {_described(error)}", excerpt(record.value)) from error
 
 
 def _described(error: ValidationError) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from .record import Record, listed, problem
+from polyqa.base.rows import Record, listed, problem
 
 
 def read_hub(name: str, config: str | None = None, split: str | None = None) -> list[Record]:

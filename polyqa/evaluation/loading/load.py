@@ -2,21 +2,23 @@
 
 import random
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from polyqa.base.rows import SUFFIXES, Record, exists, format_of, located, problem, read_rows
 from polyqa.evaluation.homonyms import SPLITS, questions_path
 from polyqa.metrics.gold import Question
 
-from .convert import convert
-from .files import SUFFIXES, read_file
-from .formats import named_format
+from .convert import Loaded, convert
+from .formats import SHAPE, named_format
 from .hub import read_hub
-from .record import Record, problem
 
 _SHIPPED = "homonyms"
 _SHIPPED_SPLIT = "dev"
 _HUB = "hub:"
-_HUB_NAME = re.compile(r"(?P<name>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<config>\S+))?", re.ASCII)
+_HUB_NAME = re.compile(
+    r"(?P<name>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<config>[^\s@]*)(?:@(?P<split>\S+))?)?", re.ASCII
+)
 
 
 def load_questions(
@@ -32,9 +34,9 @@ def load_questions(
     Parameters
     ----------
     source
-        A path that ends in ``.json``, ``.jsonl`` or ``.ndjson``; ``homonyms`` or ``homonyms/SPLIT`` for the
-        shipped questions; or a name on the hub, ``NAME`` or ``NAME@CONFIGURATION``, with ``hub:`` in front
-        to say so.
+        A file or a folder that `polyqa.base.rows.read_rows` reads, or ``FILE@SPLIT``; ``homonyms`` or
+        ``homonyms/SPLIT`` for the shipped questions; or a name on the hub, ``NAME`` or ``NAME@CONFIGURATION``, with
+        ``hub:`` in front to say so, and ``@SPLIT`` behind (``NAME@@SPLIT`` without a configuration).
     format
         A name in ``FORMATS``; told from the keys of the first record if not given.
     split
@@ -56,53 +58,51 @@ def load_questions(
         schema, an id repeated, or the limit below 1. The message is one line that names the file, the
         record and what is wrong, and shows the record's beginning.
     """
+    loaded = read_questions(source, format=format, split=split)
+    return drawn(loaded.questions, limit, seed)
+
+
+def read_questions(source: str | Path, *, format: str | None = None, split: str | None = None) -> Loaded:
+    """Load questions, and tell how they were read; see `load_questions`."""
     if format is not None:
         named_format(format)  # a misspelt name should not cost a download
+    return convert(records_of(source, split), format, str(source))
+
+
+def drawn(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
+    """Return a random sample of so many questions, in their order; all of them if there are fewer or no limit."""
     if limit is not None and limit < 1:
         raise problem("limit", f"a sample holds at least 1 question, got {limit}")
-    questions = convert(_records(source, split), format, str(source))
     if limit is None or limit >= len(questions):
         return questions
     return [questions[at] for at in sorted(random.Random(seed).sample(range(len(questions)), limit))]
 
 
-def _records(source: str | Path, split: str | None) -> list[Record]:
+def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
+    """Return the records of a source of questions; see `load_questions` for what it may be, and for the errors."""
     if isinstance(source, Path):
-        return read_file(_expanded(source), split)
+        path, split = located(source, split)
+        return read_rows(path, SHAPE, split)
     if source.startswith(_HUB):
         return _from_hub(source, source.removeprefix(_HUB), split)
-    path = _expanded(Path(source))
-    if path.suffix.lower() in SUFFIXES:
-        return read_file(path, split)
+    path, chosen = located(source, split)
+    if format_of(path) in SUFFIXES:
+        return read_rows(path, SHAPE, chosen)
     name, _, named = source.partition("/")
     if name == _SHIPPED:
         return _shipped(source, named or None, split)
-    if source.startswith((".", "/", "~")) or _exists(path):
-        return read_file(path, split)
+    if source.startswith((".", "/", "~")) or exists(path):
+        return read_rows(path, SHAPE, chosen)
     return _from_hub(source, source, split)
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long, say, is none of a file
-        return False
-
-
-def _expanded(path: Path) -> Path:
-    try:
-        return path.expanduser()
-    except RuntimeError as error:
-        raise problem(path, f"the file cannot be read: {error}") from error
-
-
-def _shipped(source: str, named: str | None, split: str | None) -> list[Record]:
+def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Record]:
     if named and split and named != split:
         raise problem(source, f"this names the split {named!r}, but {split!r} is asked for")
     chosen = named or split or _SHIPPED_SPLIT
     if chosen not in SPLITS:
         raise problem(source, f"there is no split {chosen!r}; there are {', '.join(SPLITS)}")
-    return read_file(questions_path(chosen))
+    return read_rows(questions_path(chosen), SHAPE)
 
 
 def _from_hub(source: str, name: str, split: str | None) -> list[Record]:
@@ -111,6 +111,8 @@ def _from_hub(source: str, name: str, split: str | None) -> list[Record]:
         raise problem(
             source or "source",
             f"no questions are called so: give a file ({', '.join(SUFFIXES)}), {_SHIPPED}, {_SHIPPED}/SPLIT, "
-            "or a data set on the Hugging Face hub as hub:NAME or hub:NAME@CONFIGURATION",
+            "or a data set on the Hugging Face hub as hub:NAME or hub:NAME@CONFIGURATION@SPLIT",
         )
-    return read_hub(match["name"], match["config"], split)
+    if match["split"] and split not in (None, match["split"]):
+        raise problem(source, f"this names the split {match['split']!r}, but {split!r} is asked for")
+    return read_hub(match["name"], match["config"] or None, split or match["split"])

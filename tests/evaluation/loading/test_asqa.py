@@ -95,11 +95,12 @@ def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
 @pytest.mark.parametrize(
     ("bad", "wrong"),
     [
-        ({"qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Field required"),
+        ({"qa_pairs": GAMES["qa_pairs"]}, "question: Field required"),
         ({"ambiguous_question": " ", "qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Text is blank"),
         ({"ambiguous_question": "Who?"}, "qa_pairs: Field required"),
         ({"ambiguous_question": "Who?", "qa_pairs": []}, "qa_pairs: List should have at least 1 item"),
-        ({"ambiguous_question": "Who?", "qa_pairs": None}, "qa_pairs: Input should be a valid list"),
+        ({"ambiguous_question": "Who?", "qa_pairs": None}, "qa_pairs: Field required"),
+        ({"ambiguous_question": "Who?", "qa_pairs": 3}, "qa_pairs: Input should be a valid list"),
         ({**GAMES, "qa_pairs": [{"question": "Who won?"}]}, "qa_pairs[0].short_answers: Field required"),
         ({**GAMES, "qa_pairs": [*GAMES["qa_pairs"], {"short_answers": ["She"]}]}, "qa_pairs[1].question: Field"),
         ({**GAMES, "qa_pairs": ["Who won?"]}, "qa_pairs[0]: Input should be"),

@@ -13,7 +13,20 @@ RECORDS: dict[str, dict[str, Any]] = {
     "ambignq": {"id": "q", "question": "Who?", "annotations": [{"type": "singleAnswer", "answer": ["Gil"]}]},
     "situatedqa": {"id": "q", "question": "Who?", "edited_question": "Who, in Kiel?", "answer": ["Gil"]},
     "nq-open": {"question": "Who?", "answer": ["Gil"]},
-    "multi-answer": {"question": "Who?", "answers": ["Gil"]},
+    "multi-answer": {"question": "Who?", "answers": [["Gil"]]},
+    "dpr": {"question": "Who?", "answers": ["Gil"], "positive_ctxs": []},
+    "plain": {"question": "Who?", "answer": "Gil"},
+    "popqa": {"id": 4, "prop": "winner", "question": "Who?", "possible_answers": '["Gil"]'},
+    "triviaqa": {"question_id": "t", "question": "Who?", "answer": {"value": "Gil", "aliases": ["Gil"]}},
+    "squad": {"question": "Who?", "context": "Gil.", "answers": {"text": ["Gil", "Gil"], "answer_start": [0, 0]}},
+    "kilt": {"input": "Who?", "output": [{"answer": "Gil", "provenance": []}, {"provenance": []}]},
+    "multispanqa": {"question": ["Who", "?"], "context": ["Gil", "won", "."], "label": ["B", "O", "O"]},
+    "natural-questions": {
+        "example_id": 5,
+        "question_text": "Who?",
+        "document_text": "<P> Gil won </P>",
+        "annotations": [{"short_answers": [{"start_token": 1, "end_token": 2}], "yes_no_answer": "NONE"}],
+    },
     "ramdocs": {
         "question": "Who?",
         "documents": [
@@ -81,7 +94,8 @@ def test_a_ramdocs_question_without_documents_or_answers_is_told(key: str) -> No
         ({"question": "Who?", "answers": ["Elm", "Oak"], "url": "passed over"}, "1", [("Elm",), ("Oak",)]),
         ({"utterance": "Who?", "answers": ["Elm", "Oak"]}, "1", [("Elm",), ("Oak",)]),
         ({"id": "q", "question": "Who?", "answers": [["Elm", "the Elm"], "Oak"]}, "q", [("Elm", "the Elm"), ("Oak",)]),
-        ({"question": "Who?", "answers": ["Elm", "Oak", "Elm"]}, "1", [("Elm",), ("Oak",)]),  # each counts once
+        ({"utterance": "Who?", "answers": ["Elm", "Oak", "Elm"]}, "1", [("Elm",), ("Oak",)]),  # each counts once
+        ({"question": "Who?", "answers": ["Elm", "the Elm"]}, "1", [("Elm", "the Elm")]),  # DPR: aliases
     ],
 )
 def test_every_answer_is_a_reading_of_the_question_itself(
@@ -97,8 +111,12 @@ def test_every_answer_is_a_reading_of_the_question_itself(
 @pytest.mark.parametrize(
     ("name", "key", "answers"),
     [
-        *(("nq-open", "answer", bad) for bad in ("Eve", [], [""], [None], {"text": ["Eve"]})),
-        *(("multi-answer", "answers", bad) for bad in ("Elm", [], [[]], [""], [["Elm", 3]], [None], {"text": ["Elm"]})),
+        *(("nq-open", "answer", bad) for bad in ([], [""], [None])),
+        *(("plain", "answer", bad) for bad in ("", True)),
+        ("triviaqa", "answer", {"text": ["Eve"]}),
+        *(("dpr", "answers", bad) for bad in ([], [""], [None])),
+        *(("multi-answer", "answers", bad) for bad in ([[]], [["Elm", 3]], [["Elm"], None])),
+        ("squad", "answers", [{"text": 3}]),
     ],
 )
 def test_bad_answers_are_told(name: str, key: str, answers: Any) -> None:
@@ -111,8 +129,12 @@ def test_bad_answers_are_told(name: str, key: str, answers: Any) -> None:
     [
         # of another format than the first
         ([RECORDS["nq-open"], RECORDS["multi-answer"]], None, "record 2: no nq-open record: answer: Field required"),
-        ([AMBIGUOUS], None, "the keys fit nq-open and multi-answer alike; name one as the format"),
-        ([RECORDS["asqa"]], "squad", "there is no format 'squad'; there are asqa, ambignq, situatedqa, nq-open"),
+        ([RECORDS["asqa"]], "quads", "there is no format 'quads'; there are asqa, natural-questions, ambignq"),
+        (
+            [{"question": "Who?", "context": "Gil.", "answers": []}],
+            None,
+            "there is no question in it that has an answer",
+        ),
         *(([], format, "mine: there is no question in it") for format in (None, "asqa")),
         *(
             ([record], format, f"record 1: expected an object, got {type(record).__name__}")
@@ -131,13 +153,17 @@ def test_what_is_refused(records: list[Any], format: str | None, message: str) -
 
 
 def test_where_two_formats_fit_one_can_be_named() -> None:
+    assert len(questions_from_records([AMBIGUOUS])[0].readings) == 1
     assert len(questions_from_records([AMBIGUOUS], format="multi-answer")[0].readings) == 2
 
 
 def test_where_no_format_fits_all_are_told() -> None:
     message = told(questions_from_records, [{"title": "Tea"}])
     assert all(name in message for name in FORMATS)
-    assert "multi-answer needs answers, question or utterance" in message
+    assert "there is no question; no format has these keys, beside the question: qa_pairs (asqa) / " in message
+    assert "no answer to score against (`polyqa answer` needs none)" in told(
+        questions_from_records, [{"query": "Who?"}]
+    )
     assert message.endswith('{"title": "Tea"}')
 
 

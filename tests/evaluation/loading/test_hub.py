@@ -118,7 +118,7 @@ def test_a_name_on_the_hub(hub: list[Any], source: str, split: str | None, call:
 def test_a_sample_and_a_format_of_the_hub(hub: list[Any]) -> None:
     assert len(load_questions("hub:nq_open", split="train", limit=1)) == 1
     message = told(load_questions, "nq_open", split="train", format="asqa")
-    assert "hub:nq_open: train: record 1: no asqa record: ambiguous_question" in message
+    assert "hub:nq_open: train: record 1: no asqa record: qa_pairs: Field required" in message
 
 
 def test_splits_of_the_hub_are_listed(hub: list[Any]) -> None:

@@ -63,7 +63,7 @@ def test_a_path_that_leads_nowhere(source: str | Path) -> None:
 def test_a_folder_is_not_taken_for_a_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nq_open").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert "nq_open: this is a folder" in told(load_questions, "nq_open")
+    assert "nq_open: this folder holds no questions" in told(load_questions, "nq_open")
     assert "nq_open hides the hub's data set of this name" in told(load_questions, "hub:nq_open")
 
 
@@ -99,7 +99,7 @@ def test_a_sample_counts_questions_not_records(write: Write) -> None:
 
 
 def test_an_unknown_format_is_told_before_anything_is_read() -> None:
-    assert "there is no format 'squad'" in told(load_questions, "nowhere.json", format="squad")
+    assert "there is no format 'quads'" in told(load_questions, "nowhere.json", format="quads")
 
 
 def test_files_need_no_library_of_the_hub(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

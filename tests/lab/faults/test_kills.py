@@ -2,6 +2,7 @@
 
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,9 @@ def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.Monke
         return slowly(home, draft=True)
 
     (home / "out").write_text("old")
-    table, wrong = attack(home, commands(monkeypatch, work), count=5, seed=0)
+    tables, wrong = attack(home, commands(monkeypatch, work), count=5, seed=0)
     assert wrong == []
-    assert [row[:1] + row[2:] for row in table.rows] == [["`polyqa write`", "5", "5", "5", "0"]]
+    assert [row[:1] + row[2:] for row in tables[""].rows] == [["`polyqa write`", "5", "5", "5", "0"]]
 
 
 @pytest.mark.slow
@@ -55,10 +56,29 @@ def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monke
         (home / "begun").touch()
         return slowly(home, draft=False)
 
-    table, wrong = attack(home, commands(monkeypatch, work), count=3, seed=1)
-    (row,) = table.rows
+    tables, wrong = attack(home, commands(monkeypatch, work), count=3, seed=1)
+    (row,) = tables[""].rows
     assert int(row[4]) < int(row[2]) == 3
     assert any("not finished: code 2" in one for one in wrong)
+
+
+@pytest.mark.parametrize(("says", "held"), [(True, "2"), (False, "0")])
+def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(home: Path) -> int:
+        with suppress(OSError):
+            (home / "new").write_bytes(bytes(50_000))
+            (home / "new").replace(home / "out")
+            return 0
+        (home / "new").unlink()
+        if not says:
+            raise RuntimeError("a bug")
+        return 2
+
+    (home / "out").write_text("old")
+    tables, wrong = attack(home, commands(monkeypatch, work), count=1, seed=0, full=2)
+    (row,) = tables["full"].rows
+    assert row[2:] == ["2", held, "2", "2", "0"]
+    assert len(wrong) == (0 if says else 2)
 
 
 def test_files_that_only_killed_commands_leave(home: Path) -> None:

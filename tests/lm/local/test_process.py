@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gguf_files import gguf
 
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.local import LocalServer, LocalSettings, physical_cores
 from polyqa.lm.local import process as process_module
 from polyqa.models.gguf import model_file
-from tests.support.gguf import gguf
 
 SETTINGS = LocalSettings(threads=1, slots=1, context=1024, prompt_cache=0)
 

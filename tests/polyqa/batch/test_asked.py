@@ -22,6 +22,15 @@ TITANIC, MERCURY = "When did Titanic come out?", "What is Mercury?"
         ("q.json", f'["{TITANIC}", "{MERCURY}"]', [("1", TITANIC), ("2", MERCURY)]),
         ("q.json", f'{{"a": {{"question": "{TITANIC}"}}}}', [("a", TITANIC)]),
         ("q.jsonl", '{"id": "empty", "question": ""}', [("empty", "")]),
+        ("queries.tsv", f"7\t{TITANIC}\n8\t{MERCURY}\n", [("7", TITANIC), ("8", MERCURY)]),
+        ("nq-test.qa.csv", f"{TITANIC}\t['1997']\n{MERCURY}\t[\"a 'planet'\"]\n", [("1", TITANIC), ("2", MERCURY)]),
+        ("q.csv", f'id,question,answer\n7,"{TITANIC}",1997\n', [("7", TITANIC)]),
+        *(
+            ("q.jsonl", f'{{"{key}": "x", "question": "{TITANIC}"}}', [("x", TITANIC)])
+            for key in ("_id", "sample_id", "question_id", "QuestionId", "qid", "example_id")
+        ),
+        ("queries.jsonl", f'{{"_id": "x", "text": "{TITANIC}", "metadata": {{}}}}', [("x", TITANIC)]),
+        ("q.jsonl", f'{{"id": 4, "question": "{TITANIC}", "edited_question": "a"}}\n' * 2, [("4", TITANIC)]),
     ],
 )
 def test_questions_of_a_file(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
@@ -45,20 +54,27 @@ def test_questions_of_python_and_of_a_shipped_set() -> None:
     [
         (
             "q.jsonl",
-            '{"question": "a"}\n{"query": "b"}',
-            r'q\.jsonl: line 2: there is no "question" that is a text: {"query"',
+            '{"question": "a"}\n{"quest": "b"}',
+            r'q\.jsonl: line 2: no question record: question: Field required: {"quest"',
         ),
-        ("q.jsonl", '{"question": 3}', 'there is no "question"'),
-        ("q.jsonl", "[1]", "a question is a text, or an object with one"),
-        ("q.jsonl", '{"id": [1], "question": "a"}', "an id is a text or a whole number"),
-        ("q.jsonl", '{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}', "Two questions have the id 'a'"),
-        ("q.jsonl", '{"id": "2", "question": "x"}\n"y"', "Two questions have the id '2'"),
+        ("q.jsonl", '{"question": 3}', "no question record: question: Input should be"),
+        ("q.jsonl", "[1]", "expected an object, got list"),
+        ("q.jsonl", '{"id": [1], "question": "a"}', "id: Value error, an id is a text or a number, not"),
+        (
+            "q.jsonl",
+            '{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}',
+            "line 2: two questions have the id 'a'",
+        ),
+        ("q.jsonl", '{"id": "2", "question": "x"}\n"y"', "line 2: two questions have the id '2'"),
+        ("corpus.jsonl", '{"id": "a", "title": "Tea", "text": "x"}', "no question record: question: Field required"),
         ("q.jsonl", "{", r"line 1, column \d+: not JSON"),
-        ("q.jsonl", "", "the file is empty"),
+        ("q.jsonl", "", "There is no question in"),
+        ("q.json", "", "the file is empty"),
         ("q.txt", "\n \n", "There is no question in"),
         ("missing/q.txt", None, "cannot be read"),
         ("missing/q.jsonl", None, "cannot be read"),
-        ("q.csv", "a", "no questions are called so|cannot be read|unknown suffix"),
+        ("q.csv", "a", r"the first line must name the columns"),
+        ("q.xlsx", "a", "unknown suffix '.xlsx'"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_in_a_line(name: str, text: str | None, message: str, tmp_path: Path) -> None:

@@ -69,13 +69,14 @@ def test_evaluate_prints_a_table_and_goes_on_where_it_stopped(
 
 def test_evaluate_json_says_what_was_run_on_what(printed: Printed, some: Path, tmp_path: Path) -> None:
     words = ("evaluate", "--program", "rac", "--questions", some, "--limit", "2", "--runs", tmp_path, "--name", "mine")
-    out = printed(*words, "--reader", "embedded", "--json")
+    out = printed(*words, "--reader", "embedded", "--where", "pid <> '0'", "--json")
     (one,) = strict_json(out)
     assert (one["name"], one["questions"], one["failed"]) == ("mine", 2, 0)
     settings = one["settings"]
     assert (settings["program"], settings["lm"], settings["n"]) == ("rac", "polyqa/extractive", 2)
     assert settings["questions"].startswith("dev.json, 2 questions (")
     assert settings["index"].startswith("homonyms (")
+    assert settings["index"].endswith(") where pid <> '0'")
     assert settings["reader"] in settings["judge"]
     assert settings["versions"].keys() == {"polyqa", "dspy"}
     assert {"dr", "g_f1", "mrecall@5", "calls"} <= one["metrics"].keys()

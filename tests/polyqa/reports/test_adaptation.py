@@ -1,26 +1,42 @@
 """The page of an adaptation: what it brought, and no text of a stranger's acts in it."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from attack_texts import ATTACKS
-from harness import record, run_of
+from harness import question, record, run_of
 from markdown_it import MarkdownIt
 
 from polyqa.base.html import plain
+from polyqa.base.values import Interpretation
 from polyqa.reports.adaptation import adaptation_report
 
 
 def page(text: str, n: int = 24) -> str:
     def run(name: str, value: float, loser: float) -> object:
         scores = [{"disambig_f1": loser if at == 0 else value} for at in range(n)]
-        records = [record(f"q{at}", s, question=f"{text}?", answer=f"{name} {text}") for at, s in enumerate(scores)]
+        given = {0: (), 1: (Interpretation(question=f"{text} {name}?", answer=name),)}
+        records = [
+            record(
+                f"q{at}",
+                {**s, "f1_answer": float(at > 0)},
+                question=f"{text}?",
+                answer=f"{name} {text}",
+                interpretations=given.get(at, ()),
+            )
+            for at, s in enumerate(scores)
+        ]
         return run_of(records, name)
 
     adapted = SimpleNamespace(
         test_runs=(run("before", 0.2, 0.5), run("after", 0.6, 0.1)),
         measure="disambig_f1",
-        made=SimpleNamespace(card=SimpleNamespace(name="bridges (rac)")),
+        made=SimpleNamespace(card=SimpleNamespace(name="bridges (rac)"), path=Path("compiled/my bridges")),
+        counts=object(),
+        questions=[question(text), question("plain", ["blue"])],
+        ambiguous=[question(text, ["blue", "green"])],
+        families={"Tay Bridge": ["Tay Bridge (1878)", text], "Forth": ["Forth 1", "Forth 2", "Forth 3"]},
         verdict="Adapting helped: D-F1 20.0 → 60.0, +40.0 [+30.0, +50.0] on 24 questions.",
         index=_Index(range(1_234)),
         train=[0] * 5,
@@ -48,8 +64,22 @@ def test_it_tells_what_changed() -> None:
         "**When did it open?** D-F1 50 → 10",
         "- before: before When did it open",
         "| no reader found it | 1,200 |",
+        "## Readings: 1 of 4 held-out questions have other ones now",
+        "- before: When did it open before? before",
+        "- after: When did it open after? after",
+        "## Still wrong: 1 held-out question with no right short answer",
+        "| Tay Bridge | Tay Bridge (1878), When did it open |",
+        "3. Ask the adapted program:",
+        "polyqa ask 'What colour is When did it open?' --program 'compiled/my bridges'",
     ):
         assert line in text.splitlines()
+
+
+def test_it_says_what_the_figures_are_of() -> None:
+    text = page("When did it open")
+    assert "1 of 2 questions are ambiguous, with 2 readings." in text
+    assert "Names that several passages share: Forth (3), Tay Bridge (2)." in text
+    assert "D-F1, from 0 to 100, says how much" in text
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
@@ -57,5 +87,5 @@ def test_a_strangers_text_is_shown_and_does_not_act(attack: str) -> None:
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(page(attack, 2))
     inner = [child for token in tokens for child in token.children or ()]
     assert {child.type for child in inner} <= {"text", "text_special", "strong_open", "strong_close"}
-    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", "h2", "h2", "h2"]
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", *["h2"] * 7]
     assert plain(attack) in "".join(child.content for child in inner)

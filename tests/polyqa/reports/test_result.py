@@ -114,7 +114,7 @@ def test_a_passage_of_a_document_is_cited_with_its_place(capsys: pytest.CaptureF
     assert f'<span class="quiet">{place}</span>: It premiered' in result._repr_html_()
     assert f"({place}): It premiered" in result_markdown(result).replace("\\", "")
     assert result.to_dict()["passages"][0]["metadata"] == of_file
-    assert [evidence["place"] for evidence in answered(result, [None] * 3)["evidence"]] == [place, "", ""]
+    assert [evidence["place"] for evidence in answered(result)["evidence"]] == [place, "", ""]
     _show(result, None)
     assert f"[1]  {place}" in capsys.readouterr().out
 
@@ -210,7 +210,7 @@ def test_a_strangers_text_is_shown_and_does_not_act_in_markdown(attack: str) -> 
 def test_markdown_holds_the_answer_the_readings_and_what_is_cited() -> None:
     text = result_of().to_markdown()
     assert "1 November 1997 [1]. The film of 1953" in text
-    assert "| When did the musical come out? | 23 April 1997 | none |" in text
+    assert "| When did the musical come out? | 23 April 1997 | – | none |" in text
     assert "[2] **Titanic (1953 film)** (t53): A drama." in text
     assert "She sank" not in text, "nobody cites it"
     assert "coverage PartialUseful · auto · polyqa/extractive · 0 calls · 1,234 + 56 tokens · 0.8 s" in text

@@ -1,0 +1,168 @@
+"""What commands keep when the language model's server begins to fail in the midst of them.
+
+python -m lab.faults outages [--seed 0] [--failure NAME …] [--json FILE]
+
+Each trial runs a command with a server that answers well until a drawn request, and fails from then on in one of the
+ways of `lm`. The command must end by itself, with its results or with one line that says why it has none. Then the
+server is well again, and the same command must finish with the outcome of one that was not disturbed.
+"""
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import dspy
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from polyqa.extractive import embedded_lm
+from polyqa.language_models import embedded_engine
+from polyqa.loading import load, warm_up
+
+from ..results import JsonFile, Measured, Table, command_line, report, today
+from .damage import Subject, undamaged
+from .forks import ended
+from .kills import Command, Usual, start
+from .lm import FAILURES, FaultyServer, faulty_server
+
+_LONGEST = 240.0  # seconds
+_HEADS = ["command", "outages", "no signal and no traceback", "told or done", "finished as undisturbed"]
+_HEADS.append("requests answered before, and sent again")
+
+
+@dataclass
+class Trial:
+    """How a command ended: its exit code, ``None`` if it had to be ended; what it printed; requests answered to it."""
+
+    code: int | None
+    printed: str
+    answered: int
+
+
+def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
+    printed, before = home.with_name("printed.txt"), server.answered
+    code = ended(start(one.words(home), printed), _LONGEST)
+    return Trial(code, printed.read_text(encoding="utf-8") if printed.exists() else "", server.answered - before)
+
+
+def _usual(one: Command, base: Path, place: Path, server: FaultyServer) -> tuple[Usual, int]:
+    home = Path(shutil.copytree(base, place / "home", symlinks=True))
+    run = _run(one, home, server)
+    if run.code:
+        raise RuntimeError(f"The undisturbed command failed with code {run.code}: {run.printed}")
+    return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), run.answered
+
+
+def attack(
+    base: Path, commands: Callable[[str], Mapping[str, Command]], failures: Mapping[str, str], seed: int
+) -> tuple[Table, list[str]]:
+    """Let the server fail in every way in the midst of every command; return the counts, and what went wrong.
+
+    Parameters
+    ----------
+    base
+        The folder that each trial begins with.
+    commands
+        Given the server's address.
+    failures
+        Of `FAILURES`: the names, and how they are called here.
+    """
+    draw = random.Random(seed)
+    wrong: list[str] = []
+    rows = []
+    with faulty_server() as server:
+        for name, one in commands(server.base).items():
+            counts: Counter[str] = Counter()
+            with tempfile.TemporaryDirectory() as place:
+                usual, requests = _usual(one, base, Path(place), server)
+            for failure, text in track(failures.items(), name, console=Console(stderr=True)):
+                with tempfile.TemporaryDirectory() as place:
+                    home = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
+                    with server.failing(FAILURES[failure], after=draw.randrange(requests)):
+                        during = _run(one, home, server)
+                    after = _run(one, home, server)
+                    same = not after.code and undamaged(Subject(home, one.outcome)) == usual.outcome
+                crashed = during.code not in (0, 2)
+                told = during.code == 0 or bool(during.printed.strip())
+                counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
+                counts["again"] += max(0, during.answered + after.answered - requests)
+                for fault in ("crashed",) * crashed + ("silent",) * (not told) + ("not finished",) * (not same):
+                    wrong.append(f"{name} | {text} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
+            cells = [str(counts[each]) for each in ("trials", "held", "told", "finished")]
+            rows.append([f"`polyqa {name}`", *cells, f"{counts['before']}, {counts['again']}"])
+    return Table(heads=_HEADS, rows=rows), wrong
+
+
+def _answers(path: Path) -> list[list[str]]:
+    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return sorted([one["id"], one["answer"]] for one in records)
+
+
+def asked_commands(address: str, timeout: float) -> dict[str, Command]:
+    """Return commands that ask a server, and wait so many seconds for a reply."""
+    from polyqa.evaluation.runs import open_run
+
+    lm = ("--lm", "openai/m", "--api-base", address, "--timeout", timeout, "--retries", 0)
+    sets = ("--threads", 1, "--yes", "--program", "rac")
+    return {
+        "ask": Command(
+            lambda home: ("ask", "When did Titanic come out?", "--program", "rac", *lm),
+            lambda home: None,
+        ),
+        "answer": Command(
+            lambda home: ("answer", home / "asked.jsonl", "--out", home / "a.jsonl", "--program", "rac", *lm),
+            lambda home: _answers(home / "a.jsonl"),
+        ),
+        "evaluate": Command(
+            lambda home: (
+                *("evaluate", "--program", "rac", "--judge", "none", "--questions", home / "dev.json"),
+                *("--runs", home, "--name", "run", "--threads", 1, *lm),
+            ),
+            lambda home: [[one.id, one.answer, str(one.error)] for one in open_run(home / "run").records],
+        ),
+        "compile": Command(
+            lambda home: (
+                *("compile", "--recipe", "labeled-few-shot", "--out", home / "made", *sets, *lm),
+                *("--train", home / "train.json", "--dev", home / "dev.json"),
+            ),
+            lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
+        ),
+    }
+
+
+def command(
+    failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="A command, such as answer; repeat for more.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 5.0,
+    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    json_file: JsonFile = None,
+) -> None:
+    """Let a language model's server fail in the midst of commands."""
+    from .subjects import prepare_forks, write_questions
+
+    os.environ["OPENAI_API_KEY"] = "none"
+    with tempfile.TemporaryDirectory() as place:
+        dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
+        prepare_forks()
+        warm_up(load("rac"), embedded_lm(embedded_engine()))  # the server's model, and what the forks share
+        base = Path(place) / "home"
+        base.mkdir()
+        write_questions(base)
+        failures = {name: FAILURES[name].text for name in failure or FAILURES}
+
+        def commands(address: str) -> Mapping[str, Command]:
+            return {name: one for name, one in asked_commands(address, timeout).items() if name in (only or [name])}
+
+        table, wrong = attack(base, commands, failures, seed)
+    typer.echo("\n".join(wrong), err=True)
+    options = {"--failure": failure, "--only": only, "--timeout": f"{timeout:g}", "--seed": seed}
+    words = command_line("lab.faults outages", options)
+    report(Measured(about=f"{len(failures)} failures; {today()}.", command=words, tables={"": table}), json_file)

@@ -1,0 +1,30 @@
+"""Rows of passages and of questions: out of every usual file, folder and object of Python, in one place.
+
+What a row means is told elsewhere: `polyqa.colbert_index.corpus` makes passages of rows, `polyqa.evaluation.loading`
+makes questions of them.
+"""
+
+from .files import SUFFIXES, exists, format_of, is_saved, located, read_rows
+from .memory import rows_in_memory
+from .record import Record, as_id, excerpt, folded, listed, problem
+from .shape import Shape
+from .text import read_lines, read_text
+
+__all__ = [
+    "SUFFIXES",
+    "Record",
+    "Shape",
+    "as_id",
+    "excerpt",
+    "exists",
+    "folded",
+    "format_of",
+    "is_saved",
+    "listed",
+    "located",
+    "problem",
+    "read_lines",
+    "read_rows",
+    "read_text",
+    "rows_in_memory",
+]

@@ -1,0 +1,141 @@
+"""Rows that are in memory: lists, data frames, data sets of `datasets`, documents of LangChain, mappings by id."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from polyqa.base.values import Passage
+
+from .record import Record, excerpt, listed, plain, problem
+from .shape import Shape
+
+_WRAPPED = "data"  # what ALCE's results, SQuAD and TriviaQA call their list
+
+
+def rows_in_memory(source: Any, shape: Shape, split: str | None = None) -> Iterator[Record]:
+    """Yield the rows of an object; an iterable is read no further than it is wanted.
+
+    Parameters
+    ----------
+    source
+        A data frame of pandas or polars, a table of pyarrow, a data set of `datasets`, a mapping (see `rows_of_json`),
+        or an iterable of rows: mappings, texts, documents of LangChain or nodes of LlamaIndex.
+    shape
+        What the rows look like.
+    split
+        Which split to take; may be left out where there is one at most.
+
+    Raises
+    ------
+    PolyqaError
+        If there is no such split, or several and none is named.
+    """
+    origin = f"the {shape.what}"
+    if isinstance(source, Mapping):
+        yield from rows_of_json(source, shape, split, origin)
+        return
+    if split is not None:
+        raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")
+    rows = _iterable(source)
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise problem(origin, f"expected rows, got {type(source).__name__}")
+    singular = shape.what.removesuffix("s")
+    for number, row in enumerate(rows, 1):
+        yield Record(f"{singular} {number}", _row(row))
+
+
+def _iterable(source: Any) -> Iterable[Any]:
+    """Return an iterable of rows; iterating over a table would give the names of its columns, or its columns."""
+    if hasattr(source, "to_dicts"):  # polars
+        return source.to_dicts()
+    if hasattr(source, "to_pylist"):  # pyarrow
+        return source.to_pylist()
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas; an index with a name is a column, too
+        named = getattr(source.index, "name", None)
+        return (source if named is None else source.reset_index()).to_dict("records")
+    return source
+
+
+def _row(row: Any) -> Any:
+    """Return a row as a mapping or a text where it is one; documents of LangChain and nodes of LlamaIndex have both."""
+    text = getattr(row, "page_content", None)
+    metadata = getattr(row, "metadata", None)
+    if not isinstance(text, str) and isinstance(metadata, Mapping):
+        text = getattr(row, "text", None)
+    if isinstance(text, str) and isinstance(metadata, Mapping) and not isinstance(row, Passage):
+        id = getattr(row, "id", None) or getattr(row, "id_", None)
+        return {"page_content": text, "metadata": dict(metadata), "id": id}
+    if callable(to_dict := getattr(row, "toDict", None)):  # an example of DSPy
+        return to_dict()
+    if callable(as_dict := getattr(row, "_asdict", None)):  # a named tuple
+        return as_dict()
+    return plain(row)
+
+
+def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Iterator[Record]:
+    """Yield the rows of decoded JSON, or of a mapping made in Python.
+
+    Parameters
+    ----------
+    data
+        A list of rows; an object of rows by id; an object of columns; either of these under the name of a split, or of
+        ``data``. A data set of `datasets` may stand for a list.
+    shape, split
+        See `rows_in_memory`.
+    origin
+        What messages call it.
+
+    Raises
+    ------
+    PolyqaError
+        If it is something else, or there is no such split.
+    """
+    held, place = _unwrapped(data, shape), origin
+    singular = shape.what.removesuffix("s")
+    if isinstance(held, Mapping) and _are_splits(held, shape):
+        if split is None and len(held) == 1:
+            split = next(iter(held))
+        if split is None or split not in held:
+            what = "name a split" if split is None else f"there is no split {split!r}"
+            how = f" (--split NAME, or {origin}@NAME)" if split is None else ""
+            raise problem(origin, f"{what}; there are {listed(held)}{how}")
+        held, place = _unwrapped(held[split], shape), f"{origin}: split {split!r}"
+    elif split is not None:
+        raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")
+    if shape.is_row(held):
+        raise problem(place, "expected a list or an object of records, got one record", excerpt(held))
+    if isinstance(held, Mapping):
+        yield from (Record(f"{origin}: {singular} {key!r}", value, str(key)) for key, value in held.items())
+    elif isinstance(held, Iterable) and not isinstance(held, str | bytes):
+        yield from (Record(f"{place}: record {number}", value) for number, value in enumerate(_iterable(held), 1))
+    else:
+        kind = type(held).__name__
+        raise problem(place, f"expected a list or an object of records, got {kind}", excerpt(held))
+
+
+def _unwrapped(data: Any, shape: Shape) -> Any:
+    """Return the list that an object wraps, or the rows of an object of columns, or else what is given."""
+    if not isinstance(data, Mapping) or hasattr(data, "num_columns"):
+        return data
+    by_name = {str(name).strip().lower(): value for name, value in data.items()}
+    held = by_name.get(_WRAPPED)
+    if isinstance(held, list) and (isinstance(names := by_name.get("columns"), list)):  # pandas, orient="split"
+        return [dict(zip(names, row, strict=False)) for row in held]
+    if isinstance(held, list):
+        return held
+    if not shape.names & by_name.keys():
+        return data
+    columns = [*data.values()]
+    if all(isinstance(column, list) for column in columns) and len({len(column) for column in columns}) == 1:
+        return [dict(zip(data, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    if all(isinstance(column, Mapping) for column in columns) and len({tuple(column) for column in columns}) == 1:
+        return [{name: column[number] for name, column in data.items()} for number in columns[0]]  # to_json() of pandas
+    return data
+
+
+def _are_splits(data: Mapping[Any, Any], shape: Shape) -> bool:
+    """Tell an object of splits from one of rows by id, which may be texts."""
+    return bool(data) and not (
+        shape.is_row(data)
+        or any(shape.is_row(value) for value in data.values())
+        or all(isinstance(value, str) for value in data.values())
+    )

@@ -1,0 +1,108 @@
+"""A row as it was read, and how a problem with one is told."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polyqa.base.errors import PolyqaError
+
+_SHOWN = 200
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one row holds, before it is checked.
+
+    Attributes
+    ----------
+    where
+        The file and the line, the number or the key in it: what a message about the row starts with.
+    value
+        The decoded JSON, or a mapping from the names of columns.
+    key
+        The row's key, where the file is an object of rows; it serves as the id.
+    """
+
+    where: str
+    value: Any
+    key: str | None = None
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a row as Python's own types have it: what numpy and pandas call missing is ``None``."""
+    if value is None or isinstance(value, str | int | list | dict):
+        return value
+    if isinstance(value, float):
+        return None if value != value else value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if callable(tolist := getattr(value, "tolist", None)):
+        return plain(tolist())
+    return value
+
+
+def as_id(value: Any) -> str:
+    """Return an id as text: a whole number is written as one, also where it is a float, as pandas has it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a text nor a number, nor MongoDB's ``{"$oid": "5f"}``.
+    """
+    if isinstance(value, Mapping) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"an id is a text or a number, not {excerpt(value)[:80]}")
+    return str(value)
+
+
+def folded(record: Record) -> dict[str, Any]:
+    """Return the row, a mapping, with its keys in small letters, without what is missing, and with its own key as id.
+
+    Raises
+    ------
+    PolyqaError
+        If it is no mapping.
+    """
+    if not isinstance(record.value, Mapping):
+        raise problem(record.where, f"expected an object, got {type(record.value).__name__}", excerpt(record.value))
+    row: dict[str, Any] = {}
+    for name, cell in record.value.items():
+        if (value := plain(cell)) is not None:
+            row.setdefault(str(name).strip().lower(), value)
+    return row if record.key is None else {**row, "id": record.key}
+
+
+def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
+    """Return the error of one line that says where something is wrong, what, and what stands there.
+
+    Characters that would break the line, or that a terminal cannot write, are escaped.
+    """
+    message = f"{where}: {what}" if shown is None else f"{where}: {what}: {shown}"
+    return PolyqaError("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
+
+
+def excerpt(value: Any) -> str:
+    """Return the first 200 characters of a value as JSON.
+
+    The value is encoded no further than that: records may be large, and nested so deeply that encoding
+    all of one fails where decoding it did not.
+    """
+    text = ""
+    for piece in json.JSONEncoder(ensure_ascii=False, skipkeys=True, default=str).iterencode(value):
+        text += piece[: _SHOWN - len(text)]
+        if len(text) >= _SHOWN:
+            break
+    return text
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names for a message, the first twelve of them; ``none`` if there are none."""
+    every = [str(name) for name in names]
+    return ", ".join([*every[:_LISTED], "…"] if len(every) > _LISTED else every) or "none"

@@ -1,0 +1,164 @@
+"""Reads Markdown: that of files, and what other markup and web pages are turned into."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+from polyqa.base.text import printable
+from polyqa.base.values import MetadataValue
+
+from .blocks import Block, rows_text
+from .cleaning import COOKIES, FURNITURE, inline
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_RESERVED = ("source", "section", "page", "line", "pid")
+"""What polyqa itself says of a passage; a file may not, in capitals neither: columns differ in more than case."""
+_LONGEST_FRONT_MATTER = 1 << 16  # characters
+_LARGEST = 1 << 63  # the first whole number that SQLite does not take
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_ADMONITION = re.compile(r"( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*")
+_SHORTCODE = re.compile(
+    r"\{\{[<%].*?[%>]\}\}|^ *\{%.*%\} *$|^ *:{3,} *(?:\{?[\w-]+\}?)?|\{[\w:+-]+\}(?=`)|^\([\w.-]+\)=$"
+)
+"""Tags of Hugo and of Jekyll, containers, and roles and labels of MyST."""
+_ATTRIBUTES = re.compile(r"^( *#.*?)\s*\{\s*[:#.][^{}]*\}$")
+_MYST_CODE = re.compile(r"\{(?:code.*|literalinclude|math|mermaid|toctree|contents|include|image|figure)\}.*")
+
+
+def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
+    r"""Return what a Markdown file says of itself in YAML, and the text with empty lines in its place.
+
+    >>> front_matter("---\ntitle: Falcon\ndate: 2024-01-02\ntags: [a, b]\n---\nText")
+    ({'title': 'Falcon', 'date': '2024-01-02', 'tags': 'a, b'}, '\n\n\n\n\nText')
+    """
+    import yaml
+
+    match = _FRONT_MATTER.match(text)
+    if match is None or len(match[1]) > _LONGEST_FRONT_MATTER:
+        return {}, text
+    try:
+        fields = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number without digits
+        return {}, text
+    if not isinstance(fields, dict):
+        return {}, text
+    return _values(fields), "\n" * match[0].count("\n") + text[match.end() :]
+
+
+def _values(fields: Mapping[Any, Any]) -> dict[str, MetadataValue]:
+    """Return fields as metadata: lists become texts, dates ISO dates; nested fields are left out."""
+    values: dict[str, MetadataValue] = {}
+    for key, value in fields.items():
+        name = printable(str(key)).strip()
+        if not name or name.lower() in _RESERVED:
+            continue
+        if isinstance(value, date):
+            values[name] = value.isoformat()
+        elif isinstance(value, (bool, int, float)):
+            values[name] = value if abs(value) < _LARGEST else str(value)
+        elif isinstance(value, str):
+            values[name] = printable(value)
+        elif isinstance(value, list) and not any(isinstance(item, (list, dict)) for item in value):
+            values[name] = printable(", ".join(map(str, value)))
+    return values
+
+
+def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
+    """Return the blocks of Markdown, each with its line.
+
+    Parameters
+    ----------
+    web
+        It was a web page: without what only leads elsewhere, such as lists of links, buttons and cookie texts.
+    """
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text if web else _flat(text))
+    blocks: list[Block] = []
+    rows: list[list[str]] = []
+    first = 1
+    for at, token in enumerate(tokens):
+        line = token.map[0] + 1 if token.map else 1
+        before = tokens[at - 1]
+        if token.type in ("fence", "code_block"):
+            if token.info.startswith("{") and not _MYST_CODE.fullmatch(token.info):
+                blocks += _moved(markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content)), line)
+            else:
+                blocks.append(Block(token.content, "code", line=line + (token.type == "fence")))
+        elif token.type == "html_block" and not re.match(r"(?i)\s*<(?:script|style)\b", token.content):
+            blocks.append(Block(token.content, line=line))
+        elif token.type == "table_open":
+            rows, first = [], line
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "table_close":
+            blocks.append(Block(rows_text(rows), "table", line=first))
+        elif token.type == "inline" and before.type in ("th_open", "td_open"):
+            rows[-1].append(_shown(token.children or ()))
+        elif token.type == "inline":
+            shown = _shown(token.children or ())
+            if before.type == "heading_open":
+                if not (web and FURNITURE.fullmatch(inline(shown))):
+                    blocks.append(Block(shown, "heading", int(before.tag[1]), line=line))
+            elif not (web and _is_furniture(token.children or (), shown)):
+                blocks.append(Block(shown, line=line))
+    return blocks
+
+
+def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
+    return (Block(block.text, block.kind, block.level, line=(block.line or 1) + lines) for block in blocks)
+
+
+def _shown(children: "Sequence[Token]") -> str:
+    """Return what a reader sees of a line of tokens; tags stay, for not all that looks like one is HTML."""
+    return "".join(
+        " " if child.type in ("softbreak", "hardbreak") else "" if child.type == "image" else child.content
+        for child in children
+    )
+
+
+def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
+    """Return whether a paragraph of a web page is no part of its text: it consists of links, or is about cookies."""
+    linked, depth, links = "", 0, 0
+    for child in children:
+        depth += child.nesting if child.type in ("link_open", "link_close") else 0
+        links += child.type == "link_open"
+        linked += child.content if depth and child.type in ("text", "code_inline") else ""
+    words = len(re.findall(r"\w", shown))
+    share = len(re.findall(r"\w", linked)) / max(1, words)
+    return (
+        share > (0.9 if links < 3 else 0.7)
+        or FURNITURE.fullmatch(inline(shown)) is not None
+        or (len(shown) < 600 and all(pattern.search(shown) for pattern in COOKIES))
+    )
+
+
+def _flat(text: str) -> str:
+    """Return Markdown, in as many lines, without what site generators add to it; admonitions become paragraphs."""
+    lines, fence = text.split("\n"), ""
+    for at, line in enumerate(lines):
+        mark = re.match(r" *(```+|~~~+)", line)
+        if mark and (not fence or (mark[1].startswith(fence) and not line.strip().strip("`~"))):
+            fence = "" if fence else mark[1]
+        elif not fence and (match := _ADMONITION.fullmatch(line)):
+            lines[at] = f"{match[1]}{match[2]}:" if match[2] else ""
+            end = indented_end(lines, at + 1, len(match[1]))
+            lines[at + 1 : end] = [match[1] + body for body in dedent("\n".join(lines[at + 1 : end])).split("\n")]
+        elif not fence:
+            lines[at] = _ATTRIBUTES.sub(r"\1", _SHORTCODE.sub("", line))
+    return "\n".join(lines)
+
+
+def indented_end(lines: Sequence[str], begin: int, indent: int) -> int:
+    """Return where the lines end that are indented further."""
+    end = begin
+    for number in range(begin, len(lines)):
+        if lines[number].strip():
+            if len(lines[number]) - len(lines[number].lstrip()) <= indent:
+                break
+            end = number + 1
+    return end

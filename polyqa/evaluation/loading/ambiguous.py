@@ -1,0 +1,228 @@
+"""The records of data sets whose questions have several readings, or several answers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from polyqa.metrics.gold import Document, Question, Reading
+
+from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, distinct, joined, rows
+
+
+class _LongAnswer(Part):
+    long_answer: Text
+
+
+class _AsqaPair(Part):
+    question: Text
+    short_answers: Aliases
+    pid: Text | None = None
+    other_questions: list[Text] = Field(default_factory=list)
+
+    def reading(self) -> Reading:
+        return Reading(self.question, tuple(self.short_answers), self.pid, tuple(self.other_questions))
+
+
+class _Document(Part):
+    id: Id | None = None
+    type: Literal["correct", "misinfo", "noise"]
+    answer: str = ""
+    text: str = ""
+
+
+def _document_rows(value: Any) -> Any:
+    """Turn lists of passage id, type and answer into objects; texts then stand in the corpus."""
+    if not isinstance(value, list):
+        return rows(value)
+    return [dict(zip(("id", "type", "answer"), one, strict=False)) if isinstance(one, list) else one for one in value]
+
+
+_Documents = Annotated[list[_Document], BeforeValidator(_document_rows)]
+
+
+def _documents(documents: Iterable[_Document], id: str) -> tuple[Document, ...]:
+    return tuple(
+        Document(one.id or f"{id}-{number}", one.type, "" if one.type == "noise" else one.answer, one.text)
+        for number, one in enumerate(documents, 1)
+    )
+
+
+class AsqaRecord(QuestionRecord):
+    """ASQA (Stelmakh et al., 2022): a question with its readings as ``qa_pairs``, and the annotators' long answers.
+
+    Long answers stand in ``annotations``, or alone as ``long_answer``. ``pid``, ``ambiguity``, ``reason`` and
+    ``other_questions``, which ask what a pair asks in other words, are the shipped questions' and your own, as are
+    ``wrong_answers`` and ``documents`` (``[passage id, type, answer]``, see `RamdocsRecord`). ALCE's file has
+    the same keys, but ``question``.
+    """
+
+    qa_pairs: Annotated[list[_AsqaPair], Field(min_length=1), BeforeValidator(rows)]
+    annotations: Annotated[list[_LongAnswer], BeforeValidator(rows)] | None = None
+    long_answer: Text | None = None
+    ambiguity: Text | None = None
+    reason: Text | None = None
+    wrong_answers: list[Text] | None = None
+    documents: _Documents | None = None
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question; pairs are kept as they are, also where two ask the same."""
+        answers = [note.long_answer for note in self.annotations or ()]
+        if self.long_answer is not None:
+            answers.append(self.long_answer)
+        return Question(
+            id=id,
+            question=self.question,
+            readings=tuple(pair.reading() for pair in self.qa_pairs),
+            long_answers=tuple(answers),
+            ambiguity=self.ambiguity,
+            reason=self.reason,
+            wrong_answers=distinct(self.wrong_answers or ()),
+            documents=_documents(self.documents or (), id),
+        )
+
+
+def _asks(text: str) -> str:
+    if not text.replace("|", "").strip():
+        raise PydanticCustomError("blank", "Text is blank")
+    return text
+
+
+class _AmbigNQPair(Part):
+    question: Annotated[Text, AfterValidator(_asks)]  # in one way or in several, with `|` between them
+    answer: Aliases
+
+
+class _SingleAnswer(Part):
+    type: Literal["singleAnswer"]
+    answer: Aliases
+
+    def readings(self, question: str) -> tuple[Reading, ...]:
+        return (Reading(question, tuple(self.answer)),)
+
+
+class _MultipleQAs(Part):
+    type: Literal["multipleQAs"]
+    pairs: Annotated[list[_AmbigNQPair], Field(min_length=1, validation_alias="qaPairs"), BeforeValidator(rows)]
+
+    def readings(self, question: str) -> tuple[Reading, ...]:
+        return tuple(Reading.from_alternatives(pair.question, tuple(pair.answer)) for pair in self.pairs)
+
+
+_Annotation = Annotated[_SingleAnswer | _MultipleQAs, Field(discriminator="type")]
+
+
+class AmbigNQRecord(QuestionRecord):
+    """AmbigNQ (Min et al., 2020), light or full or as on the hub: a question with at least one annotation."""
+
+    annotations: Annotated[list[_Annotation], Field(min_length=1), BeforeValidator(rows)]
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question.
+
+        The first annotation with several readings gives the question's readings; if none has, the first
+        annotation gives its one. A single answer answers the question as it was asked.
+        """
+        several = (at for at, note in enumerate(self.annotations) if isinstance(note, _MultipleQAs))
+        chosen = next(several, 0)
+        annotated = [note.readings(self.question) for note in self.annotations]
+        readings = annotated.pop(chosen)
+        return Question(id=id, question=self.question, readings=readings, other_annotations=tuple(annotated))
+
+
+class SituatedQARecord(QuestionRecord):
+    """SituatedQA (Zhang and Choi, 2021): ``edited_question`` names one place or date, ``answer`` holds there."""
+
+    id: Id = Field(validation_alias=AliasChoices(*IDS))  # records of one question are told by it
+    edited_question: Text
+    answer: Aliases
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question of one reading; answers that repeat are dropped."""
+        return Question(id=id, question=self.question, readings=(Reading(self.edited_question, distinct(self.answer)),))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def join(one: Question, other: Question) -> Question:
+    """Return a question with the readings of both.
+
+    Readings whose questions differ in nothing but case and white space become one with the answers of both:
+    the annotators of a place or a year that was drawn twice did not always agree.
+    """
+    readings = {_folded(reading.question): reading for reading in one.readings}
+    for reading in other.readings:
+        key = _folded(reading.question)
+        first = readings.setdefault(key, reading)
+        readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
+    return replace(one, readings=tuple(readings.values()))
+
+
+class MultiAnswerRecord(QuestionRecord):
+    """WebQuestions (Berant et al., 2013), QAMPARI as ALCE has it: all ``answers``, texts or aliases, are asked for."""
+
+    answers: Annotated[list[Answers], Field(min_length=1)]
+
+    @classmethod
+    def fits(cls, row: Mapping[str, Any]) -> bool:
+        """Return whether answers have aliases, or the keys are those of WebQuestions."""
+        answers = row["answers"]
+        nested = isinstance(answers, list) and any(isinstance(one, list) for one in answers)
+        return nested or bool(row.keys() & {"utterance", "url"})
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question; every answer is a reading, which asks the question itself.
+
+        An answer that is listed twice would count twice, so repetitions are dropped.
+        """
+        readings = dict.fromkeys(Reading(self.question, tuple(answer)) for answer in self.answers)
+        return Question(id=id, question=self.question, readings=tuple(readings))
+
+
+class MultiSpanQARecord(QuestionRecord):
+    """MultiSpanQA (Li et al., 2022): tokens of a context, of which ``label`` marks several answers (B, I, O)."""
+
+    context: list[str]
+    label: list[str]
+
+    def to_question(self, id: str) -> Question | None:
+        """Return the record as a question; every span is a reading, which asks the question itself."""
+        spans: list[list[str]] = []
+        for token, label in zip(self.context, self.label, strict=False):
+            if label == "B" or (label == "I" and not spans):
+                spans.append([token])
+            elif label == "I":
+                spans[-1].append(token)
+        answers = distinct(map(joined, spans))
+        readings = tuple(Reading(self.question, (answer,)) for answer in answers)
+        return Question(id=id, question=self.question, readings=readings) if readings else None
+
+
+class RamdocsRecord(QuestionRecord):
+    """RAMDocs (Wang et al., 2025): a question with its documents; right answers by what they are about, and wrong ones.
+
+    ``documents`` have a ``text``, a ``type`` (``correct``, ``misinfo`` or ``noise``) and the ``answer`` that they give.
+    """
+
+    documents: Annotated[_Documents, Field(min_length=1)]
+    gold_answers: Annotated[list[Text], Field(min_length=1)]
+    wrong_answers: list[Text]
+    disambig_entity: list[Text] = Field(default_factory=list)
+
+    def to_question(self, id: str) -> Question:
+        """Return the record as a question with a reading for each right answer, named by what it is about."""
+        named = self.disambig_entity if len(self.disambig_entity) == len(self.gold_answers) else []
+        asked = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in named] or [self.question] * len(
+            self.gold_answers
+        )
+        return Question(
+            id=id,
+            question=self.question,
+            readings=tuple(Reading(text, (gold,)) for text, gold in zip(asked, self.gold_answers, strict=True)),
+            wrong_answers=distinct(self.wrong_answers),
+            documents=_documents(self.documents, id),
+        )

@@ -1,0 +1,128 @@
+"""What the records of all formats are made of: texts, ids, answers, and the question itself."""
+
+import ast
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from polyqa.base.rows import as_id
+from polyqa.metrics.gold import Question
+
+IDS = ("id", "_id", "sample_id", "question_id", "questionid", "qid", "query_id", "query-id", "example_id")
+QUESTIONS = ("question", "ambiguous_question", "utterance", "query", "question_text", "input")
+
+_BEFORE = re.compile(r" (?=[?.,;:!%)\]]|'s\b|n't\b)|(?<=[(\[]) ")  # spaces between tokens that no text has
+
+
+def _readable(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "Text is blank")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise PydanticCustomError("half_character", "Text holds half a character") from error
+    return text
+
+
+def rows(value: Any) -> Any:
+    """Turn an object of equally long lists into the list of objects that it stands for.
+
+    Hugging Face's ``datasets`` stores a sequence of objects by column:
+    ``{"question": [q1, q2], "answer": [a1, a2]}``. Anything else is returned as it is, for the field's
+    type to judge.
+    """
+    if not isinstance(value, dict) or not value or not all(isinstance(column, list) for column in value.values()):
+        return value
+    if len({len(column) for column in value.values()}) != 1:
+        return value
+    return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts without repetitions, in order of first appearance."""
+    return tuple(dict.fromkeys(texts))
+
+
+def distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts without repetitions, in order of first appearance."""
+    return tuple(dict.fromkeys(texts))
+
+
+def joined(tokens: Iterable[str]) -> str:
+    """Return the text of tokens, as MultiSpanQA and Natural Questions have them."""
+    return _BEFORE.sub("", " ".join(tokens))
+
+
+def _question(value: Any) -> Any:
+    if isinstance(value, Mapping) and isinstance(value.get("text"), str):  # Natural Questions on the hub
+        return value["text"]
+    return joined(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
+
+
+def answers(value: Any) -> Any:
+    """Return the aliases of an answer as a list: a text may be one, or a list that a table or PopQA holds as text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return [str(one) for one in read(value)]
+            except (ValueError, SyntaxError, TypeError, RecursionError):
+                continue
+    if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return [str(value)]
+    return value
+
+
+Text = Annotated[str, AfterValidator(_readable)]
+"""A text that is not blank, as the data set writes it."""
+
+Aliases = Annotated[list[Text], Field(min_length=1)]
+"""The ways to write one answer; at least one."""
+
+Answers = Annotated[Aliases, BeforeValidator(answers)]
+"""The same, or a single text, or a list in a text."""
+
+Id = Annotated[Text, BeforeValidator(as_id)]
+"""A text, or a whole number taken as one."""
+
+
+class Part(BaseModel):
+    """Something in a record: no conversion of types, keys that are not needed are passed over."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class QuestionRecord(Part):
+    """A record of some format; its keys are in small letters."""
+
+    id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
+    question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS))
+
+    @classmethod
+    def fits(cls, row: Mapping[str, Any]) -> bool:
+        """Return whether a row that has the needed keys is of this format."""
+        return True
+
+    @abstractmethod
+    def to_question(self, id: str) -> Question | None:
+        """Return the record as a question with this id; ``None`` if the data set has no answer to it."""
+
+
+class AskedRecord(QuestionRecord):
+    """A question of any format, or one of BEIR, without its answers; it may be blank, and gets no answer then."""
+
+    question: Annotated[str, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_passage(cls, row: dict[str, Any]) -> dict[str, Any]:
+        """Leave out the text of a passage, which has a title, too."""
+        return {name: value for name, value in row.items() if name != "text"} if row.get("title") else row
+
+    def to_question(self, id: str) -> Question | None:
+        """Return nothing: there is no answer."""
+        return None

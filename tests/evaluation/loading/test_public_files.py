@@ -1,0 +1,240 @@
+"""Questions of public data sets, in the shapes in which they are published."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from refusals import told
+
+from polyqa.batch.asked import read_asked
+from polyqa.evaluation.loading import load_questions, read_questions
+from polyqa.question_sets import Questions
+
+Write = Callable[..., Path]
+NQ_TOKENS = "<P> The castle was built by Earl Rowan in 1432 . </P>"
+# Name of the file, what it holds, how it is read, then id, question, and the aliases of each answer.
+PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]]]]]] = {
+    "DPR": (
+        "nq-test.qa.csv",
+        "who built it\t['Earl Rowan', \"Rowan's men\"]\nwhen, then\t['1432']\n",
+        "read as DPR: 2 questions, 1.5 aliases each; --format multi-answer takes each as an answer of its own",
+        [("1", "who built it", [("Earl Rowan", "Rowan's men")]), ("2", "when, then", [("1432",)])],
+    ),
+    "DPR with passages": (
+        "dev.json",
+        [{"question": "who?", "answers": ["Rowan", "Earl Rowan"], "ctxs": [{"id": "wiki:1", "text": "t"}]}],
+        "read as DPR: 1 question, 2.0 aliases each",
+        [("1", "who?", [("Rowan", "Earl Rowan")])],
+    ),
+    "FlashRAG": (
+        "dev.jsonl",
+        [{"id": "dev_0", "question": "who?", "golden_answers": ["Rowan"], "metadata": {}}],
+        "read as DPR: 1 question, 1.0 aliases each",
+        [("dev_0", "who?", [("Rowan",)])],
+    ),
+    "TriviaQA": (
+        "unfiltered-web-dev.json",
+        {
+            "Data": [
+                {
+                    "Answer": {
+                        "Aliases": ["Rowan", "Earl Rowan"],
+                        "NormalizedAliases": ["rowan"],
+                        "Value": "Earl Rowan",
+                    },
+                    "Question": "Who?",
+                    "QuestionId": "tc_1",
+                }
+            ],
+            "Domain": "Web",
+            "Version": 1.0,
+        },
+        "read as TriviaQA: 1 question, 2.0 aliases each",
+        [("tc_1", "Who?", [("Earl Rowan", "Rowan")])],
+    ),
+    "SQuAD 2.0": (
+        "dev-v2.0.json",
+        {
+            "version": "v2.0",
+            "data": [
+                {
+                    "title": "Castle",
+                    "paragraphs": [
+                        {
+                            "context": "Rowan built it.",
+                            "qas": [
+                                {"id": "b", "question": "Who sold it?", "is_impossible": True, "answers": []},
+                                {"id": "a", "question": "Who?", "answers": [{"text": "Rowan", "answer_start": 0}] * 3},
+                            ],
+                        }
+                    ],
+                }
+            ],
+        },
+        "read as SQuAD: 1 question, 1.0 aliases each; 1 question without an answer left out",
+        [("a", "Who?", [("Rowan",)])],
+    ),
+    "MRQA": (
+        "mrqa.jsonl.gz",
+        [
+            {"header": {"dataset": "NewsQA"}},
+            {"context": "Rowan built it.", "qas": [{"qid": "m", "question": "Who?", "answers": ["Rowan"]}]},
+        ],
+        "read as DPR: 1 question, 1.0 aliases each",
+        [("m", "Who?", [("Rowan",)])],
+    ),
+    "HotpotQA": (
+        "hotpot_dev_distractor_v1.json",
+        [
+            {
+                "_id": "h",
+                "question": "Who?",
+                "answer": "Rowan",
+                "supporting_facts": [["A", 0]],
+                "context": [["A", ["b"]]],
+            }
+        ],
+        "read as questions with an answer: 1 question, 1.0 aliases each",
+        [("h", "Who?", [("Rowan",)])],
+    ),
+    "PopQA": (
+        "popQA.tsv",
+        'id\tprop\tquestion\tpossible_answers\n42\tbuilder\tWho?\t["Earl Rowan", "Rowan \\u00e9"]\n',
+        "read as PopQA: 1 question, 2.0 aliases each",
+        [("42", "Who?", [("Earl Rowan", "Rowan é")])],
+    ),
+    "Natural Questions, simplified": (
+        "v1.0-simplified.jsonl.gz",
+        [
+            {
+                "example_id": 797803103760793766,
+                "question_text": "who built it",
+                "document_text": NQ_TOKENS,
+                "annotations": [{"short_answers": [{"start_token": 6, "end_token": 8}], "yes_no_answer": "NONE"}],
+            },
+            {
+                "example_id": 2,
+                "question_text": "is it old",
+                "document_tokens": [{"token": "a", "html_token": False}],
+                "annotations": [{"short_answers": [], "yes_no_answer": "YES"}],
+            },
+        ],
+        "read as Natural Questions: 2 questions, 1.0 aliases each",
+        [("797803103760793766", "who built it", [("Earl Rowan",)]), ("2", "is it old", [("yes",)])],
+    ),
+    "Natural Questions, of the hub": (
+        "nq.jsonl",
+        [
+            {
+                "id": "3",
+                "question": {"text": "who built it", "tokens": ["who"]},
+                "document": {"title": "Castle", "tokens": {"token": ["x"], "is_html": [False]}},
+                "annotations": {
+                    "id": ["1", "2"],
+                    "short_answers": [
+                        {"start_token": [1], "end_token": [2], "text": ["Earl Rowan"]},
+                        {"start_token": [], "end_token": [], "text": []},
+                    ],
+                    "yes_no_answer": [-1, -1],
+                },
+            }
+        ],
+        "read as Natural Questions: 1 question, 1.0 aliases each",
+        [("3", "who built it", [("Earl Rowan",)])],
+    ),
+    "KILT": (
+        "nq-dev-kilt.jsonl",
+        [{"id": "k", "input": "who?", "output": [{"answer": "Rowan"}, {"provenance": []}, {"answer": "Earl Rowan"}]}],
+        "read as KILT: 1 question, 2.0 aliases each",
+        [("k", "who?", [("Rowan", "Earl Rowan")])],
+    ),
+    "MultiSpanQA": (
+        "valid.json",
+        {
+            "data": [
+                {
+                    "id": "m",
+                    "question": ["Who", "built", "it", "?"],
+                    "context": ["Earl", "Rowan", ",", "Ada", "Mills", "(", "both", ")"],
+                    "label": ["B", "I", "O", "B", "I", "O", "O", "O"],
+                    "num_span": 2,
+                }
+            ]
+        },
+        "read as MultiSpanQA: 1 question, 2.0 readings each",
+        [("m", "Who built it?", [("Earl Rowan",), ("Ada Mills",)])],
+    ),
+    "WebQuestions": (
+        "wq.jsonl",
+        [{"url": "u", "question": "who?", "answers": ["Rowan", "Mills"]}],
+        "read as questions with several answers: 1 question, 2.0 readings each",
+        [("1", "who?", [("Rowan",), ("Mills",)])],
+    ),
+    "a table of one's own": (
+        "mine.csv",
+        'Question,Answer\n"Who, then?",Rowan\nWhen?,1432\n',
+        "read as questions with an answer: 2 questions, 1.0 aliases each",
+        [("1", "Who, then?", [("Rowan",)]), ("2", "When?", [("1432",)])],
+    ),
+    "to_json() of pandas": (
+        "frame.json",
+        {"question": {"0": "Who?"}, "answer": {"0": "Rowan"}},
+        "read as questions with an answer: 1 question, 1.0 aliases each",
+        [("1", "Who?", [("Rowan",)])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_files_as_they_are(name: str, tmp_path: Path) -> None:
+    import gzip
+
+    file, data, summary, expected = PUBLIC[name]
+    if not isinstance(data, str):
+        lines = ".jsonl" in file
+        data = "".join(json.dumps(record) + "\n" for record in data) if lines else json.dumps(data)
+    path = tmp_path / file
+    path.write_bytes(gzip.compress(data.encode()) if file.endswith(".gz") else data.encode())
+    loaded = read_questions(path)
+    assert str(loaded) == summary
+    assert [(one.id, one.question, list(one.answers)) for one in loaded.questions] == expected
+    asked = {one.id: one.question for one in read_asked(path)}
+    assert {**asked, **{id: question for id, question, _ in expected}} == asked
+    assert asked.keys() - loaded.left_out == {id for id, *_ in expected}
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "title": "T", "text": "t"}\n')
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": f"q{n}", "text": f"who {n}?", "metadata": {}}) + "\n" for n in range(3))
+    )
+    (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td\t1\nq2\td\t1\n")
+    (tmp_path / "qrels" / "test.tsv").write_text("q1\t0\td\t1\n")  # as TREC has them
+    return tmp_path
+
+
+def test_of_a_folder_of_beir_the_queries_of_a_split_are_asked(beir: Path) -> None:
+    assert [one.id for one in read_asked(f"{beir}@dev")] == ["q0", "q2"]
+    assert [(one.id, one.question) for one in read_asked(Questions(beir, split="test"))] == [("q1", "who 1?")]
+    assert [one.id for one in read_asked(beir / "queries.jsonl")] == ["q0", "q1", "q2"]
+    assert f"name a split; there are dev, test (--split NAME, or {beir}@NAME)" in told(read_asked, beir)
+    assert "there is a question, and no answer to score against" in told(load_questions, f"{beir}@dev")
+
+
+def test_splits_of_folders(write: Write, tmp_path: Path) -> None:
+    import datasets
+
+    one, two = {"question": "who?", "answer": "Ann"}, {"question": "when?", "answer": "1432"}
+    data = datasets.DatasetDict(train=datasets.Dataset.from_list([one]), dev=datasets.Dataset.from_list([two]))
+    data.save_to_disk(str(tmp_path / "saved"))
+    for split in data:
+        data[split].to_parquet(str(tmp_path / "cloned" / f"{split}-00000-of-00001.parquet"))
+    for folder in ("saved", "cloned"):
+        assert [one.question for one in load_questions(tmp_path / folder, split="dev")] == ["when?"]
+        assert [one.question for one in load_questions(f"{tmp_path / folder}@train")] == ["who?"]
+        assert "name a split; there are" in told(load_questions, tmp_path / folder)
+        assert "there is no split 'test'; there are" in told(load_questions, tmp_path / folder, split="test")

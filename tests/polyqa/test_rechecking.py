@@ -1,0 +1,136 @@
+"""Whether an artifact still holds is told in a sentence, in pairs where it keeps its scores."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import polyqa
+from polyqa.artifacts.scores import QuestionScores
+from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.loading import load_questions
+from polyqa.rechecking import Rechecked, recheck
+
+Run = Callable[..., tuple[int, str, str]]
+OWN = {name: load_questions(f"homonyms/{name}")[:2] for name in ("train", "dev", "test")}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    assert polyqa.compile("rac", recipe="knn", sets=polyqa.Sets(**OWN), out=folder / "mine") is not None
+    return folder / "mine"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture
+def artifact(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "mine", ignore=shutil.ignore_patterns(".work")))
+
+
+def checked(artifact: Path, runs: Path) -> Rechecked:
+    """Check an artifact; its runs are the same, so that only the first takes time."""
+    return recheck(artifact, OWN["test"], folder=runs / "again")
+
+
+def shift(artifact: Path, by: float) -> None:
+    """Change what the artifact's compiled program is said to have scored."""
+    path = artifact / "scores.json"
+    scores = json.loads(path.read_text())
+    for values in scores["test"]["after"].values():
+        values[:] = [value + by for value in values]
+    path.write_text(json.dumps(scores))
+
+
+def test_an_artifact_keeps_its_scores_and_no_question(artifact: Path) -> None:
+    text = (artifact / "scores.json").read_text()
+    scores = QuestionScores.model_validate_json(text)
+    assert scores.dev is not None
+    assert scores.test is not None
+    assert scores.test.ids == [question.id for question in OWN["test"]]
+    assert set(scores.test.after) == {"disambig_f1", "rouge_l"}
+    assert not any(question.question in text for question in OWN["test"])
+
+
+def test_what_scores_the_same_holds(artifact: Path, runs: Path) -> None:
+    found = checked(artifact, runs)
+    assert found.outcome == "holds"
+    assert found.change is not None
+    assert found.change.difference == pytest.approx(0.0)
+    assert found.gain is not None
+    told = found.verdict
+    assert told.startswith(f"mine holds: DR {found.then.value:.1f} → {found.then.value:.1f}, +0.0 [")
+    assert "on 2 test questions; nothing that its card names has changed." in told
+    assert "Against the uncompiled program then: " in told
+
+
+def test_what_is_better_is_told_so(artifact: Path, runs: Path) -> None:
+    shift(artifact, -0.1)
+    assert checked(artifact, runs).verdict.startswith("mine holds and is better now: DR ")
+
+
+def test_what_is_worse_is_lost_and_what_changed_is_told(artifact: Path, runs: Path) -> None:
+    shift(artifact, 0.3)
+    card = json.loads((artifact / "card.json").read_text())
+    card["versions"]["dspy"], card["lm"] = "3.4.0", "openai/other"
+    (artifact / "card.json").write_text(json.dumps(card))
+    found = checked(artifact, runs)
+    assert found.outcome == "lost"
+    assert found.gain is None, "it was another language model"
+    assert "changed since: DSPy was 3.4.0, is " in found.verdict
+    assert "language model was openai/other, is polyqa/extractive" in found.verdict
+
+
+def test_without_scores_only_the_same_figure_holds(artifact: Path, runs: Path) -> None:
+    (artifact / "scores.json").unlink()
+    assert checked(artifact, runs).outcome == "holds"
+    card = json.loads((artifact / "card.json").read_text())
+    card["test_gain"]["after"]["value"] += 1
+    (artifact / "card.json").write_text(json.dumps(card))
+    found = checked(artifact, runs)
+    assert found.outcome == "cannot be told"
+    assert found.verdict.startswith("Whether mine holds cannot be told: DR ")
+    assert "not in pairs, as it keeps no scores of its questions" in found.verdict
+
+
+def test_what_fits_no_question_or_is_damaged_is_refused(artifact: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"1 of its 2 questions, such as '.+', are not in .+--questions"):
+        recheck(artifact, OWN["test"][1:])
+    with pytest.raises(PolyqaError, match=r"its figures are of 'questions given in Python', which is not here"):
+        recheck(artifact)
+    (artifact / "scores.json").write_text('{"dev": {"ids": ["a"], "before": {"x": []}, "after": {"x": []}}}')
+    with pytest.raises(PolyqaError, match=r"scores.json is damaged"):
+        recheck(artifact, OWN["test"])
+
+
+def test_the_command_says_it_in_a_sentence(run: Run, artifact: Path, tmp_path: Path) -> None:
+    records = {
+        question.id: {
+            "ambiguous_question": question.question,
+            "qa_pairs": [
+                {"question": one.question, "short_answers": list(one.short_answers)} for one in question.readings
+            ],
+            "annotations": [{"long_answer": text} for text in question.long_answers],
+        }
+        for question in OWN["test"]
+    }
+    (tmp_path / "test.json").write_text(json.dumps(records))
+    words = ["evaluate", "--program", str(artifact), "--recheck", "--questions", str(tmp_path / "test.json")]
+    code, printed, err = run(*words, "--runs", str(tmp_path / "runs"), "--name", "again", "--json")
+    assert code == 0, err
+    told = json.loads(printed)
+    assert told["outcome"] == "holds"
+    assert told["now"]["n"] == 2
+    code, _, err = run(*words, "--limit", "2")
+    assert code == 2
+    assert "--recheck runs" in err
+    assert "leave out --limit" in err
+    code, _, err = run("evaluate", "--recheck")
+    assert code == 2
+    assert "name it with --program" in err
