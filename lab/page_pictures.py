@@ -22,7 +22,7 @@ from polyqa.base.errors import PolyqaError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 QUESTION, PROGRAM = "Where were the Summer Olympics held?", "rac"
-WIDTH, HEIGHT = 1200, 1000
+WIDTH, HEIGHT = 1200, 830
 
 
 def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
