@@ -91,8 +91,8 @@ def clauses_library() -> str:
 def columns() -> str:
     """Return the figures that a run is told by."""
     better = {True: "higher is better", False: "lower is better", None: ""}
-    rows = ([f"`{name}`", one.label, better[one.higher_is_better]] for name, one in COLUMNS.items())
-    return markdown_table(["name", "in tables", ""], rows)
+    rows = ([f"`{name}`", one.label, one.meaning, better[one.higher_is_better]] for name, one in COLUMNS.items())
+    return markdown_table(["name", "in tables", "what it is", ""], rows)
 
 
 def commands() -> str:

@@ -7,6 +7,7 @@
 Everything here loads lazily: importing polyqa imports neither torch nor DSPy.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from polyqa.base.lazy import lazy_names
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
     from polyqa.tracing import traced as traced
 
 __version__ = "0.1.0"
+
+# Both are read once, when torch and LiteLLM are loaded: they hold for scripts, notebooks and workers as for commands.
+# Threads of torch that wait for each other by spinning take the cores from those of another process: two of them on
+# two cores encode a question in 34 ms so, and in 20 when they sleep; alone it makes no difference.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# LiteLLM has a list of models and prices; for a newer one it would ask the network, and wait for it.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 _HOMES = {
     "polyqa.adapting": "adapt",

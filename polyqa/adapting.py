@@ -51,7 +51,7 @@ from .language_models import (
     shared_encoder,
     shared_reader,
 )
-from .loading import load
+from .loading import DEFAULT_PROGRAM, load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
 
@@ -142,7 +142,7 @@ class Adapted:
 
 def adapt(
     corpus: str | Path,
-    program: str = "diva",
+    program: str = DEFAULT_PROGRAM,
     *,
     out: str | Path,
     questions: Given | None = None,

@@ -41,6 +41,7 @@ from polyqa.reports.readme import artifact_readme
 from .costing import Estimate, cost
 from .evaluating import evaluate
 from .language_models import Models, default_threads, ready_reader, shared_reader
+from .loading import DEFAULT_PROGRAM
 from .question_sets import Sets
 from .tracing import job
 
@@ -86,7 +87,7 @@ class Made:
 
 
 def compile(
-    program: str = "diva",
+    program: str = DEFAULT_PROGRAM,
     *,
     out: str | Path,
     recipe: str | Recipe = "knn",
@@ -102,6 +103,7 @@ def compile(
     ----------
     program
         A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
+        If not given ``auto``.
     out
         The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it is done.
     recipe
@@ -248,8 +250,9 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
-        index=opened
-        and IndexCard(
+        index=None
+        if opened is None
+        else IndexCard(
             name=opened.name, fingerprint=opened.fingerprint, passages=len(opened), condition=opened.condition
         ),
         versions={package: version(package) for package in ("polyqa", "dspy")},

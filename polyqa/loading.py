@@ -338,7 +338,7 @@ def _make_reranker(name: str | None, encoder: Encoder, index: ColBERTIndex) -> R
 
 def _load_demos(program: dspy.Module, path: Path) -> None:
     if not path.is_file():
-        raise PolyqaError(f"There is no file {path}; --demos takes the JSON file of a saved program.")
+        raise PolyqaError(f"There is no file {path}; demos is the JSON file of a saved program.")
     if path.suffix != ".json":
         raise PolyqaError(f"{path}: only JSON is loaded, as a pickle could run code. Save the program as .json.")
     load_program(program, read_json(path), str(path))

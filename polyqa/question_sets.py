@@ -49,6 +49,7 @@ class Questions:
         """The questions; read once."""
         if self.loaded is not None:
             return drawn(self.loaded.questions, self.limit, self.seed)
+        assert not isinstance(self.source, str | Path)
         return [_question(item, number) for number, item in enumerate(self.source, 1)]
 
     @cached_property

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -198,13 +197,11 @@ def test_commands_are_as_the_command_line_takes_them(path: Path) -> None:
     for line in command_lines(path):
         words = shlex.split(line, comments=True)
         if words[:1] == ["polyqa"]:
-            command: click.Command = typer.main.get_command(app)
-            rest = words[1:]
-            while isinstance(command, click.Group):
-                _, subcommand, rest = command.resolve_command(click.Context(command), rest)
-                assert subcommand is not None, line
-                command = subcommand
-            command.parse_args(click.Context(command), rest)
+            command, rest = typer.main.get_command(app), words[1:]
+            while rest and (commands := getattr(command, "commands", None)) is not None:
+                assert rest[0] in commands or rest[0].startswith("-"), line
+                command, rest = commands.get(rest[0], command), rest[1:]
+            command.parse_args(typer.Context(command), rest)
         elif "-m" in words and words[words.index("-m") + 1].startswith("polyqa."):
             assert find_spec(words[words.index("-m") + 1]), line
         elif words[:1] == ["make"]:

@@ -32,8 +32,8 @@ def wheel_of(source: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel, built from a copy: setuptools leaves a build folder in what it builds from."""
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of this checkout called polyqa: setuptools leaves a build folder in what it builds from."""
     source = tmp_path_factory.mktemp("source") / "polyqa"
     files = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -48,7 +48,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if origin.is_symlink() or origin.is_file():
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin, copy, follow_symlinks=False)
-    return wheel_of(source, tmp_path_factory.mktemp("wheel"))
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel."""
+    return wheel_of(checkout, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +112,20 @@ def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> Non
     )
     assert not {f"polyqa/{name}" for name in wanted} - set(names)
     assert not [name for name in names if re.search("/tests/|/indexes/|checkpoints|language-models", name)]
+
+
+def test_a_script_beside_a_checkout_called_polyqa_finds_the_package(
+    checkout: Path, environment: tuple[Path, Run], tmp_path: Path
+) -> None:
+    python, run = environment
+    build = f"from setuptools.build_meta import build_editable; build_editable({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=checkout, check=True, capture_output=True)
+    (editable,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(editable).extractall(tmp_path / "site")
+    (checkout.parent / "script.py").write_text(
+        f"import site; site.addsitedir({str(tmp_path / 'site')!r}); import polyqa; print(polyqa.PolyqaError.__module__)"
+    )
+    assert run(str(python), str(checkout.parent / "script.py")).strip() == "polyqa.base.errors"
 
 
 def test_it_is_set_up_and_answers_beside_a_stranger_in_either_order(

@@ -124,8 +124,8 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
             lambda home: ("index", "build", home / "more.jsonl", "--overwrite", "--name", home / "index"),
             lambda home: _searched(home / "index"),
         ),
-        "index remove": Command(
-            lambda home: ("index", "remove", home / "index", *(one.pid for one in passages[:3])),
+        "index delete": Command(
+            lambda home: ("index", "delete", home / "index", *(one.pid for one in passages[:3])),
             lambda home: _searched(home / "index"),
         ),
         "index build FOLDER": Command(

@@ -40,10 +40,11 @@ def artifact_repr(artifact: "Artifact") -> str:
 def artifact_text(artifact: "Artifact", kind: str) -> str:
     """Return the card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
     card = artifact.card
-    return render(f"artifact.{kind}", title=card.name, facts=_facts(card), head=_HEAD, gains=_gains(card))
+    return render(f"artifact.{kind}", title=card.name, facts=artifact_facts(card), head=_HEAD, gains=_gains(card))
 
 
-def _facts(card: Card) -> dict[str, str]:
+def artifact_facts(card: Card) -> dict[str, str]:
+    """Return what was compiled from what, how and when, by names."""
     given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
     index = card.index
     where = f", where {index.condition}" if index and index.condition else ""

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 @options.takes_language_models()
 def adapt_command(
     corpus: Annotated[Path, typer.Argument(help="A corpus, as for `polyqa index build`; also FILE@SPLIT.")],
-    out: Annotated[Path, typer.Option(help="Folder for the compiled program; the index gets its name.")],
-    program: Annotated[str, typer.Option(help="A program that searches an index (`polyqa programs`).")] = "diva",
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the compiled program; the index gets its name.")
+    ],
+    program: options.PlainProgram = "auto",
     questions: Annotated[
-        str | None, typer.Option(help="Your own training questions; by default they are made from the corpus.")
+        str | None,
+        typer.Option(metavar="SET", help="Your own training questions; by default they are made from the corpus."),
     ] = None,
     recipe: options.RecipeName = "knn",
     models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     limit_passages: Annotated[
-        int | None, typer.Option(min=1, help="Number of passages that questions are made from; by default all.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of passages that questions are made from; by default all."),
     ] = None,
     measure: options.Measure = None,
     seed: options.Seed = 0,

@@ -27,21 +27,20 @@ def answer_command(
             ".jsonl, .json, .csv, .tsv, .parquet, .arrow, or .gz; a folder; FILE@SPLIT; or hub:NAME."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="File for the answers, such as answers.jsonl.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File for the answers, such as answers.jsonl.")],
     program: options.Program = None,
     index: options.Index = None,
     split: options.Split = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
-    demos: options.Demos = None,
-    reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    preset: options.Preset = None,
     at_once: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Questions answered at the same time, on Ray by each worker: 32, with the embedded engine 4."
+        options.more(
+            metavar="N",
+            min=1,
+            help="Questions answered at the same time, on Ray by each worker: 32, with the embedded engine 4.",
         ),
     ] = None,
     max_calls: options.MaxCalls = None,
@@ -77,8 +76,8 @@ def answer_command(
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
     answering = models.models()
     program = program or default_program(answering.lm)
-    settings = options.program_settings(program, passages, sets, preset)
-    chosen = {"where": where, "demos": demos, "reranker": reranker, **settings}
+    settings = options.program_settings(program, passages, sets)
+    chosen = {"where": where, **settings}
     given = Questions(questions, split=split)
     asked = read_asked(given)
     say(f"read {counted(len(asked), 'question')}, with ids such as {asked[0].id!r:.100}", err=True)

@@ -17,48 +17,43 @@ from .ask import ask_command
 from .compile import compile_command
 from .cost import cost_command
 from .errors import explain
-from .evaluate import compare_command, evaluate_command, score_command, table_command
-from .hub import pull_command, push_command
+from .evaluate import compare_command, evaluate_command, table_command
+from .help import Command, Group
 from .index import index_app, setup_command
 from .lesson import lesson_command
-from .model import model_app
-from .programs import programs_command
+from .model import model_app, pull_command, push_command
 from .questions import questions_app
-from .serve import mcp_command, serve_command
-from .show import show_command
+from .serve import serve_command
+from .show import programs_command, show_command
 from .terminal import say
 from .waiting import waiting
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
 
+_GROUPS = {
+    "Ask": {"ask": ask_command, "answer": answer_command, "serve": serve_command},
+    "Documents": {"setup": setup_command},
+    "Measure": {"evaluate": evaluate_command, "compare": compare_command, "table": table_command, "cost": cost_command},
+    "Improve": {"adapt": adapt_command, "compile": compile_command},
+    "Learn": {"programs": programs_command, "show": show_command, "lesson": lesson_command},
+    "Share": {"push": push_command, "pull": pull_command},
+}
+
 app = typer.Typer(
+    cls=Group,
     name="polyqa",
     help="Answer ambiguous questions completely, over your own corpus, with sources.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("ask")(ask_command)
-app.command("answer")(answer_command)
-app.command("programs")(programs_command)
-app.command("cost")(cost_command)
-app.command("setup")(setup_command)
-app.command("evaluate")(evaluate_command)
-app.command("score")(score_command)
-app.command("compare")(compare_command)
-app.command("table")(table_command)
-app.command("compile")(compile_command)
-app.command("adapt")(adapt_command)
-app.command("show")(show_command)
-app.command("lesson")(lesson_command)
-app.command("serve")(serve_command)
-app.command("mcp")(mcp_command)
-app.command("push")(push_command)
-app.command("pull")(pull_command)
-app.add_typer(index_app, name="index")
-app.add_typer(questions_app, name="questions")
-app.add_typer(model_app, name="model")
+for _group, _commands in _GROUPS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, cls=Command, rich_help_panel=_group)(_command)
+app.add_typer(index_app, name="index", rich_help_panel="Documents")
+app.add_typer(questions_app, name="questions", rich_help_panel="Documents")
+app.add_typer(model_app, name="model", rich_help_panel="Ask")
 
 
 def _version(wanted: bool) -> None:

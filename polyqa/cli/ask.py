@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,33 +14,92 @@ from . import options
 from .terminal import say
 
 if TYPE_CHECKING:
-    from dspy import Module
+    import dspy
 
     from polyqa.asking import Result
+
+    from .answers import Picked
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to answer, as the command line or a line of the session says it."""
+
+    program: str | None
+    index: str | None
+    where: str | None
+    passages: int | None
+    sets: Sequence[str] | None
+    models: options.LanguageModels
+    min_confidence: float | None = None
+    ask_back: bool = False
+
+    def loaded(self) -> "Answering":
+        """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
+        from polyqa.loading import default_program, load
+
+        chosen = self.models.models()
+        model, helper = chosen.answering(), chosen.helping()
+        name = self.program or default_program(model)
+        settings = options.program_settings(name, self.passages, self.sets)
+        program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
+        return Answering(name, program, model, self.min_confidence, self.ask_back)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A program that is loaded, by the name it was asked for, and the language model that runs it."""
+
+    name: str
+    program: "dspy.Module"
+    model: "dspy.LM"
+    min_confidence: float | None
+    ask_back: bool
+
+    def ask(self, question: str) -> "Result":
+        """Answer a question."""
+        from polyqa.asking import ask
+
+        how: dict[str, Any] = {"ask_back": self.ask_back, "min_confidence": self.min_confidence}
+        return ask(question, program=self.program, lm=self.model, **how)
+
+    def picked(self, question: str) -> "Picked":
+        """Return the demos that each call would be shown for a question."""
+        from polyqa.optimizers.prompts import picked_demos
+
+        return picked_demos(self.program, question)
+
+    def __str__(self) -> str:
+        from polyqa.loading import index_of
+
+        index = index_of(self.program)
+        return " · ".join([self.name, *([index.name] if index else []), str(self.model.model)])
 
 
 @options.takes_language_models("prompt_lm")
 def ask_command(
-    question: Annotated[str, typer.Argument(help="A question, ambiguous or not.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(help="A question, ambiguous or not. Without one a prompt opens; from a pipe comes one a line."),
+    ] = None,
     program: options.Program = None,
     index: options.Index = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
-    demos: options.Demos = None,
-    reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    preset: options.Preset = None,
     min_confidence: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="No answer unless a reading is so sure; by default 0.3 with the embedded engine."
+            metavar="X",
+            min=0,
+            max=1,
+            help="No answer unless a reading is so sure; by default 0.3 with the embedded engine.",
         ),
     ] = None,
     ask_back: Annotated[
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
     ] = False,
-    mlflow: options.Mlflow = None,
     as_json: options.Json = False,
     show_prompts: Annotated[
         bool,
@@ -48,54 +109,82 @@ def ask_command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."),
+        options.more(
+            metavar="FILE", help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."
+        ),
     ] = None,
+    mlflow: options.Mlflow = None,
 ) -> None:
-    """Answer a question: every reading, its evidence, one long answer with sources."""
-    from polyqa.asking import ask, check_question
-    from polyqa.loading import default_program, load
+    """Answer a question: every reading, its evidence, one long answer with sources.
+
+    Without a question a prompt stays open: everything is loaded once, and `:help` lists what it understands.
+    """
+    choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
+    with _traced(mlflow):
+        if question is None and sys.stdin.isatty() and not as_json:
+            from .session import converse
+
+            converse(choice)
+            return
+        if question is None:
+            from .session import answer_lines
+
+            answering = choice.loaded()
+            answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
+            return
+        from polyqa.asking import check_question
+
+        question = check_question(question)
+        answering = choice.loaded()
+        if plot is not None:
+            from polyqa.reports.plots import check_format
+
+            check_format(plot)  # before anything is asked
+        steps: list[Mapping[str, Any]] = []
+        with _watched(answering.program, steps if plot else None):
+            result = answering.ask(question)
+        if plot is not None:
+            from polyqa.reports.why import plot_why
+
+            plot_why(result, steps, plot)
+        if result.asked_back and not as_json and sys.stdin.isatty():
+            result = chosen(result)
+        _show(answering, as_json, show_prompts, result)
+
+
+def _traced(mlflow: str | None) -> AbstractContextManager[None]:
+    """Return `polyqa.tracing.traced`, which is loaded only where traces are wanted."""
+    if mlflow is None:
+        return nullcontext()
     from polyqa.tracing import traced
 
+    return traced(mlflow)
+
+
+def _show(
+    answering: Answering, as_json: bool, show_prompts: bool, result: "Result", *, json_lines: bool = False
+) -> None:
+    """Print a result, as one line of JSON where there are several."""
+    picked = answering.picked(result.question) if show_prompts else None
+    if not as_json:
+        from .answers import show_result, show_why
+
+        if picked is not None:
+            from rich.rule import Rule
+
+            from .display import console
+
+            show_why(result, picked)
+            console().print(Rule("answer"))
+        show_result(result)
+        return
     from .display import show_json
 
-    question = check_question(question)
-    chosen = models.models()
-    model, helper = chosen.answering(), chosen.helping()
-    program = program or default_program(model)
-    settings = options.program_settings(program, passages, sets, preset)
-    ready = load(program, index=index, where=where, demos=demos, reranker=reranker, helper_lm=helper, **settings)
-    if plot is not None:
-        from polyqa.reports.plots import check_format
-
-        check_format(plot)  # before anything is asked
-    picked = None
-    if show_prompts:
-        from polyqa.optimizers.prompts import picked_demos
-
-        picked = picked_demos(ready, question)
-    steps: list[Mapping[str, Any]] = []
-    with traced(mlflow), _watched(ready, steps if plot else None):
-        result = ask(
-            question,
-            program=ready,
-            lm=model,
-            ask_back=ask_back,
-            min_confidence=min_confidence,
-        )
-    if plot is not None:
-        from polyqa.reports.why import plot_why
-
-        plot_why(result, steps, plot)
-    if result.asked_back and not as_json and sys.stdin.isatty():
-        result = _chosen(result)
-    if not as_json:
-        _show(result, picked)
-        return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
-    show_json({**result.to_dict(), **(prompts if show_prompts else {})})
+    show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
 
 
-def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
+def _watched(program: "dspy.Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
     """Return what appends the steps of a program to a list while it runs."""
     if steps is None:
         return nullcontext()
@@ -105,7 +194,7 @@ def _watched(program: "Module", steps: list[Mapping[str, Any]] | None) -> Abstra
     return listening(Watch(lambda _, step: steps.append(step)), program)
 
 
-def _chosen(result: "Result") -> "Result":
+def chosen(result: "Result") -> "Result":
     """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
     from polyqa.base.errors import PolyqaError
 
@@ -116,74 +205,3 @@ def _chosen(result: "Result") -> "Result":
         except PolyqaError as error:
             say(str(error), err=True)
     return result
-
-
-def _show_prompts(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Print the demos picked for each predictor, then every call."""
-    from rich.markup import escape
-    from rich.rule import Rule
-
-    from .display import console, show_prompts, table
-
-    for name, demos in picked.items():
-        rows = [
-            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
-            for demo in demos
-        ]
-        listed = table("similarity", "question", right=("similarity",), rows=rows, title=f"demos of {name}")
-        console().print(listed if demos else f"{name}: no demos")
-    show_prompts(result.calls)
-    console().print(Rule("answer"))
-
-
-def _show(result: "Result", picked: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> None:
-    from rich.markup import escape
-    from rich.padding import Padding
-
-    from polyqa.reports.result import cautions, sources_of, took
-
-    from .display import console as own_console
-    from .display import table
-
-    console = own_console()
-    if picked is not None:
-        _show_prompts(result, picked)
-    console.print()
-    console.print(Padding(escape(result.cited_answer), (0, 2)))
-    if result.asked_back:
-        return
-    if result.interpretations:
-        readings = table("", "question", "answer", "source", right=("",), title="Readings")
-        for number, (reading, source) in enumerate(zip(result.interpretations, sources_of(result), strict=True), 1):
-            answer = f"[bold]{escape(reading.answer)}[/]"
-            readings.add_row(str(number), escape(reading.question), answer, escape(source))
-        console.print(Padding(readings, (1, 2, 0, 2)))
-    if tree := result.extra.get("tree"):
-        console.print(Padding(tree, (1, 2, 0, 2)))
-    if result.passages:
-        passages = table("", "", "", title="Passages")
-        passages.show_header = False
-        for number, passage in enumerate(result.passages, 1):
-            title = escape(passage.place or passage.title or passage.text[:60])
-            passages.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
-        console.print(Padding(passages, (1, 2, 0, 2)))
-    for caution in cautions(result):
-        console.print(f"\n[yellow]{escape(caution)}[/]")
-    console.print(f"\n[dim]{escape(in_lines(took(result), console.width))}[/]")
-
-
-def in_lines(parts: Sequence[str], width: int) -> str:
-    """Return short texts with dots between, in lines that break between two of them.
-
-    >>> print(in_lines(["DIVA", "polyqa/extractive", "5 calls", "1.1 s"], 34))
-    DIVA · polyqa/extractive · 5 calls
-    1.1 s
-    """
-    lines = [""]
-    for part in parts:
-        longer = f"{lines[-1]} · {part}" if lines[-1] else part
-        if len(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(part)
-    return "\n".join(line for line in lines if line)

@@ -18,39 +18,49 @@ if TYPE_CHECKING:
 
 @options.takes_language_models()
 def compile_command(
-    out: Annotated[Path, typer.Option(help="Folder for the compiled program, such as compiled/mine.")],
-    program: options.PlainProgram = "diva",
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the compiled program, such as compiled/mine.")
+    ],
+    program: options.PlainProgram = "auto",
     recipe: options.RecipeName = "knn",
     train: options.Train = "homonyms/train",
     dev: options.Dev = "homonyms/dev",
-    test: Annotated[str | None, typer.Option(help="Test questions; the scores on them are reported once.")] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="SET", help="Test questions; the scores on them are reported once.")
+    ] = None,
     index: options.Index = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
     measure: options.Measure = "dr",
     reader: options.Reader = "embedded",
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Lowest score of a run of the program that becomes a demo.")
+        float | None,
+        options.more(metavar="X", min=0.0, max=1.0, help="Lowest score of a run of the program that becomes a demo."),
     ] = None,
     predictors: Annotated[
         str | None,
-        typer.Option(help="Predictors that get demos or instructions, separated by commas; by default all."),
+        options.more(
+            metavar="NAMES", help="Predictors that get demos or instructions, separated by commas; by default all."
+        ),
     ] = None,
     passages: options.Passages = None,
-    preset: options.Preset = None,
+    program_sets: options.Settings = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
     yes: options.Yes = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw every candidate's score against LM calls to a .png, .svg or .pdf file."),
+        options.more(
+            metavar="FILE", help="Draw every candidate's score against LM calls to a .png, .svg or .pdf file."
+        ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(
+        options.more(
+            metavar="N,N",
             help="Numbers of training examples, such as 5,15,45,90: compile with each, draw the learning curve to "
-            "--plot and save no program. --out keeps what is needed to resume."
+            "--plot and save no program. --out keeps what is needed to resume.",
         ),
     ] = None,
     mlflow: options.Mlflow = None,
@@ -81,7 +91,7 @@ def compile_command(
     )
     sets = Sets(train=train, dev=dev, test=test)
     chosen = models.models(reader=reader)
-    settings = options.program_settings(program, passages, (), preset)
+    settings = options.program_settings(program, passages, program_sets)
     if sizes is not None:
         from polyqa.compiling import make_plan
         from polyqa.language_models import ready_reader
@@ -126,7 +136,7 @@ def _report(made: "Made") -> None:
 
     from .display import show_markdown
 
-    show_markdown(comparison_tables(made.compiled.comparison))
+    show_markdown(comparison_tables(made.compiled.comparison, everything=False))
     if (gain := made.card.test_gain) is not None:
         change = f"{gain.difference:+.1f}, p = {p_text(gain.p)}" if gain.tells else gain.failures
         say(f"test, n = {gain.before.n}: {gain.metric} {gain.before.value:.1f} → {gain.after.value:.1f} ({change})")

@@ -15,17 +15,19 @@ def cost_command(
     program: options.Program = None,
     index: options.Index = None,
     lm: Annotated[
-        str | None, typer.Option(help="Language model whose price and tokenizer count, such as openai/gpt-4o-mini.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Language model whose price and tokenizer count, such as openai/gpt-4o-mini."
+        ),
     ] = None,
     helper_lm: Annotated[
-        str | None, typer.Option(help="Second language model for the calls whose output the user never sees.")
+        str | None,
+        typer.Option(metavar="NAME", help="Second language model for the calls whose output the user never sees."),
     ] = None,
-    demos: options.Demos = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    preset: options.Preset = None,
     questions: options.Asked = "homonyms/dev",
-    limit: Annotated[int, typer.Option(min=1, help="Size of a random sample of the questions.")] = 5,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Size of a random sample of the questions.")] = 5,
     as_json: options.Json = False,
 ) -> None:
     """Estimate what a question costs: calls, round trips, tokens, money. Nothing is sent.
@@ -47,8 +49,7 @@ def cost_command(
         lm=lm,
         helper_lm=helper_lm,
         index=index,
-        demos=demos,
-        **options.program_settings(program, passages, sets, preset),
+        **options.program_settings(program, passages, sets),
     )
     if as_json:
         show_json(estimate.to_dict())

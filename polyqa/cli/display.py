@@ -136,8 +136,8 @@ def show_prompts(calls: "Iterable[Call]") -> None:
         shown.print(f"[bold]reply[/]\n{escape(call.reply)}\n")
 
 
-def show_json(data: Any) -> None:
-    """Print data as JSON."""
+def show_json(data: Any, *, lines: bool = False) -> None:
+    """Print data as JSON, for people, or in one line."""
     import json
 
-    say_json(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    say_json(json.dumps(data, indent=None if lines else 2, ensure_ascii=False, default=str))

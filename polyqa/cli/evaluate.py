@@ -1,7 +1,8 @@
-"""`polyqa evaluate`, `polyqa score`, `polyqa compare`, `polyqa table`: figures with their uncertainty."""
+"""`polyqa evaluate`, `polyqa compare`, `polyqa table`: figures with their uncertainty."""
 
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,41 +16,32 @@ if TYPE_CHECKING:
     from polyqa.evaluation.loading import Loaded
     from polyqa.evaluation.runs import Run
     from polyqa.language_models import Models
+    from polyqa.question_sets import Questions
+
+_NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine", "keep_failed")
 
 
 @options.takes_language_models("prompt_lm")
 def evaluate_command(
+    context: typer.Context,
+    answers: Annotated[
+        Path | None,
+        typer.Argument(help="Answers of another system to score, JSON or JSON lines by question id: nothing is run."),
+    ] = None,
     program: options.Program = None,
     questions: options.MaybeAsked = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Size of a random sample of the questions.")
+    ] = None,
     index: options.Index = None,
     where: options.Where = None,
     models: options.LanguageModels = options.EMBEDDED,
-    demos: options.Demos = None,
-    reranker: options.Reranker = None,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    preset: options.Preset = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run; by default program and questions.")] = None,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
-    format: options.Format = None,
-    split: options.Split = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Size of a random sample of the questions.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    own_documents: Annotated[
-        bool,
-        typer.Option(
-            "--own-documents", help="Answer each question from the documents that come with it (RAMDocs), not a search."
-        ),
-    ] = False,
-    reader: options.Reader = "embedded",
     judge: options.Judge = "embedded",
-    threads: options.Threads = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = 2,
-    address: options.Address = None,
-    keep_failed: Annotated[
-        bool, typer.Option("--keep-failed", help="Do not ask questions again that failed in an earlier run.")
-    ] = False,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run; by default program and questions. Scores are kept under one.")
+    ] = None,
     recheck: Annotated[
         bool,
         typer.Option(
@@ -57,33 +49,37 @@ def evaluate_command(
             help="Score a compiled program again on the questions of its card, and say whether its figures still hold.",
         ),
     ] = False,
-    mlflow: options.Mlflow = None,
     as_json: options.Json = False,
+    runs: Annotated[Path, options.more(metavar="FOLDER", help="Folder of all runs.")] = Path("runs"),
+    format: options.Format = None,
+    split: options.Split = None,
+    seed: Annotated[int, options.more(metavar="N", help="Seed of the sample.")] = 0,
+    own_documents: Annotated[
+        bool,
+        options.more(
+            "--own-documents", help="Answer each question from the documents that come with it (RAMDocs), not a search."
+        ),
+    ] = False,
+    reader: options.Reader = "embedded",
+    alce: options.Alce = False,
+    threads: options.Threads = None,
+    keep_failed: Annotated[
+        bool, options.more("--keep-failed", help="Do not ask questions again that failed in an earlier run.")
+    ] = False,
+    mlflow: options.Mlflow = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = 2,
+    address: options.Address = None,
 ) -> None:
-    """Run a program over questions and score it.
+    """Run a program over questions and score it, or score the answers of another system.
 
     The run is kept in runs/NAME. Run the same command again to resume a stopped run and to repeat failed questions.
     Exit code 3 if some questions failed, 2 if all did.
+
+    A file of answers has a line {"id": …, "answer": …} per question, with interpretations and passages if there are
+    any; or it is one JSON object from id to answer. A missing answer counts as an empty one.
     """
-    if recheck:
-        others = {
-            "--demos": demos,
-            "--reranker": reranker,
-            "--passages": passages,
-            "--set": sets,
-            "--preset": preset,
-            "--format": format,
-            "--split": split,
-            "--limit": limit,
-            "--own-documents": own_documents,
-            "--engine": engine != "local",
-            "--keep-failed": keep_failed,
-        }
-        _refuse(program, [option for option, value in others.items() if value])
-        folder = runs / name if name else None
-        _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
-        return
-    questions = questions or "homonyms/dev"
+    from polyqa.base.errors import PolyqaError
     from polyqa.evaluating import evaluate, run_name
     from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
@@ -92,23 +88,43 @@ def evaluate_command(
 
     from .bars import Bars
 
+    if recheck:
+        _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
+        folder = runs / name if name else None
+        _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
+        return
+    sample: dict[str, Any] = {
+        "format": format,
+        "split": split,
+        "limit": limit,
+        "seed": seed,
+        "own_documents": own_documents,
+    }
+    asked = Questions(questions or "homonyms/dev", **sample)
+    scoring: dict[str, Any] = {"reader": reader, "judge": None if judge == "none" else judge}
+    if answers is not None:
+        if given := options.given(context, "program", "index", "passages", "sets"):
+            raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
+        run = _scored(answers, asked, runs / name if name else None, alce=alce, **scoring)
+        _show([run], as_json)
+        say(f"{run.path if name else run.name}: {run}", err=True)
+        return
     program = program or default_program(models.lm)
-    settings = options.program_settings(program, passages, sets, preset)
-    asked = Questions(questions, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
+    settings = options.program_settings(program, passages, sets)
+    called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
     _tell(asked.loaded)
     with showing(Bars()), traced(mlflow):
         run = evaluate(
             program,
             asked,
-            models=models.models(reader=reader, judge=None if judge == "none" else judge),
-            folder=runs / (name or run_name(program, asked, models.lm, demos, helper_lm=models.helper_lm)),
+            models=models.models(**scoring),
+            folder=runs / called,
             threads=threads,
             retry_failed=not keep_failed,
+            alce=alce,
             ray=options.cluster(engine, workers, address),
             index=index,
             where=where,
-            demos=demos,
-            reranker=reranker,
             **settings,
         )
     _show([run], as_json)
@@ -116,7 +132,7 @@ def evaluate_command(
     end_with_failures(run)
 
 
-def _refuse(program: str | None, others: "Sequence[str]") -> None:
+def _check_recheck(program: str | None, others: "Sequence[str]") -> None:
     """Refuse what does not go with --recheck."""
     from polyqa.base.errors import PolyqaError
 
@@ -153,48 +169,33 @@ def _recheck(
     end_with_failures(found.run)
 
 
-def score_command(
-    outputs: Annotated[Path, typer.Argument(help="JSON or JSON lines of answers by question id.")],
-    questions: options.Asked = "homonyms/dev",
-    format: options.Format = None,
-    split: options.Split = None,
-    reader: options.Reader = "embedded",
-    judge: options.Judge = "embedded",
-    alce: options.Alce = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also store the scores as a run in this folder, for compare and table.")
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Score the answers of any system.
+def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce: bool, **scoring: Any) -> "Run":
+    """Return the scores of a file of answers, kept as a run if a folder is given.
 
-    The file has a line {"id": …, "answer": …} per question, with interpretations and passages if there are any; or it
-    is one JSON object from id to answer. A missing answer counts as an empty one.
+    Raises
+    ------
+    PolyqaError
+        If the folder holds a run, or a file cannot be read.
     """
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
-    from polyqa.evaluation.loading import read_questions
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
 
-    if out is not None and (out / PREDICTIONS).exists():
-        raise PolyqaError(f"{out} holds a run already; choose another folder.")
-    found = read_outputs(outputs)
-    loaded = read_questions(questions, format=format, split=split)
+    if folder is not None and (folder / PREDICTIONS).exists():
+        raise PolyqaError(f"{folder} holds a run already; choose another --name.")
+    found = read_outputs(answers)
+    loaded = questions.loaded
     _tell(loaded)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
-    scorer = make_scorer(reader, None if judge == "none" else judge, alce=alce)
-    records = score_outputs(found, loaded.questions, scorer)
-    path = out or outputs.with_suffix("")
-    if out is not None:
-        require_no_links(out)
-        out.mkdir(parents=True, exist_ok=True)
-        write_atomically(out / PREDICTIONS, "".join(map(line_of, records)))
-        write_summary(out, None, records)
-    run = Run(path, None, records)
-    _show([run], as_json)
-    say(f"{run.name}: {run}", err=True)
+    records = score_outputs(found, loaded.questions, make_scorer(**scoring, alce=alce))
+    if folder is not None:
+        require_no_links(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / PREDICTIONS, "".join(map(line_of, records)))
+        write_summary(folder, None, records)
+    return Run(folder or answers.with_suffix(""), None, records)
 
 
 def compare_command(
@@ -203,15 +204,22 @@ def compare_command(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Metric to show by kind of question; by default DR, or F1 answer.", autocompletion=completion.metrics
+            metavar="NAME",
+            help="Metric to show by kind of question; by default DR, or F1 answer.",
+            autocompletion=completion.metrics,
         ),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show metrics that are equal, too.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the questions won, drawn and lost to a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the questions won, drawn and lost to a .png, .svg or .pdf file."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compare two runs question by question: differences with intervals, p-values, wins and losses."""
+    """Compare two runs question by question: which is better, by how much, and can one tell.
+
+    Every difference has an interval, a p-value, and the numbers of questions won, tied and lost.
+    """
     from polyqa.evaluation.comparison import compare_runs
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import comparison_tables
@@ -227,20 +235,23 @@ def compare_command(
     if as_json:
         show_json(comparison.to_dict())
     else:
-        show_markdown(comparison_tables(comparison))
+        show_markdown(comparison_tables(comparison, everything=everything))
 
 
 def table_command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    columns: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas.")] = None,
-    published: Annotated[bool, typer.Option("--published", help="Add the figures of the papers on ASQA.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file.")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="NAMES", help="Names of metrics, separated by commas.")] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Add a table of the papers' figures, which are of ASQA's questions.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this Markdown file.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw DR, or the first of --columns, to a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw DR, or the first of --columns, to a .png, .svg or .pdf file."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put runs side by side."""
+    """Put runs side by side, those of the same questions in one table."""
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import write_atomically
     from polyqa.evaluation.columns import COLUMNS
@@ -257,7 +268,7 @@ def table_command(
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 
-        plot_runs(opened, plot, metric=wanted[0] if columns else "dr", published=beside)
+        plot_runs(opened, plot, metric=wanted[0] if columns else "dr")
     if as_json:
         _show(opened, True)
         return
@@ -277,12 +288,9 @@ def _tell(loaded: "Loaded | None") -> None:
 
 
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:
-    from math import isnan
-
-    from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import summarize
 
-    from .display import console, show_json, table
+    from .display import show_json
 
     if as_json:
         show_json(
@@ -299,14 +307,33 @@ def _show(runs: "Sequence[Run]", as_json: bool) -> None:
         )
         return
     for run in runs:
-        rows = [
-            (
-                COLUMNS[name].label,
-                f"{value.value:,.2f}",
-                "–" if isnan(value.low) else f"[dim]{value.low:,.2f} – {value.high:,.2f}[/]",
-                str(value.n),
-            )
-            for name, value in summarize(run.records).items()
-        ]
-        columns = ("metric", "value", "95% interval", "n")
-        console().print(table(*columns, right=columns[1:], rows=rows, title=run.name))
+        _print(run)
+
+
+def _print(run: "Run") -> None:
+    """Print the headline of a run, then every metric with what it is."""
+    from rich.markup import escape
+
+    from polyqa.base.text import counted
+    from polyqa.evaluation.columns import COLUMNS
+    from polyqa.evaluation.comparison import headline_of
+    from polyqa.evaluation.tables import estimate_text
+
+    from .display import console, table
+
+    values = run.summarized()
+    first = headline_of(values)
+    out = console()
+    of = counted(len(run.records), "question") + (f", {run.failed} failed" if run.failed else "")
+    figure = f"{COLUMNS[first].label} {estimate_text(first, values[first])}" if first else "no metric"
+    out.print(f"[bold]{escape(run.name)}[/]: [bold]{escape(figure)}[/] on {of}\n")
+    rows = []
+    for name in sorted(values, key=lambda name: name != first):
+        value, of = values[name], "" if values[name].n == len(run.records) else f" ({values[name].n})"
+        interval = "–" if isnan(value.low) else f"[dim]{value.low:,.1f} – {value.high:,.1f}[/]"
+        cells = (COLUMNS[name].label, f"{value.value:,.1f}", interval, f"{COLUMNS[name].meaning}{of}")
+        rows.append(tuple(f"[bold]{cell}[/]" for cell in cells) if name == first else cells)
+    columns = ("metric", "value", "95% interval", "what it is")
+    out.print(table(*columns, right=columns[1:3], rows=rows))
+    if any(value.n != len(run.records) for value in values.values()):
+        out.print("\n[dim](in brackets: of how many questions, where not of all)[/]")

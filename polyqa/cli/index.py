@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import completion, options
+from .help import Command, Group
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from polyqa.documents import Documents
     from polyqa.questions import QuestionDatabase
 
-index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
+index_app = typer.Typer(cls=Group, help="Build and manage indexes.", no_args_is_help=True)
 
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
 
-@index_app.command("build")
+@index_app.command("build", cls=Command)
 def build_command(
     corpus: Annotated[
         Path,
@@ -34,19 +35,29 @@ def build_command(
             "folder of them or of BEIR, or what datasets saved."
         ),
     ],
-    name: Annotated[str | None, typer.Option(help="Name or path of the index; by default the file's name.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name or path of the index; by default the file's name.")
+    ] = None,
     checkpoint: Annotated[
-        str, typer.Option(help="Stanford, PyLate or MultiVectorEncoder checkpoint: embedded, a path, or a hub name.")
+        str,
+        options.more(
+            metavar="NAME", help="Stanford, PyLate or MultiVectorEncoder checkpoint: embedded, a path, or a hub name."
+        ),
     ] = "embedded",
-    nbits: Annotated[int, typer.Option(help="Bits per residual dimension: 1, 2 or 4.")] = 2,
-    doc_maxlen: Annotated[int, typer.Option(min=8, max=500, help="Tokens of a passage that are indexed.")] = 180,
+    nbits: Annotated[int, options.more(metavar="N", help="Bits per residual dimension: 1, 2 or 4.")] = 2,
+    doc_maxlen: Annotated[
+        int, options.more(metavar="N", min=8, max=500, help="Tokens of a passage that are indexed.")
+    ] = 180,
     overlap: Annotated[
-        int, typer.Option(min=0, help="Tokens that a passage of a document repeats of the one before.")
+        int, options.more(metavar="N", min=0, help="Tokens that a passage of a document repeats of the one before.")
     ] = 0,
     split_long: Annotated[bool, typer.Option("--split-long", help="Split longer passages of a corpus, too.")] = False,
     split: options.Split = None,
     shards: Annotated[
-        int, typer.Option(min=1, help="Number of parts, built one by one, for corpora that do not fit into memory.")
+        int,
+        options.more(
+            metavar="N", min=1, help="Number of parts, built one by one, for corpora that do not fit into memory."
+        ),
     ] = 1,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
@@ -160,7 +171,7 @@ def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: b
     say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")
 
 
-@index_app.command("sync")
+@index_app.command("sync", cls=Command)
 def sync_command(
     name: _Name,
     folder: Annotated[Path, typer.Argument(help="The folder that the index was built of.")],
@@ -195,7 +206,7 @@ def sync_command(
             say(f"polyqa: {error}", err=True)
 
 
-@index_app.command("info")
+@index_app.command("info", cls=Command)
 def info_command(
     name: Annotated[
         str | None,
@@ -204,7 +215,10 @@ def info_command(
         ),
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option(help="Folder of its database of questions; by default questions/ in its folder.")
+        Path | None,
+        options.more(
+            metavar="FOLDER", help="Folder of its database of questions; by default questions/ in its folder."
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Read index and questions completely, and check that both are intact.")
@@ -292,13 +306,20 @@ def _listed(folder: Path) -> dict[str, object]:
         return {"name": folder.name, "path": str(folder), "fault": str(error)}
 
 
-@index_app.command("search")
+@index_app.command("search", cls=Command)
 def search_command(
     name: _Name,
     query: Annotated[str, typer.Argument(help="The search query.")],
-    passages: Annotated[int, typer.Option("--passages", "-k", min=1, max=1000, help="Number of passages.")] = 5,
+    passages: Annotated[
+        int, typer.Option("--passages", "-k", metavar="N", min=1, max=1000, help="Number of passages.")
+    ] = 5,
     retriever: Annotated[
-        str, typer.Option(help="colbert, bm25 or fused.", autocompletion=completion.one_of(*completion.RETRIEVER_NAMES))
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="colbert, bm25 or fused.",
+            autocompletion=completion.one_of(*completion.RETRIEVER_NAMES),
+        ),
     ] = "colbert",
     where: options.Where = None,
     as_json: options.Json = False,
@@ -339,32 +360,32 @@ def _indented(text: str) -> str:
     )
 
 
-@index_app.command("remove")
-def remove_command(name: _Name, ids: Annotated[list[str], typer.Argument(help="Passage ids.")]) -> None:
-    """Remove passages from an index by their ids."""
+@index_app.command("delete", cls=Command)
+def delete_command(
+    name: _Name,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of passages to delete; without them the whole index is.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete an index without asking.")] = False,
+) -> None:
+    """Delete passages of an index, or the index with the database of its questions."""
     from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, remove_passages
-
-    index = ColBERTIndex(name)
-    before = len(index)
-    index = remove_passages(index, ids)
-    say(f"removed {counted(before - len(index), 'passage')}; {index.name} holds {len(index):,}")
-
-
-@index_app.command("delete")
-def delete_command(
-    name: _Name, yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False
-) -> None:
-    """Delete an index, and the database of its questions."""
     from polyqa.colbert_index.delete import deletable, delete_index
     from polyqa.colbert_index.versions import QUESTIONS
 
+    if ids:
+        index = ColBERTIndex(name)
+        before = len(index)
+        index = remove_passages(index, ids)
+        say(f"deleted {counted(before - len(index), 'passage')}; {index.name} holds {len(index):,}")
+        return
     folder = deletable(name)
     made = _what_goes(folder)
     if (folder / QUESTIONS).exists() or any(folder.glob(f".{QUESTIONS}.*jsonl")):
         made += "; its database of questions is deleted, too"
     say(f"{folder}: {made}", err=True)
-    if not yes and not typer.confirm("Delete?", err=True):
+    if not yes and not typer.confirm("Delete the whole index?", err=True):
         say("not deleted", err=True)
         return
     delete_index(name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def lesson_command(
     number: Annotated[int | None, typer.Argument(help="Its number; without one, the lessons are listed.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder for your copy.")] = Path(),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for your copy.")] = Path(),
     as_text: Annotated[bool, typer.Option("--print", help="Show it as text, here; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""

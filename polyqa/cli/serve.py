@@ -1,4 +1,4 @@
-"""`polyqa serve` and `polyqa mcp`: polyqa for browsers and for other software."""
+"""`polyqa serve`: polyqa for browsers and for other software."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +16,7 @@ _Indexes = Annotated[
     list[str] | None,
     typer.Option(
         "--index",
+        metavar="NAME",
         help="Name or path of an index that may be searched; repeat for more. By default all that have a name.",
         autocompletion=completion.indexes,
     ),
@@ -24,6 +25,7 @@ _Programs = Annotated[
     list[str] | None,
     typer.Option(
         "--program",
+        metavar="NAME",
         help="A program that may be asked, or the folder of a compiled one; repeat for more. By default all.",
         autocompletion=completion.programs,
     ),
@@ -36,14 +38,17 @@ _WITHOUT = (*_SET_BY_LM_SET, "prompt_lm")
 
 @options.takes_language_models(*_WITHOUT)
 def serve_command(
-    host: Annotated[str, typer.Option(help="Address to listen on.", rich_help_panel=_GUARD)] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8000,
+    host: Annotated[
+        str, typer.Option(metavar="HOST", help="Address to listen on.", rich_help_panel=_GUARD)
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="Port; 0 takes a free one.")] = 8000,
     indexes: _Indexes = None,
     programs: _Programs = None,
     models: options.LanguageModels = options.EMBEDDED,
     token: Annotated[
         str | None,
         typer.Option(
+            metavar="TEXT",
             envvar="POLYQA_TOKEN",
             show_envvar=True,
             help="Clients must send it as `Authorization: Bearer …`. Other users of this machine can read a command "
@@ -53,18 +58,24 @@ def serve_command(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A host name that clients may use for this server; repeat for more.", rich_help_panel=_GUARD),
+        typer.Option(
+            metavar="HOST",
+            help="A host name that clients may use for this server; repeat for more.",
+            rich_help_panel=_GUARD,
+        ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="URL",
             help="Origin of another site whose pages may ask, such as https://chat.example; repeat for more.",
             rich_help_panel=_GUARD,
         ),
     ] = None,
     at_once: Annotated[
         int | None,
-        typer.Option(
+        options.more(
+            metavar="N",
             min=1,
             max=1_000,
             help="Questions answered at the same time: 64, with the embedded engine the number of cores.",
@@ -72,12 +83,20 @@ def serve_command(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
+        options.more(
+            metavar="SECONDS",
             min=1,
             show_default="120, or that of a call if it is longer than 300",
             help="Time limit of a question, in seconds.",
         ),
     ] = None,
+    mcp: Annotated[
+        bool,
+        typer.Option(
+            "--mcp",
+            help="Serve the tools ask and search by the Model Context Protocol instead, on standard input and output.",
+        ),
+    ] = False,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Serve a page, an HTTP API, OpenAI's chat completions and ColBERTv2's search: http://127.0.0.1:8000.
@@ -86,6 +105,10 @@ def serve_command(
     questions that are being answered.
     """
     from polyqa.base.extras import needs
+
+    if mcp:
+        _serve_mcp(models, indexes, programs, mlflow)
+        return
 
     needs("fastapi", extra="serve", for_="polyqa serve")
     from polyqa.serving import guard_of, limits_of, serve
@@ -102,17 +125,12 @@ def serve_command(
         serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=announce)
 
 
-@options.takes_language_models(*_WITHOUT)
-def mcp_command(
-    indexes: _Indexes = None,
-    programs: _Programs = None,
-    models: options.LanguageModels = options.EMBEDDED,
-    mlflow: options.Mlflow = None,
+def _serve_mcp(
+    models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None, mlflow: str | None
 ) -> None:
-    """Serve the tools `ask` and `search` by the Model Context Protocol, on standard input and output."""
     from polyqa.base.extras import needs
 
-    needs("mcp", extra="mcp", for_="polyqa mcp")
+    needs("mcp", extra="mcp", for_="polyqa serve --mcp")
     from polyqa.tracing import traced
     from polyqa.web.mcp import run_mcp
 

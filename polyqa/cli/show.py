@@ -1,13 +1,21 @@
-"""`polyqa show`: look inside programs."""
+"""`polyqa programs` and `polyqa show`: the programs, the recipes that compile them, and what is inside."""
 
+from collections.abc import Mapping
+from math import nan
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import completion, options
 from .terminal import say
 
+if TYPE_CHECKING:
+    from polyqa.artifacts import Artifact
+    from polyqa.programs.registry import Entry
+
+_WIDE = 120  # characters, from which on five columns are readable beside each other
+_DEMOS = 1  # of each call, unless all are asked for
 _NAME = "Name of a program, or name or folder of a compiled one."
 
 
@@ -21,16 +29,18 @@ def show_command(
         ),
     ] = None,
     index: options.Index = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all demos, not only the first of each call.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print card and state as JSON.")] = False,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write the report of the compilation to this HTML file instead.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the report of the compilation to this HTML file instead."),
     ] = None,
 ) -> None:
-    """Show a program's prompts (instructions, fields, demos) and a compiled program's card, or compare two programs."""
+    """Show what a program is, what compiling it brought, and its prompts; or how two programs differ."""
     from polyqa.artifacts.state import dump_program
     from polyqa.artifacts.store import read_artifact
     from polyqa.loading import load
-    from polyqa.optimizers.prompts import prompt_diff, prompt_texts
+    from polyqa.optimizers.prompts import demos_shown, prompt_changes, prompt_diff, prompt_texts
     from polyqa.programs import PROGRAMS
 
     from .display import show_json
@@ -38,19 +48,68 @@ def show_command(
     if html is not None:
         _write_report(artifact, html)
         return
-    card = None if artifact in PROGRAMS else read_artifact(artifact).card.describe()
+    made = None if artifact in PROGRAMS else read_artifact(artifact)
     program = load(artifact, index=index, strict=False)
     if other is not None:
-        say(prompt_diff(program, load(other, index=index, strict=False)))
+        second = load(other, index=index, strict=False)
+        say(f"{artifact} → {other}\n")
+        _list(prompt_changes(program, second))
+        say("\n" + prompt_diff(program, second, most=None if everything else 0))
         return
     if as_json:
-        show_json({"card": card, "program": dump_program(program)})
+        show_json({"card": made and made.card.describe(), "program": dump_program(program)})
         return
-    if card is not None:
-        show_json(card)
-        say()
-    for name, text in prompt_texts(program).items():
-        say(f"## {name}\n\n{text}")
+    _head(artifact, made)
+    say()
+    _list({name: f"demos: {demos_shown(predictor)}" for name, predictor in program.named_predictors()})
+    for name, text in prompt_texts(program, most=None if everything else _DEMOS).items():
+        say(f"\n## {name}\n\n{text.rstrip()}")
+
+
+def _list(lines: Mapping[str, str]) -> None:
+    from rich.markup import escape
+
+    from .display import console, table
+
+    rows = [(f"[bold]{escape(name)}[/]", escape(text)) for name, text in lines.items()]
+    made = table("call", "", rows=rows)
+    made.show_header = False
+    console().print(made)
+
+
+def _say(text: str) -> None:
+    """Print a text in lines of the terminal's width."""
+    from .display import console
+
+    console().print(text, markup=False)
+
+
+def _head(name: str, artifact: "Artifact | None") -> None:
+    """Say what a program is, and of a compiled one what that brought and how it was made."""
+    from polyqa.artifacts.showing import artifact_facts, gain_texts
+    from polyqa.evaluation.columns import COLUMNS
+    from polyqa.evaluation.verdicts import claim
+    from polyqa.programs.registry import registered
+
+    from .display import console, facts
+
+    entry = registered(name if artifact is None else artifact.card.program)
+    if artifact is None:
+        _say(f"{name}: {entry.summary}.\n{entry.paper}; calls of a language model a question: {entry.calls}")
+        return
+    card = artifact.card
+    _say(f"{card.name}: {card.program} (it {entry.summary}), compiled with {card.recipe.get('name')}.")
+    gain = card.test_gain or card.dev_gain
+    if gain is not None and gain.tells:
+        before, after, change = gain_texts(gain)
+        low, high = (nan if bound is None else bound for bound in (gain.low, gain.high))
+        said = claim(low, high, gain.before.n, what="Compiling")
+        label = COLUMNS[gain.metric].label if gain.metric in COLUMNS else gain.metric
+        _say(f"{said}. {gain.data.source}, {gain.before.n} questions: {label} {before} → {after}, {change}.")
+    elif gain is not None:
+        _say(f"Whether compiling helped cannot be told: {gain.failures}.")
+    say()
+    console().print(facts(artifact_facts(card)))
 
 
 def _write_report(artifact: str, to: Path) -> None:
@@ -67,3 +126,67 @@ def _write_report(artifact: str, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(to, report)
     say(f"written to {to}", err=True)
+
+
+def programs_command(
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes of `polyqa compile` instead.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """List the programs: what each does, who published it, what a question costs."""
+    if recipes:
+        _list_recipes(as_json)
+        return
+    from polyqa.programs.registry import REGISTRY
+
+    from .display import console, show_json, table
+
+    if as_json:
+        data = {
+            name: {
+                "class": entry.program.__name__,
+                "summary": entry.summary,
+                "paper": entry.paper,
+                "url": entry.url,
+                "calls": entry.calls,
+                "cost": entry.cost,
+                "needs": sorted(entry.needs),
+            }
+            for name, entry in REGISTRY.items()
+        }
+        show_json(data)
+        return
+    out = console()
+    if out.width < _WIDE:
+        rows = [(f"[bold]{name}[/]", _in_lines(entry)) for name, entry in REGISTRY.items()]
+        listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
+    else:
+        listed = table(
+            *("program", "what it does", "paper", "LM calls a question", "cost"),
+            rows=[
+                (f"[bold]{name}[/]", entry.summary, entry.paper, entry.calls, entry.cost)
+                for name, entry in REGISTRY.items()
+            ],
+        )
+    listed.padding = (0, 2, 1, 0)
+    out.print(listed)
+    out.print("[dim]K: passages shown. polyqa ask … --program NAME[/]")
+
+
+def _in_lines(entry: "Entry") -> str:
+    return f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]"
+
+
+def _list_recipes(as_json: bool) -> None:
+    from polyqa.optimizers.recipes import RECIPES
+
+    from .display import console, show_json, table
+
+    if as_json:
+        show_json(
+            {name: {**recipe.model_dump(mode="json"), "writes": recipe.writes} for name, recipe in RECIPES.items()}
+        )
+        return
+    rows = [(name, "yes" if recipe.writes else "no", recipe.summary) for name, recipe in RECIPES.items()]
+    out = console()
+    out.print(table("recipe", "writes", "what it does", rows=rows))
+    out.print("[dim]writes: a language model writes the instructions (--prompt-lm). polyqa compile --recipe NAME[/]")

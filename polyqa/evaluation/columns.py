@@ -22,6 +22,8 @@ class Column:
         The per-question scores that it combines.
     combine
         Takes arrays of these scores, shape (…, n), of questions that have all of them; returns shape (…).
+    meaning
+        What it is, in about six words.
     percent
         Whether tables show it times 100.
     higher_is_better
@@ -32,6 +34,7 @@ class Column:
     label: str
     scores: tuple[str, ...]
     combine: Callable[..., Array]
+    meaning: str
     percent: bool = True
     higher_is_better: bool | None = True
 
@@ -81,36 +84,75 @@ def _columns(*columns: Column) -> Mapping[str, Column]:
     return MappingProxyType({column.name: column for column in columns})
 
 
-MEAN = Column("mean", "mean", ("value",), _mean)
+MEAN = Column("mean", "mean", ("value",), _mean, "the mean")
 """The plain mean of values in [0, 1], in per cent."""
 
 COLUMNS = _columns(
-    Column("disambig_f1", "D-F1", ("disambig_f1",), _mean),
-    Column("rouge_l", "R-L", ("rouge_l",), _mean),
-    Column("dr", "DR", ("disambig_f1", "rouge_l"), _dr),
-    Column("str_em", "STR-EM", ("str_em",), _mean),
-    Column("length", "LEN", ("length",), _mean, percent=False, higher_is_better=None),
-    Column("exact_match", "EM", ("exact_match",), _mean),
-    Column("f1_answer", "F1 ans", ("f1_answer",), _mean),
-    Column("edit_f1", "EDIT-F1", ("edit_f1",), _mean),
-    Column("answer_f1", "Answer-F1", ("answer_f1", "readings"), _weighted),
-    Column("strict_exact_match", "strict EM", ("strict_exact_match",), _mean),
-    Column("wrong_told", "wrong told", ("wrong_told",), _mean, higher_is_better=False),
-    Column("noise_cited", "noise cited", ("noise_cited",), _mean, higher_is_better=False),
-    Column("conflicts_shown", "conflicts shown", ("conflicts_shown",), _mean),
-    Column("mrecall@5", "MRecall@5", ("mrecall@5",), _mean),
-    Column("answer_coverage@5", "AC@5", ("answer_coverage@5",), _mean),
-    Column("g_precision", "G-P", _P, _ratio),
-    Column("g_recall", "G-R", _R, _ratio),
-    Column("g_f1", "G-F1", (*_P, *_R), _g_f1),
-    Column("g_precision_micro", "G-P micro", _P, _micro),
-    Column("g_recall_micro", "G-R micro", _R, _micro),
-    Column("recall", "Recall", ("gold_recall_part", "gold_recall_whole"), _ratio),
-    Column("sufficient", "Sufficient%", ("sufficient",), _mean),
-    Column("readings", "readings", ("readings",), _mean, percent=False, higher_is_better=None),
-    Column("calls", "calls", ("calls",), _mean, percent=False, higher_is_better=False),
-    Column("input_tokens", "tokens in", ("input_tokens",), _mean, percent=False, higher_is_better=False),
-    Column("output_tokens", "tokens out", ("output_tokens",), _mean, percent=False, higher_is_better=False),
-    Column("seconds", "s", ("seconds",), _mean, percent=False, higher_is_better=False),
-    Column("failed", "failed", ("failed",), _mean, higher_is_better=False),
+    Column("disambig_f1", "D-F1", ("disambig_f1",), _mean, "does the text answer each reading"),
+    Column("rouge_l", "R-L", ("rouge_l",), _mean, "overlap with the reference text"),
+    Column("dr", "DR", ("disambig_f1", "rouge_l"), _dr, "D-F1 and R-L, their geometric mean"),
+    Column("str_em", "STR-EM", ("str_em",), _mean, "gold short answers that the text has"),
+    Column("length", "LEN", ("length",), _mean, "words of the long answer", percent=False, higher_is_better=None),
+    Column("exact_match", "EM", ("exact_match",), _mean, "short answer is a gold one"),
+    Column("f1_answer", "F1 ans", ("f1_answer",), _mean, "short answers against the gold ones"),
+    Column("edit_f1", "EDIT-F1", ("edit_f1",), _mean, "are readings worded as the gold ones"),
+    Column("answer_f1", "Answer-F1", ("answer_f1", "readings"), _weighted, "words shared with the nearest gold answer"),
+    Column("strict_exact_match", "strict EM", ("strict_exact_match",), _mean, "all right answers and no wrong one"),
+    Column("wrong_told", "wrong told", ("wrong_told",), _mean, "wrong answers that were told", higher_is_better=False),
+    Column(
+        "noise_cited",
+        "noise cited",
+        ("noise_cited",),
+        _mean,
+        "readings that cite a noise document",
+        higher_is_better=False,
+    ),
+    Column("conflicts_shown", "conflicts shown", ("conflicts_shown",), _mean, "conflicts of documents that are shown"),
+    Column("mrecall@5", "MRecall@5", ("mrecall@5",), _mean, "questions whose answers 5 passages hold"),
+    Column("answer_coverage@5", "AC@5", ("answer_coverage@5",), _mean, "gold answers that 5 passages hold"),
+    Column("g_precision", "G-P", _P, _ratio, "given readings that their passage backs"),
+    Column("g_recall", "G-R", _R, _ratio, "readings with evidence that were given"),
+    Column("g_f1", "G-F1", (*_P, *_R), _g_f1, "G-P and G-R, their harmonic mean"),
+    Column("g_precision_micro", "G-P micro", _P, _micro, "G-P over all readings at once"),
+    Column("g_recall_micro", "G-R micro", _R, _micro, "G-R over all readings at once"),
+    Column("recall", "Recall", ("gold_recall_part", "gold_recall_whole"), _ratio, "gold readings that were given"),
+    Column("sufficient", "Sufficient%", ("sufficient",), _mean, "questions with five readings or more"),
+    Column(
+        "readings",
+        "readings",
+        ("readings",),
+        _mean,
+        "readings given for a question",
+        percent=False,
+        higher_is_better=None,
+    ),
+    Column(
+        "calls",
+        "calls",
+        ("calls",),
+        _mean,
+        "calls of language models a question",
+        percent=False,
+        higher_is_better=False,
+    ),
+    Column(
+        "input_tokens",
+        "tokens in",
+        ("input_tokens",),
+        _mean,
+        "tokens of prompts a question",
+        percent=False,
+        higher_is_better=False,
+    ),
+    Column(
+        "output_tokens",
+        "tokens out",
+        ("output_tokens",),
+        _mean,
+        "tokens of replies a question",
+        percent=False,
+        higher_is_better=False,
+    ),
+    Column("seconds", "s", ("seconds",), _mean, "seconds a question", percent=False, higher_is_better=False),
+    Column("failed", "failed", ("failed",), _mean, "questions without an answer", higher_is_better=False),
 )

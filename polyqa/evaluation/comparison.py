@@ -1,6 +1,6 @@
 """Compares two runs question by question."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -104,7 +104,7 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
     scores = {name: _paired(name, pairs) for name in COLUMNS}
     compared = {name: compare(COLUMNS[name], *paired, seed=seed) for name, paired in scores.items()}
     metrics = {name: difference for name, difference in compared.items() if difference is not None}
-    chosen = headline or next((name for name in HEADLINE if name in metrics), next(iter(metrics)))
+    chosen = headline or headline_of(metrics) or next(iter(metrics))
     if chosen not in metrics:
         raise PolyqaError(f"There is no metric {headline!r} in both runs; there are {', '.join(metrics)}.")
 
@@ -123,6 +123,12 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
         by_ambiguity=groups(lambda record: record.ambiguity),
         by_readings=groups(lambda record: record.gold_readings),
     )
+
+
+def headline_of(metrics: Iterable[str]) -> str | None:
+    """Return the metric that tells most of a run: the first of DR, F1 answer, D-F1, STR-EM that it has."""
+    has = set(metrics)
+    return next((name for name in HEADLINE if name in has), None)
 
 
 def _paired(name: str, pairs: Sequence[tuple[Record, Record]]) -> tuple[Scores, Scores]:

@@ -8,38 +8,68 @@ from polyqa.base.text import counted
 from .columns import COLUMNS
 from .comparison import Comparison
 from .published import Published
-from .runs import Run, summarize
+from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
+from .verdicts import LITTLE
 
 LONG_FORM = ("str_em", "rouge_l", "disambig_f1", "dr", "length")
 SHORT_FORM = ("f1_answer", "exact_match", "edit_f1")
 GROUNDED = ("g_precision", "g_recall", "g_f1")
 COST = ("readings", "calls", "input_tokens", "output_tokens", "seconds")
 _FAILURES = 5
-_INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of the second."
+_SEEN = 0.05  # what a table of one decimal place shows
+_INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of {}."
 DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST)
 
 
 def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[Published] = ()) -> str:
-    """Return one row per run, then the published rows.
+    """Return one row per run, a table per set of questions; then the published rows, in a table of their own.
 
     A run's figures carry their 95% intervals; a column that nobody has is left out. Published rows were
     made with other readers, judges, corpora and language models, which the note below the table says.
     """
+    sets: list[list[Run]] = []
+    for run in runs:
+        same = next((group for group in sets if same_questions(group[0], run)), None)
+        sets.append([run]) if same is None else same.append(run)
+    parts = []
+    filled: set[str] = set()
+    for group in sets:
+        table, known = _table_of(group, columns)
+        filled |= known
+        title = _set_of(group[0]) if len(sets) > 1 or published else ""
+        parts += [f"On {title}:", ""] * bool(title) + [table, ""]
+    beside = [paper for paper in published if filled & set(paper.metrics)]
+    if beside:
+        names = [name for name in columns if name in filled and any(name in paper.metrics for paper in beside)]
+        rows = [
+            [
+                paper.system,
+                paper.lm,
+                *(f"{paper.metrics[name]:.1f}" if name in paper.metrics else "–" for name in names),
+            ]
+            for paper in beside
+        ]
+        head = ["system", "LM", *(COLUMNS[name].label for name in names)]
+        parts += ["The papers, on the 948 questions of ASQA's dev set:", "", markdown_table(head, rows), ""]
+    return "\n".join([*parts, *_notes(runs, beside)]) + "\n"
+
+
+def _table_of(runs: Sequence[Run], columns: Sequence[str]) -> tuple[str, set[str]]:
+    """Return a table of runs of the same questions, and the names of its columns."""
     summaries = [summarize(run.records) for run in runs]
-    known = {name for values in summaries for name in values}
-    filled = [name for name in columns if name in known]
-    rows = []
-    for run, values in zip(runs, summaries, strict=True):
-        lm = run.settings.lm if run.settings else "–"
-        cells = [estimate_text(name, values.get(name)) for name in filled]
-        rows.append([run.name, lm, str(len(run.records)), *cells])
-    beside = [paper for paper in published if set(filled) & set(paper.metrics)]
-    for paper in beside:
-        cells = [f"{paper.metrics[name]:.1f}" if name in paper.metrics else "–" for name in filled]
-        rows.append([f"*{paper.system}*", paper.lm, "948", *cells])
-    table = markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in filled)], rows)
-    return "\n".join([table, "", *_notes(runs, beside)]) + "\n"
+    filled = [name for name in columns if any(name in values for values in summaries)]
+    rows = [
+        [run.name, run.settings.lm if run.settings else "–", str(len(run.records))]
+        + [estimate_text(name, values.get(name)) for name in filled]
+        for run, values in zip(runs, summaries, strict=True)
+    ]
+    return markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in filled)], rows), set(filled)
+
+
+def _set_of(run: Run) -> str:
+    """Return what a run's questions are called; the fingerprint is left out."""
+    return run.settings.questions.partition(" (")[0] if run.settings else f"the questions of {run.name}"
 
 
 def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]:
@@ -57,8 +87,9 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
     if published:
         sources = "; ".join(dict.fromkeys(paper.source for paper in published))
         yield (
-            f"- In italics, from the papers ({sources}): the whole dev set, RoBERTa-large as the reader, "
-            "Wikipedia and the web as the corpus, language models as judges. Not made with our reader or corpus."
+            f"- From the papers ({sources}): RoBERTa-large as the reader, Wikipedia and the web as the corpus, "
+            "language models as judges. Not made with our questions, reader or corpus: no figure above compares "
+            "with them."
         )
 
 
@@ -80,25 +111,71 @@ def run_html(run: Run) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return what a notebook shows of a comparison: all metrics, the breakdowns, and what to be careful about."""
-    tables = [(title, *_differences(title, rows, comparison)) for title, rows in _breakdowns(comparison).items()]
-    label = COLUMNS[comparison.headline].label
-    return render("comparison.html", comparison=comparison, label=label, tables=tables, note=_INTERVALS)
-
-
-def comparison_tables(comparison: Comparison) -> str:
-    """Return a comparison as Markdown: all metrics, then the breakdowns of the headline metric."""
-    parts = [
-        f"{comparison.b} against {comparison.a}, {counted(comparison.n, 'question')} in both"
-        + (f" (only in {comparison.a}: {comparison.only_a})" if comparison.only_a else "")
-        + (f" (only in {comparison.b}: {comparison.only_b})" if comparison.only_b else "")
-        + ".",
-        *(f"Careful: {caution}" for caution in comparison.cautions),
+    tables = [
+        (title, *_differences(title, rows, comparison.a, comparison.b))
+        for title, rows in _breakdowns(comparison).items()
     ]
     label = COLUMNS[comparison.headline].label
-    for title, rows in _breakdowns(comparison).items():
-        head = "" if title == "metric" else f"{label} by {title}:\n\n"
-        parts.append(head + markdown_table(*_differences(title, rows, comparison)))
-    return "\n\n".join([*parts, _INTERVALS]) + "\n"
+    return render(
+        "comparison.html", comparison=comparison, label=label, tables=tables, note=_INTERVALS.format("the second")
+    )
+
+
+def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str:
+    """Return a comparison as Markdown: what comes of it in a sentence, the metrics, the headline metric by kind.
+
+    Parameters
+    ----------
+    comparison
+        Of two runs.
+    everything
+        All metrics and breakdowns, or the headline metric and what differs.
+    """
+    metrics, *breakdowns = _breakdowns(comparison).items()
+    headline = COLUMNS[comparison.headline].label
+    shown = {
+        name: rows if everything else {key: one for key, one in rows.items() if _differs(one) or key == headline}
+        for name, rows in (metrics, *breakdowns)
+    }
+    parts = [
+        f"A: {comparison.a}\nB: {comparison.b}\n{counted(comparison.n, 'question')} in both"
+        + (f" (only in A: {comparison.only_a})" if comparison.only_a else "")
+        + (f" (only in B: {comparison.only_b})" if comparison.only_b else "")
+        + ".",
+        outcome(comparison),
+        *(f"Careful: {caution}" for caution in comparison.cautions),
+    ]
+    for title, rows in shown.items():
+        if rows:
+            head = "" if title == "metric" else f"{headline} by {title}:\n\n"
+            parts.append(head + markdown_table(*_differences(title, rows, "A", "B")))
+    if equal := len(metrics[1]) - len(shown["metric"]):
+        parts.append(f"The other {equal} metrics are equal; --all shows them.")
+    return "\n\n".join([*parts, _INTERVALS.format("B")]) + "\n"
+
+
+def outcome(comparison: Comparison) -> str:
+    """Return in a sentence whether B is better than A by the headline metric, and how many calls more that takes."""
+    column, change = COLUMNS[comparison.headline], comparison.metrics[comparison.headline]
+    figures = f"{change.a:.1f} → {change.b:.1f}, {change}, p = {p_text(change.p)}"
+    if not _differs(change):
+        said = f"No difference in {column.label}: {change.a:.1f}"
+    elif change.low > -LITTLE and change.high < LITTLE:
+        said = f"No difference in {column.label} to speak of: {figures}"
+    elif change.low > 0 or change.high < 0:
+        better = (change.difference > 0) is (column.higher_is_better is not False)
+        said = f"B is {'better' if better else 'worse'} in {column.label}: {figures}"
+    else:
+        said = f"Which is better in {column.label} cannot be told with {counted(change.n, 'question')}: {figures}"
+    calls = comparison.metrics.get("calls")
+    if calls is not None and _differs(calls):
+        said += f"; B makes {abs(calls.difference):.1f} calls {'more' if calls.difference > 0 else 'fewer'} a question"
+    return f"{said}."
+
+
+def _differs(difference: Difference) -> bool:
+    """Return whether a difference is seen in a table, or in a single question."""
+    return abs(difference.difference) >= _SEEN or difference.wins + difference.losses > 0
 
 
 def _breakdowns(comparison: Comparison) -> dict[str, Mapping[str, Difference]]:
@@ -108,15 +185,13 @@ def _breakdowns(comparison: Comparison) -> dict[str, Mapping[str, Difference]]:
     return {"metric": metrics, **{title: rows for title, rows in groups.items() if rows}}
 
 
-def _differences(
-    head: str, differences: Mapping[str, Difference], comparison: Comparison
-) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of a table."""
+def _differences(head: str, differences: Mapping[str, Difference], a: str, b: str) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of a table; ``a`` and ``b`` are the runs' names."""
     rows = [
         [name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record_text(d)]
         for name, d in differences.items()
     ]
-    return [head, "n", comparison.a, comparison.b, "difference", "p", "win / tie / loss"], rows
+    return [head, "n", a, b, "difference", "p", "win / tie / loss"], rows
 
 
 def p_text(p: float) -> str:

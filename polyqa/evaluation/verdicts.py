@@ -35,18 +35,35 @@ def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
     'Whether compiling helped cannot be told with 24 questions'
     """
     figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change.difference:+.1f}"
-    on = f"on {change.n} question{'s' * (change.n != 1)}"
-    moved = f"{change.wins} became better, {change.losses} worse."
-    if isnan(change.low):
-        return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {figures}; {moved}"
-    evidence = f"{figures} [{change.low:+.1f}, {change.high:+.1f}] {on}; {moved}"
-    if change.low > 0:
-        return f"{what} helped: {evidence}"
-    if change.high < 0:
-        return f"{what} did harm: {evidence}"
-    if change.low > -LITTLE and change.high < LITTLE:
-        return f"{what} changed nothing to speak of: {evidence}"
-    return f"Whether {what.lower()} helped cannot be told with {change.n} questions: {evidence}"
+    if not isnan(change.low):
+        on = f"on {change.n} question{'s' * (change.n != 1)}"
+        figures += f" [{change.low:+.1f}, {change.high:+.1f}] {on}"
+    claimed = claim(change.low, change.high, change.n, what=what)
+    return f"{claimed}: {figures}; {change.wins} became better, {change.losses} worse."
+
+
+def claim(low: float, high: float, n: int, *, what: str = "It") -> str:
+    """Return what the interval of a difference allows to say: that it helped, did harm, did nothing, or none of these.
+
+    Parameters
+    ----------
+    low, high
+        Of the 95% interval; NaN if there is none.
+    n
+        How many questions it comes from.
+    what
+        What was changed, as the beginning of a sentence.
+
+    >>> claim(-0.4, 0.9, 72, what="Compiling")
+    'Compiling changed nothing to speak of'
+    """
+    if low > 0:
+        return f"{what} helped"
+    if high < 0:
+        return f"{what} did harm"
+    if low > -LITTLE and high < LITTLE:
+        return f"{what} changed nothing to speak of"
+    return f"Whether {what.lower()} helped cannot be told with {n} questions"
 
 
 def question_values(records: Sequence[Record], metric: str) -> NDArray[np.float64]:

@@ -13,25 +13,35 @@ from polyqa.programs import KNNPredict
 _LONGEST = 280
 
 
-def prompt_texts(program: dspy.Module) -> dict[str, str]:
-    """Return each predictor's prompt as text: instructions, fields, how demos are picked, the demos."""
-    texts = {}
-    for name, predictor in program.named_predictors():
-        demos = (demo_text(demo, predictor.signature.fields) for demo in predictor.demos)
-        texts[name] = "\n\n".join([prompt_head(predictor), *demos]).rstrip() + "\n"
-    return texts
+def prompt_texts(program: dspy.Module, *, most: int | None = None) -> dict[str, str]:
+    """Return each predictor's prompt as text: instructions, fields, how demos are picked, the first ``most`` demos."""
+    return {name: _prompt_text(predictor, most) for name, predictor in program.named_predictors()}
+
+
+def _prompt_text(predictor: dspy.Predict, most: int | None = None) -> str:
+    demos = (demo_text(demo, predictor.signature.fields) for demo in predictor.demos[:most])
+    return "\n\n".join([prompt_head(predictor), *demos]).rstrip() + "\n"
 
 
 def prompt_head(predictor: dspy.Predict) -> str:
     """Return what a predictor's prompt says before its demos: instructions, fields, how many demos are shown."""
-    signature = predictor.signature
-    fields = "\n".join(
-        f"- {name} ({'input' if name in signature.input_fields else 'output'}): {field.json_schema_extra['desc']}"
-        for name, field in signature.fields.items()
+    return (
+        f"{predictor.signature.instructions}\n\nFields:\n{_fields(predictor)}\n\nDemos shown: {demos_shown(predictor)}"
     )
+
+
+def _fields(predictor: dspy.Predict) -> str:
+    inputs, fields = predictor.signature.input_fields, predictor.signature.fields
+    return "\n".join(
+        f"- {name} ({'input' if name in inputs else 'output'}): {field.json_schema_extra['desc']}"
+        for name, field in fields.items()
+    )
+
+
+def demos_shown(predictor: dspy.Predict) -> str:
+    """Return how many demos a prompt shows, and of how many."""
     k = getattr(predictor, "k", None)
-    shown = f"the {k} nearest of {len(predictor.demos)}" if k is not None else f"all {len(predictor.demos)}"
-    return f"{signature.instructions}\n\nFields:\n{fields}\n\nDemos shown: {shown}"
+    return f"the {k} nearest of {len(predictor.demos)}" if k is not None else f"all {len(predictor.demos)}"
 
 
 def demo_text(demo: Any, fields: Iterable[str]) -> str:
@@ -49,12 +59,33 @@ def _plain(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
-def prompt_diff(before: dspy.Module, after: dspy.Module) -> str:
+def prompt_changes(before: dspy.Module, after: dspy.Module) -> dict[str, str]:
+    """Return in a line for each predictor how its prompts differ in two programs."""
+    left, right = dict(before.named_predictors()), dict(after.named_predictors())
+    return {name: _change(left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])}
+
+
+def _change(old: dspy.Predict | None, new: dspy.Predict | None) -> str:
+    if old is None or new is None:
+        return "only in the first" if new is None else "only in the second"
+    changed = [
+        *(["other instructions"] if old.signature.instructions != new.signature.instructions else []),
+        *(["other fields"] if _fields(old) != _fields(new) else []),
+    ]
+    shown = demos_shown(old), demos_shown(new)
+    if shown[0] != shown[1]:
+        changed.append(f"demos: {shown[0]} → {shown[1]}")
+    elif not changed and _prompt_text(old) != _prompt_text(new):
+        changed.append("other demos")
+    return "; ".join(changed) or "unchanged"
+
+
+def prompt_diff(before: dspy.Module, after: dspy.Module, *, most: int | None = None) -> str:
     """Return how the prompts of two programs differ, per predictor, as Markdown with unified diffs.
 
-    A predictor that only one of them has is shown against nothing.
+    A predictor that only one of them has is shown against nothing; of its demos the first ``most`` are compared.
     """
-    left, right = prompt_texts(before), prompt_texts(after)
+    left, right = prompt_texts(before, most=most), prompt_texts(after, most=most)
     parts = []
     for name in dict.fromkeys([*left, *right]):
         old, new = (texts.get(name, "").splitlines() for texts in (left, right))

@@ -9,7 +9,6 @@ from polyqa.base.extras import needs
 from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.published import Published
 from polyqa.evaluation.runs import Run, same_questions, summarize
 from polyqa.evaluation.verdicts import won_and_lost
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
-BLUE, ORANGE, GREY, LIGHT = "#2f6f9f", "#c8611b", "#9a9a9a", "#c9c9c9"
+BLUE, ORANGE, GREY = "#2f6f9f", "#c8611b", "#9a9a9a"
 """Told apart by people who see red and green alike, and on grey paper."""
 
 
@@ -55,10 +54,8 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
     return path
 
 
-def plot_runs(
-    runs: Sequence[Run], path: str | Path, *, metric: str = "dr", published: Sequence[Published] = ()
-) -> Path:
-    """Draw one metric of runs and published rows as horizontal bars, best on top.
+def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str = "dr") -> Path:
+    """Draw one metric of runs as horizontal bars, best on top.
 
     Parameters
     ----------
@@ -68,8 +65,6 @@ def plot_runs(
         ``.png``, ``.svg`` or ``.pdf``.
     metric
         A name of `columns.COLUMNS`.
-    published
-        Drawn lighter, those that have the metric.
 
     Raises
     ------
@@ -84,25 +79,21 @@ def plot_runs(
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
     _require_same_questions([run for run, _ in ours])
-    # Name, value, how far the interval reaches below and above (0 where it is NaN: there is none), colour.
+    # Name, value, how far the interval reaches below and above (0 where it is NaN: there is none).
     bars = [
         (
             f"{run.name} (n={value.n})",
             value.value,
             max(0.0, value.value - value.low),
             max(0.0, value.high - value.value),
-            BLUE,
         )
         for run, value in ours
-    ]
-    bars += [
-        (f"{row.system}, {row.lm}", row.metrics[metric], 0.0, 0.0, LIGHT) for row in published if metric in row.metrics
     ]
     bars.sort(key=lambda bar: bar[1], reverse=COLUMNS[metric].higher_is_better is False)
 
     figure, axes = new_figure(8, 0.8 + 0.36 * len(bars))
-    axes.barh(range(len(bars)), [bar[1] for bar in bars], color=[bar[4] for bar in bars])
-    for at, (_, value, below, above, _colour) in enumerate(bars):
+    axes.barh(range(len(bars)), [bar[1] for bar in bars], color=BLUE)
+    for at, (_, value, below, above) in enumerate(bars):
         if below or above:
             axes.errorbar(value, at, xerr=[[below], [above]], color="black", capsize=3, linewidth=1)
         axes.annotate(f"{value:.1f}", (value + above, at), xytext=(4, 0), textcoords="offset points", va="center")

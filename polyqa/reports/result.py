@@ -11,7 +11,7 @@ from markupsafe import Markup
 from polyqa.base.html import markdown, render
 from polyqa.base.languages import MODELS_READ, foreign_language
 from polyqa.base.text import counted
-from polyqa.base.values import Passage, Sources
+from polyqa.base.values import Coverage, Passage, Sources
 from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
@@ -149,13 +149,20 @@ def cautions(result: "Result") -> list[str]:
     return lines
 
 
+_COVERED = {
+    Coverage.USEFUL: "every reading has a source",
+    Coverage.PARTIAL_USEFUL: "some readings have a source",
+    Coverage.USELESS: "no reading has a source",
+}
+
+
 def took(result: "Result") -> list[str]:
     """Return what answered, and what it took, part by part."""
     return [
-        *([f"coverage {result.coverage}"] if result.coverage and result.standing == "answered" else []),
+        *([_COVERED[result.coverage]] if result.coverage and result.standing == "answered" else []),
         result.program,
         f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm,
         counted(len(result.calls), "call"),
-        f"{result.input_tokens:,} + {result.output_tokens:,} tokens",
+        f"{result.input_tokens:,} tokens in, {result.output_tokens:,} out",
         f"{result.seconds:.1f} s",
     ]

@@ -329,7 +329,7 @@ def test_questions_with_one_id_are_refused(answer: Answer, folder: Path) -> None
 
 
 def test_outputs_of_another_system_are_not_taken_for_ones_own(answer: Answer, folder: Path) -> None:
-    """`polyqa score --out` leaves predictions without settings."""
+    """`polyqa evaluate FILE --name` leaves predictions without settings."""
     folder.mkdir()
     (folder / PREDICTIONS).write_text(line_of(record("q0", answer="theirs")))
     with pytest.raises(PolyqaError, match="outputs of another system"):

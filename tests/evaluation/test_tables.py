@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from math import sqrt
 
 import pytest
@@ -7,7 +8,7 @@ from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.published import ASQA, Published
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, comparison_tables, runs_table
+from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, comparison_tables, outcome, runs_table
 
 EVERY = tuple(COLUMNS)
 
@@ -25,19 +26,29 @@ def well_formed(markdown: str) -> list[list[list[str]]]:
 
 RUN = run_of(long_form(12, lambda at: at / 12, input_tokens=12_345, seconds=0.126), "mine|yours", settings_of(12))
 OTHER = run_of([record("q0", {"f1_answer": 0.5}), record("q1", error=FAILURE)], "other")
+SAME = run_of(OTHER.records, "same", settings_of(12))
 
 
 def test_runs_stand_one_to_a_row_with_intervals() -> None:
-    (table,) = well_formed(runs_table([RUN, OTHER], EVERY))
+    (table,) = well_formed(runs_table([RUN, SAME], EVERY))
     head, _, mine, other = table
     assert head[:3] == ["system", "LM", "n"]
     assert mine[:3] == ["mine/yours", "none", "12"]
-    assert other[:3] == ["other", "–", "2"]
+    assert other[:3] == ["same", "none", "2"]
     cell = dict(zip(head, mine, strict=True))
     assert cell["STR-EM"].startswith("45.8 [")
     assert cell["tokens in"] == "12,345"
     assert cell["s"] == "0.13"
     assert dict(zip(head, other, strict=True))["DR"] == "–"
+
+
+def test_runs_of_other_questions_stand_in_another_table() -> None:
+    text = runs_table([RUN, OTHER, SAME], ["f1_answer", "dr"])
+    ours, others = well_formed(text)
+    assert [row[0] for row in ours[2:]] == ["mine/yours", "same"]
+    assert [row[0] for row in others[2:]] == ["other"]
+    assert text.index("On 12:") < text.index("On the questions of other:")
+    assert "On " not in runs_table([RUN, SAME], DEFAULT)
 
 
 def test_a_column_that_nobody_has_is_left_out() -> None:
@@ -66,19 +77,17 @@ def test_a_single_question_has_a_figure_without_an_interval() -> None:
     assert "nan" not in comparison_tables(compare_runs(one, one))
 
 
-def test_published_rows_come_last_and_only_those_that_share_a_column() -> None:
-    (table,) = well_formed(runs_table([RUN], (*DEFAULT, *SHORT_FORM), ASQA))
-    names = [row[0] for row in table[2:]]
-    assert names[0] == "mine/yours"
-    assert all(name.startswith("*") and name.endswith("*") for name in names[1:])
-    assert "*human*" in names
-    human = dict(zip(table[0], table[2 + names.index("*human*")], strict=True))
-    assert (human["DR"], human["R-L"], human["n"]) == ("61.8", "49.4", "948")
-    assert human["calls"] == "–"
+def test_published_rows_have_a_table_of_their_own_with_the_columns_that_they_share() -> None:
+    ours, papers = well_formed(runs_table([RUN], (*DEFAULT, *SHORT_FORM), ASQA))
+    assert [row[0] for row in ours[2:]] == ["mine/yours"]
+    assert papers[0] == ["system", "LM", "STR-EM", "R-L", "D-F1", "DR", "readings"][: len(papers[0])]
+    human = dict(zip(papers[0], next(row for row in papers if row[0] == "human"), strict=True))
+    assert (human["DR"], human["R-L"]) == ("61.8", "49.4")
     text = runs_table([RUN], ["str_em"], ASQA)
     assert "VERDICT" not in text
     assert "JPR" in text
-    assert "Not made with our reader or corpus" in text
+    assert "948 questions of ASQA" in text
+    assert "no figure above compares with them" in text
 
 
 def test_nothing_published_is_shown_unasked() -> None:
@@ -97,7 +106,7 @@ def test_a_comparison_has_a_table_of_metrics_and_the_breakdowns() -> None:
     a, b = run("old|one", 0.0), run("new", 0.25)
     text = comparison_tables(compare_runs(a, b))
     metrics, by_ambiguity, by_readings = well_formed(text)
-    assert metrics[0] == ["metric", "n", "old/one", "new", "difference", "p", "win / tie / loss"]
+    assert metrics[0] == ["metric", "n", "A", "B", "difference", "p", "win / tie / loss"]
     rows = {row[0]: row for row in metrics[2:]}
     assert rows["STR-EM"][1:4] == ["12", "22.9", "47.9"]
     assert rows["STR-EM"][4].startswith("+25.0 [+25.0, ")
@@ -106,18 +115,48 @@ def test_a_comparison_has_a_table_of_metrics_and_the_breakdowns() -> None:
     assert [row[0] for row in by_ambiguity] == ["ambiguity", "---", "place", "time"]
     assert [row[:2] for row in by_readings[2:]] == [["2", "12"]]
     assert "DR by ambiguity:" in text
-    assert "12 questions in both." in text
+    assert text.startswith("A: old|one\nB: new\n12 questions in both.\n\nB is better in DR: 22.9 → 47.9, +25.0 [+25.0")
 
 
 def test_questions_without_a_partner_are_mentioned() -> None:
     a, b = run_of(RUN.records[:8], "a"), run_of(RUN.records[2:], "b")
-    assert "6 questions in both (only in a: 2) (only in b: 4)." in comparison_tables(compare_runs(a, b))
+    assert "6 questions in both (only in A: 2) (only in B: 4)." in comparison_tables(compare_runs(a, b))
 
 
 def test_what_is_neither_better_nor_worse_has_no_wins() -> None:
     records = [record(f"q{at}", {"length": float(at)}) for at in range(3)]
     (table, *_) = well_formed(comparison_tables(compare_runs(run_of(records), run_of(records), headline="length")))
     assert {row[0]: row[6] for row in table}["LEN"] == "–"
+
+
+def calls(run: Run, count: int) -> Run:
+    return run_of([one.model_copy(update={"calls": count}) for one in run.records], run.name)
+
+
+@pytest.mark.parametrize(
+    ("shift", "more", "said"),
+    [
+        (lambda at: 0.0, 0, "No difference in DR: 22.9."),
+        (lambda at: 0.0, 3, "No difference in DR: 22.9; B makes 3.0 calls more a question."),
+        (lambda at: -0.01, -1, "B is worse in DR: 22.9 → 21.9"),
+        (lambda at: 0.2 * (-1) ** at, 0, "Which is better in DR cannot be told with 12 questions: 22.9 → 22.9"),
+        (lambda at: 0.0001 * at, 0, "No difference in DR to speak of: 22.9"),
+    ],
+)
+def test_a_comparison_begins_with_what_comes_of_it(shift: Callable[[int], float], more: int, said: str) -> None:
+    a = calls(run_of(long_form(12, lambda at: at / 24), "a"), 4)
+    b = calls(run_of(long_form(12, lambda at: at / 24 + shift(at)), "b"), 4 + more)
+    assert said in outcome(compare_runs(a, b))
+    assert comparison_tables(compare_runs(a, b)).split("\n\n")[1] == outcome(compare_runs(a, b))
+
+
+def test_what_is_equal_is_left_out_unless_everything_is_asked_for() -> None:
+    a = calls(run_of(long_form(12, lambda at: at / 24), "a"), 4)
+    text = comparison_tables(compare_runs(a, calls(a, 5)), everything=False)
+    (table,) = well_formed(text)
+    assert [row[0] for row in table[2:]] == ["DR", "calls"], "the headline stays"
+    every, *_ = well_formed(comparison_tables(compare_runs(a, calls(a, 5))))
+    assert f"The other {len(every) - 4} metrics are equal; --all shows them." in text
 
 
 @pytest.mark.parametrize("row", ASQA, ids=lambda row: f"{row.system}, {row.lm}")

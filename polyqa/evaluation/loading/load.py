@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from polyqa.base.rows import SUFFIXES, Record, exists, format_of, located, problem, read_rows
 from polyqa.evaluation.homonyms import SPLITS, questions_path
@@ -13,6 +14,7 @@ from .convert import Loaded, convert
 from .formats import SHAPE, named_format
 from .hub import read_hub
 
+_T = TypeVar("_T")
 _SHIPPED = "homonyms"
 _SHIPPED_SPLIT = "dev"
 _HUB = "hub:"
@@ -69,7 +71,7 @@ def read_questions(source: str | Path, *, format: str | None = None, split: str 
     return convert(records_of(source, split), format, str(source))
 
 
-def drawn(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
+def drawn(questions: list[_T], limit: int | None, seed: int) -> list[_T]:
     """Return a random sample of so many questions, in their order; all of them if there are fewer or no limit."""
     if limit is not None and limit < 1:
         raise problem("limit", f"a sample holds at least 1 question, got {limit}")

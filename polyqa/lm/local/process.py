@@ -225,7 +225,7 @@ class LocalServer:
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
-                "End other programs, or take a smaller model (polyqa model list)."
+                "End other programs, or take a smaller model (polyqa model)."
             )
 
     def _cause(self) -> str:

@@ -13,6 +13,7 @@ from dspy.clients.cache import Cache
 from failing_engine import Failing
 from openai_server import Server, serve
 
+from polyqa.cli.answers import _quote
 from polyqa.cli.app import main
 from polyqa.extractive import ExtractiveEngine
 
@@ -21,11 +22,39 @@ Printed = Callable[..., str]
 Refused = Callable[..., str]
 
 
-def test_ask_prints_answer_readings_citations_and_costs(printed: Printed) -> None:
+def test_ask_prints_readings_with_evidence_then_the_text_then_what_it_took(printed: Printed) -> None:
     out = printed("ask", "When did Titanic come out?")
-    for part in ("23 April 1997", "[2]", "Readings", "Passages", "coverage", "calls", "tokens"):
-        assert part in out
-    assert "[2]" in out[: out.index("Readings")], "a sentence of the answer names its source"
+    readings, rest = out.split("The answer depends", 1)
+    text, took = rest.split("Passages", 1)
+    assert readings.strip().startswith("“Titanic” can mean ")
+    assert re.search(r"\d  musical: 23 April 1997 · right about \w[\w ]+\n +“[^”]*23 April 1997[^”]*” \[2\]", out)
+    assert "1997 film: " in readings
+    assert "[2]" in text, "a sentence of the answer names its source"
+    for part in ("every reading has a source", "calls", "tokens in"):
+        assert part in took
+
+
+def test_ask_says_that_nothing_answers_and_shows_no_reading(printed: Printed) -> None:
+    out = printed("ask", "What is the capital of Mongolia?")
+    assert out.strip().startswith("Nothing in “homonyms” answers this.")
+    assert "right about" not in out
+    assert json.loads(printed("ask", "What is the capital of Mongolia?", "--json"))["answered"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "quote"),
+    [
+        ("It rained. In 1997 it\nsnowed. Then sun.", "1997", "In 1997 it snowed."),
+        ("It rained.", "1997", ""),
+        (" ".join(["before"] * 60) + " 1997 " + " ".join(["after"] * 60), "1997", r"^…(before )+1997( after)+ …$"),
+        ("1997 " + " ".join(["after"] * 60), "1997", r"^1997( after)+ …$"),
+        ("x" * 500 + " 1997", "1997", r"1997$"),
+    ],
+)
+def test_the_sentence_of_an_answer_is_quoted(text: str, answer: str, quote: str) -> None:
+    shown = _quote(text, answer)
+    assert re.search(quote, shown) if quote else shown == ""
+    assert len(shown) <= 250
 
 
 def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
@@ -39,7 +68,7 @@ def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
 @pytest.mark.parametrize("words", [["ask"], ["evaluate"], ["cost"], ["compile"], ["index", "search"]])
 def test_the_number_of_passages_has_one_name(words: list[str], printed: Printed) -> None:
     shown = printed(*words, "--help")
-    assert re.search(r"--passages\W+-k\b", shown)
+    assert "-k, --passages N" in shown
 
 
 @pytest.mark.parametrize("name", ["-k", "--passages"])
@@ -131,13 +160,13 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
     from polyqa.lm.sampling import DEFAULT_SAMPLING
     from polyqa.lm.servers import NEAR_TIMEOUT, TIMEOUT
 
-    shown = " ".join(printed("ask", "--help").replace("│", " ").split())
+    shown = " ".join(printed("ask", "--help-all").replace("│", " ").split())
     for default in (
-        f"[default: ({DEFAULT_SAMPLING['temperature']})]",
-        f"[default: ({DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons)]",
-        f"[default: ({TIMEOUT:g}; {NEAR_TIMEOUT:,g} for a server on this machine or in its network)]",
+        f"[default: {DEFAULT_SAMPLING['temperature']}]",
+        f"[default: {DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons]",
+        f"[default: {TIMEOUT:g}; {NEAR_TIMEOUT:,g} for a server on this machine or in its network]",
         f"[default: {LMSettings().retries}]",
-        "[default: (no limit)]",
+        "[default: no limit]",
     ):
         assert default in shown
 
@@ -157,7 +186,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
             ["ask", "Who founded Rome?", "--lm", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--retries", "0"],
             "cannot be reached",
         ),
-        (["ask", "Who?", "--demos", "missing.json"], "no file missing.json"),
+        (["ask", "Who?", "--set", "demos=missing.json"], "no file missing.json"),
         (["ask", "Who?", "--temperature", "0"], "polyqa/extractive runs in this process and has no --temperature"),
         (["ask", "Who?", "--timeout", "0", "--lm", "openai/x"], "--timeout is a number of seconds above 0, not 0"),
         (["ask", "Who?", "--lm-set", "top_p"], "--lm-set top_p: write NAME=VALUE, such as --lm-set top_p=0.9"),
@@ -223,7 +252,7 @@ def test_another_folder_of_the_shipped_name_is_not_made_by_set_up(refused: Refus
 def test_demos_that_do_not_fit_are_refused(content: str, told: str, refused: Refused, tmp_path: Path) -> None:
     path = tmp_path / "demos.json"
     path.write_text(content)
-    assert told in refused("ask", "Who founded Rome?", "--demos", path)
+    assert told in refused("ask", "Who founded Rome?", "--set", f"demos={path}")
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +278,7 @@ def test_index_commands_from_building_to_removing(printed: Printed, refused: Ref
     refused("index", "build", corpus, "--name", place)
     assert "added 1 passage;" in printed("index", "build", more, "--name", place, "--add")
     assert "Chisel" in printed("index", "search", place, "struck with a mallet", "-k", "1")
-    assert "removed 1 passage;" in printed("index", "remove", place, "saw")
+    assert "deleted 1 passage;" in printed("index", "delete", place, "saw")
     found = json.loads(printed("index", "search", place, "cuts wood", "--json"))
     assert {passage["pid"] for passage in found} == {"plane", "chisel"}
     info = json.loads(printed("index", "info", place, "--json"))
@@ -316,7 +345,7 @@ def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, refused
     assert not (tmp_path / "index").exists()
 
 
-COMMANDS = ["adapt", "ask", "compare", "compile", "cost", "evaluate", "questions", "score", "table"]
+COMMANDS = ["adapt", "ask", "compare", "compile", "cost", "evaluate", "questions", "serve", "table"]
 
 
 @pytest.mark.parametrize("words", [[], ["--version"], *([name] for name in COMMANDS)])
@@ -377,9 +406,9 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         (["--program", "rac", "--set", "program=toc"], "rac has no setting 'program'"),
         (["--program", "rac-homonyms", "--set", "index=x"], "its settings and demos are fixed, index cannot be"),
         (["--program", "oracle", "--set", "index=x"], "Unknown program 'oracle'; there are auto, closed-book"),
-        (["--program", "toc", "--preset", "cheap"], "The setting preset of toc is paper or lean, not 'cheap'"),
-        (["--preset", "paper", "--set", "preset=lean"], "--preset paper and --set preset=lean say different things"),
-        (["--program", "rac-homonyms", "--preset", "paper"], "its settings and demos are fixed, preset cannot be"),
+        (["--program", "toc", "--set", "preset=cheap"], "The setting preset of toc is paper or lean, not 'cheap'"),
+        (["--program", "rac-homonyms", "--set", "preset=paper"], "its settings and demos are fixed, preset cannot be"),
+        (["--program", "rac-homonyms", "--set", "demos=x.json"], "its settings and demos are fixed, demos cannot be"),
         (["--program", "rac", "--set", "passages=" + "[" * 100_000], "The setting passages of rac is int, not '[[["),
     ],
 )

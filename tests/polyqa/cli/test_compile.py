@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_compile_takes_passages_for_any_program(printed: Printed, sets: tuple[ob
     for program, settings in (("query-refinement", {}), ("rac", {"passages": 2})):
         made = tmp_path / program
         words = ("compile", "--program", program, "--out", made, *sets, "--reader", "embedded", "-k", "2", "--yes")
-        printed(*words, "--preset", "paper")
+        printed(*words, "--set", "preset=paper")
         card = json.loads((made / "card.json").read_text())
         assert (card["settings"], card["reader"]) == ({"preset": "paper", **settings}, "polyqa-minilm-reader")
         readme = (made / "README.md").read_text()
@@ -86,22 +87,32 @@ def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[
     assert server.requests == []
 
 
-def test_show_prints_card_and_prompts(printed: Printed, artifact: Path) -> None:
+def test_show_begins_with_what_it_is_and_what_compiling_brought(printed: Printed, artifact: Path) -> None:
     out = printed("show", artifact)
-    assert '"recipe"' in out
-    assert "## clarify" in out
-    assert "Demos shown: the 5 nearest of" in out
+    assert out.startswith("tiny: rac (it retrieves once, extracts the readings, answers), compiled with knn.\n")
+    assert re.search(r"ompiling (helped|did harm|changed nothing).*: DR [\d.]+ .*→ ", out.splitlines()[1])
+    facts, prompts = out.split("## clarify")
+    assert re.search(r"^clarify +demos: the 5 nearest of \d+", facts, re.MULTILINE)
+    assert "Demos shown: the 5 nearest of" in prompts
+    assert prompts.count("\nquestion: ") == 1
+    assert printed("show", artifact, "--all").count("\nquestion: ") > 5
     data = json.loads(printed("show", artifact, "--json"))
     assert set(data["program"]) == {"clarify"}
     assert data["card"]["name"] == "tiny"
     assert "Demos shown: all 0" in printed("show", "rac")
+    assert json.loads(printed("show", "rac", "--json"))["card"] is None
 
 
 def test_show_compares_two_programs(printed: Printed, artifact: Path) -> None:
     out = printed("show", "rac", artifact)
-    assert "```diff" in out
-    assert "+Demos shown: the 5 nearest of" in out
-    assert printed("show", "rac", "rac").count("unchanged") == 1
+    summary, diff = out.split("### clarify")
+    assert re.search(r"^clarify +.*demos: all 0 → the 5 nearest of", summary, re.MULTILINE)
+    assert "```diff" in diff
+    assert "+Demos shown: the 5 nearest of" in diff
+    assert "+question:" not in diff
+    assert "+question:" in printed("show", "rac", artifact, "--all")
+    assert printed("show", "rac", "rac").count("unchanged") == 2
+    assert "only in the first" in printed("show", "diva", "rac")
 
 
 def test_ask_shows_the_picked_demos_and_the_messages(printed: Printed, artifact: Path) -> None:
@@ -117,7 +128,7 @@ def test_ask_shows_the_picked_demos_and_the_messages(printed: Printed, artifact:
     assert "demos of clarify" in out
     assert "## question\n" in out
     assert data["answer"][:20] in out[out.index("answer ─") :]
-    plain = json.loads(printed(*words, "rac", "--preset", "paper", "-k", "1", "--json"))
+    plain = json.loads(printed(*words, "rac", "--set", "preset=paper", "-k", "1", "--json"))
     assert plain["demos"] == {"extract": [], "write": []}
     assert len(plain["prompts"]) == 2
 

@@ -57,7 +57,7 @@ def complete(*words: str, shell: str = "bash", **surroundings: str) -> list[str]
         (["compare", "a", "b", "--metric", "g_"], [name for name in COLUMNS if name.startswith("g_")]),
         (["evaluate", "--questions", "h"], list(completion.QUESTION_SETS)),
         (["index", "del"], ["delete"]),
-        (["ask", "--pres"], ["--preset"]),
+        (["ask", "--pass"], ["--passages"]),
     ],
     ids=" ".join,
 )

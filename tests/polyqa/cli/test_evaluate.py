@@ -14,6 +14,7 @@ from harness import long_form, strict_json, table_rows
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
+from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, line_of, read_records
 from polyqa.extractive.prompt import Prompt
 
@@ -55,7 +56,11 @@ def test_evaluate_prints_a_table_and_goes_on_where_it_stopped(
     code, out, err = run(*words)
     assert code == 0, err
     folder = tmp_path / "rac--dev"
-    assert {"rac--dev", "metric", "DR", "STR-EM", "failed"} <= set(out.split())
+    assert re.match(r"rac--dev: DR [\d.]+ \[[\d.]+, [\d.]+\] on 4 questions\n", out)
+    assert out.index("\nDR ") < out.index("\nD-F1 "), "the headline comes first"
+    for column in COLUMNS.values():
+        if re.search(rf"^{re.escape(column.label)} ", out, re.MULTILINE):
+            assert column.meaning in out
     assert f"{folder}: 4 questions, 0 failed" in err
     whole = (folder / PREDICTIONS).read_bytes()
     (folder / PREDICTIONS).write_bytes(whole[: whole.index(b"\n") + 50])
@@ -146,7 +151,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(printed: Printed, tmp_path: Path) -> N
         (["--lm", "gpt-4o"], "openai/gpt-4o"),
         (["--reader", "/nowhere/reader"], "/nowhere/reader"),
         (["--judge", "gpt-4o"], "openai/gpt-4o"),
-        (["--demos", "missing.json"], "no file missing.json"),
+        (["--set", "demos=missing.json"], "no file missing.json"),
     ],
 )
 def test_mistakes_of_evaluate_get_one_line(refused: Refused, words: list[str], told: str, tmp_path: Path) -> None:
@@ -175,7 +180,7 @@ def test_a_judge_of_ones_own_server_judges(
     program = ("evaluate", "--program", "rac", "-k", "2", "--runs", tmp_path, "--name", "mine", "--json")
     outputs = tmp_path / "theirs.json"
     outputs.write_text(json.dumps([{"id": ids[0], "answer": "In 1991.", "passages": ["It was in 1991."]}]))
-    for command in (program, ("score", outputs, "--json")):
+    for command in (program, ("evaluate", outputs, "--json")):
         err = refused(*command, *words, model)
         assert "OPENAI_API_KEY" in err
         assert "or name a local server" in err
@@ -187,7 +192,7 @@ def test_a_judge_of_ones_own_server_judges(
     assert "127.0.0.1" not in (tmp_path / "mine" / SETTINGS).read_text(), "addresses are not kept"
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score"])
+@pytest.mark.parametrize("scored", [False, True], ids=["run", "scored"])
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -197,21 +202,21 @@ def test_a_judge_of_ones_own_server_judges(
     ],
 )
 def test_an_address_needs_a_judge_behind_it(
-    refused: Refused, command: str, name: str, told: str, tmp_path: Path
+    refused: Refused, scored: bool, name: str, told: str, tmp_path: Path
 ) -> None:
     outputs = tmp_path / "theirs.json"
     outputs.write_text('{"x": "y"}')
-    words = (outputs,) if command == "score" else ("--runs", tmp_path)
-    assert told in refused(command, *words, "--judge", f"{name}@http://127.0.0.1:9/v1")
+    words = (outputs,) if scored else ("--runs", tmp_path)
+    assert told in refused("evaluate", *words, "--judge", f"{name}@http://127.0.0.1:9/v1")
 
 
-# score
+# scoring the answers of others
 
 
 def test_score_keeps_what_could_be_judged(run: Run, ids: list[str], some: Path, tmp_path: Path) -> None:
     outputs, out = tmp_path / "theirs.json", tmp_path / "scored"
     outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
-    words = ("score", outputs, "--questions", some, "--out", out, "--json")
+    words = ("evaluate", outputs, "--questions", some, "--runs", out.parent, "--name", out.name, "--json")
     engine = ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in str(prompt.inputs) else judge(prompt))
     with serve(engine) as server:
         model = f"openai/judge-{uuid.uuid4().hex}"
@@ -226,18 +231,22 @@ def test_score_takes_the_answers_of_any_system(
     printed: Printed, refused: Refused, ids: list[str], some: Path, tmp_path: Path
 ) -> None:
     outputs, out = tmp_path / "theirs.json", tmp_path / "scored"
+    outputs.write_text("{}")
+    assert "nothing is run: leave out --program, --passages" in refused(
+        "evaluate", outputs, "--program", "rac", "-k", 3
+    )
     outputs.write_text(json.dumps({ids[0]: "January 1991, then March 2003.", ids[1]: "Nobody knows.", ids[2]: None}))
-    words = ("score", outputs, "--questions", some, *PLAIN)
-    told = printed(*words, "--out", out, "--json")
+    words = ("evaluate", outputs, "--questions", some, *PLAIN)
+    told = printed(*words, "--runs", out.parent, "--name", out.name, "--json")
     (one,) = strict_json(told)
     assert (one["name"], one["questions"], one["failed"], one["settings"]) == ("scored", 4, 2, None)
     assert one["metrics"]["str_em"]["value"] == 25.0
     assert one["metrics"]["str_em"]["n"] == 4
     assert {path.name for path in out.iterdir()} == {PREDICTIONS, SUMMARY}
-    assert "holds a run already" in refused(*words, "--out", out)
+    assert "holds a run already" in refused(*words, "--runs", out.parent, "--name", out.name)
     assert "theirs" in printed(*words)
 
-    again = strict_json(printed("score", out / PREDICTIONS, "--questions", some, *PLAIN, "--json"))[0]
+    again = strict_json(printed("evaluate", out / PREDICTIONS, "--questions", some, *PLAIN, "--json"))[0]
     assert again["metrics"] == one["metrics"]
     words = ("evaluate", "--program", "closed-book", "--questions", some, *PLAIN, "--runs", tmp_path)
     assert "outputs of another system" in refused(*words, "--name", "scored")
@@ -246,7 +255,7 @@ def test_score_takes_the_answers_of_any_system(
 def test_score_by_alces_rules(printed: Printed, ids: list[str], some: Path, tmp_path: Path) -> None:
     outputs = tmp_path / "theirs.jsonl"
     outputs.write_text("\n".join(json.dumps({"id": one, "answer": "Two words [1].\nAnd more."}) for one in ids))
-    words = ("score", outputs, "--questions", some, *PLAIN, "--json")
+    words = ("evaluate", outputs, "--questions", some, *PLAIN, "--json")
     lengths = [strict_json(printed(*words, *extra))[0]["metrics"]["length"]["value"] for extra in ((), ("--alce",))]
     assert lengths == [5.0, 2.0]
 
@@ -263,7 +272,7 @@ def test_score_by_alces_rules(printed: Printed, ids: list[str], some: Path, tmp_
 def test_mistakes_of_score_get_one_line(refused: Refused, content: str | None, told: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "theirs.json").write_text(content)
-    assert told in refused("score", tmp_path / "theirs.json", *PLAIN)
+    assert told in refused("evaluate", tmp_path / "theirs.json", *PLAIN)
 
 
 # compare
@@ -272,7 +281,10 @@ def test_mistakes_of_score_get_one_line(refused: Refused, content: str | None, t
 def test_compare_prints_markdown_or_json(printed: Printed, runs: Path) -> None:
     out = printed("compare", runs / "poor", runs / "good")
     metrics, by_ambiguity, by_readings = table_rows(out)
-    assert metrics[0][2:4] == ["poor", "good"]
+    assert out.startswith("A: poor\nB: good\n10 questions in both.\n\nB is better in DR: ")
+    assert metrics[0][2:4] == ["A", "B"]
+    assert "calls" not in [row[0] for row in metrics], "they are equal"
+    assert "calls" in [row[0] for row in table_rows(printed("compare", runs / "poor", runs / "good", "--all"))[0]]
     assert {len(row) for table in (metrics, by_ambiguity, by_readings) for row in table} == {7}
     words = ("compare", runs / "poor", runs / "good", "--metric", "str_em", "--json")
     out = printed(*words)
@@ -328,11 +340,9 @@ def test_table_prints_markdown(printed: Printed, runs: Path) -> None:
 
 
 def test_table_shows_published_rows_on_demand(printed: Printed, runs: Path) -> None:
-    out = printed("table", runs / "poor", "--published")
-    (table,) = table_rows(out)
-    assert "*human*" in [row[0] for row in table]
-    assert len({len(row) for row in table}) == 1
-    assert "from the papers" in out
+    ours, papers = table_rows(printed("table", runs / "poor", "--published"))
+    assert [row[0] for row in ours[2:]] == ["poor"]
+    assert "human" in [row[0] for row in papers]
 
 
 def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from polyqa.base.extras import missing, needs
         ("ray", "ray", ["answer", "questions.jsonl", "--out", "answers.jsonl", "--engine", "ray"]),
         ("mlflow", "mlflow", ["ask", "Who?", "--mlflow", "http://127.0.0.1:1"]),
         ("fastapi", "serve", ["serve"]),
-        ("mcp", "mcp", ["mcp"]),
+        ("mcp", "mcp", ["serve", "--mcp"]),
         ("xllamacpp", "local", ["ask", "Who?", "--program", "closed-book", "--lm", "local/m.gguf"]),
         (
             "optuna",

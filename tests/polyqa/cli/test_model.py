@@ -27,7 +27,7 @@ def put(name: str) -> Path:
 
 def test_the_list_tells_what_is_here(printed: Printed) -> None:
     path = put(NAMES[1])
-    listed = json.loads(printed("model", "list", "--json"))
+    listed = json.loads(printed("model", "--json"))
     assert [(one["name"], one["default"], one["pulled"]) for one in listed] == [
         (NAMES[0], True, False),
         (NAMES[1], False, True),
@@ -35,7 +35,7 @@ def test_the_list_tells_what_is_here(printed: Printed) -> None:
     ]
     assert listed[1]["path"] == str(path)
     assert {"title", "licence", "bytes", "sha256", "sources", "prompts_tested"} <= listed[1].keys()
-    lines = printed("model", "list").splitlines()
+    lines = printed("model").splitlines()
     assert [line.split()[-1] for line in lines[1:4]] == ["no", "yes", "no"]
     assert "(default)" in lines[1]
     assert str(path.parent) in lines[4]

@@ -61,7 +61,7 @@ def told(err: str) -> str:
         (("ask", QUESTION, "--helper-lm", f"openai/{HALF}@http://a"), "is one line of text"),
         (("ask", QUESTION, "--index", f"[/x]{HALF}\n"), "no index"),
         (("ask", QUESTION, "--program", f"[/x]{HALF}\n"), "Unknown program"),
-        (("ask", QUESTION, "--reranker", f"[/x]{HALF}\n"), "Repo id"),
+        (("ask", QUESTION, "--set", f"reranker=[/x]{HALF}\n"), "Repo id"),
         (("show", f"[/x]{HALF}\n"), "no compiled program"),
     ],
 )

@@ -213,7 +213,7 @@ def test_markdown_holds_the_answer_the_readings_and_what_is_cited() -> None:
     assert "| When did the musical come out? | 23 April 1997 | – | none |" in text
     assert "[2] **Titanic (1953 film)** (t53): A drama." in text
     assert "She sank" not in text, "nobody cites it"
-    assert "coverage PartialUseful · auto · polyqa/extractive · 0 calls · 1,234 + 56 tokens · 0.8 s" in text
+    assert "some readings have a source · auto · polyqa/extractive · 0 calls · 1,234 tokens in, 56 out · 0.8 s" in text
 
 
 @pytest.mark.parametrize("attack", ["x" * 5_000, "two\nlines\x1b[31m", *ATTACKS.values()])

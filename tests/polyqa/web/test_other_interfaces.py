@@ -181,7 +181,7 @@ def test_an_assistant_uses_the_tools(films: ColBERTIndex) -> None:
 
 
 def test_an_assistant_starts_the_command(films: ColBERTIndex, tmp_path: Path) -> None:
-    words = ["-m", "polyqa", "mcp", "--index", str(films.path), "--program", "rac"]
+    words = ["-m", "polyqa", "serve", "--mcp", "--index", str(films.path), "--program", "rac"]
     started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path))
     with (tmp_path / "errors.txt").open("w", encoding="utf-8") as errors:
         check_tools(tools_used(stdio_client(started, errlog=errors)))

@@ -1,4 +1,4 @@
-"""`polyqa serve` and `polyqa mcp` as commands: what they refuse, that they start, and how they stop."""
+"""`polyqa serve` as a command: what they refuse, that they start, and how they stop."""
 
 import os
 import re

@@ -1,0 +1,161 @@
+"""What a terminal shows of an answer: the readings with their evidence, the text, the sources."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from polyqa.asking import Result
+
+_QUOTED = 240  # characters of a sentence that are quoted
+_UNSURE = 0.5  # below which a reading is shown as not sure
+Picked = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def show_result(result: "Result") -> None:
+    """Print what the question may mean, its readings, then the whole text, its passages, and what it took."""
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    from polyqa.reports.readings import opening
+    from polyqa.reports.result import cautions, took
+
+    from .display import console
+
+    out = console()
+    out.print()
+    if result.asked_back:
+        out.print(Padding(escape(result.answer), (0, 2)))
+        return
+    unsure = result.standing == "unsure"
+    if unsure:
+        out.print(Padding("[yellow]Not sure: the passages may mean something else.[/]", (0, 2)))
+    elif said := opening(result.question, [reading.question for reading in result.interpretations]):
+        out.print(Padding(f"[bold]{escape(said)}[/]", (0, 2)))
+    if result.interpretations:
+        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, 1, 2)))
+    if not unsure:
+        out.print(Padding(escape(result.cited_answer), (0, 2)))
+    if tree := result.extra.get("tree"):
+        out.print(Padding(tree, (1, 2, 0, 2)))
+    if result.passages:
+        out.print(Padding(_passages(result), (1, 2, 0, 2)))
+    for caution in cautions(result):
+        out.print(f"\n[yellow]{escape(caution)}[/]")
+    out.print(f"\n[dim]{escape(in_lines(took(result), out.width))}[/]")
+
+
+def _readings(result: "Result") -> "Table":
+    """Return each reading: what sets it apart, its answer, how sure it is, and the sentence that says so."""
+    from rich.console import Group
+    from rich.markup import escape
+    from rich.table import Table
+
+    from polyqa.reports.readings import sure, titles
+    from polyqa.reports.result import sources_of
+
+    every = result.interpretations
+    apart = titles(result.question, [reading.question for reading in every]) if len(every) > 1 else [""]
+    shares = [*result.confidence, *[None] * len(every)]
+    by_pid = {passage.pid: passage for passage in result.passages}
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(justify="right")
+    made.add_column()
+    for number, (reading, title, share, source) in enumerate(
+        zip(every, apart, shares, sources_of(result), strict=False), 1
+    ):
+        words = "cites no passage" if share is None else sure(share)
+        colour = "green" if share is not None and share >= _UNSURE else "yellow"
+        head = f"{escape(title)}: " if title else ""
+        parts: list[RenderableType] = [f"{head}[bold]{escape(reading.answer)}[/] · [{colour}]{words}[/]"]
+        passage = by_pid.get(reading.pid or "")
+        if passage is not None:
+            quote = _quote(passage.text, reading.answer)
+            name = escape(passage.place or passage.title)
+            parts.append(f"[dim]{f'“{escape(quote)}” ' if quote else ''}{escape(source)} {name}[/]")
+        made.add_row(str(number), Group(*parts))
+    return made
+
+
+def _quote(text: str, answer: str) -> str:
+    """Return the sentence that holds an answer, or its part around it; empty if none does."""
+    from polyqa.metrics.text import sentence_at
+    from polyqa.reports.marks import places
+
+    if not (found := places(text, answer)):
+        return ""
+    start, end = found[0]
+    sentence = sentence_at(text, start)
+    before, after = text[sentence.start : start], text[end : max(end, sentence.end)]
+    if len(before) + len(after) > (room := max(0, _QUOTED - (end - start))):
+        shown = min(len(before), max(room // 2, room - len(after)))
+        before = f"…{before[len(before) - shown :].partition(' ')[2]}" if shown < len(before) else before
+        rest = room - shown
+        after = f"{after[:rest].rpartition(' ')[0]} …" if rest < len(after) else after
+    return " ".join(f"{before}{text[start:end]}{after}".split())
+
+
+def _passages(result: "Result") -> "Table":
+    from rich.markup import escape
+
+    from .display import table
+
+    made = table("", "", "", title="Passages")
+    made.show_header = False
+    for number, passage in enumerate(result.passages, 1):
+        title = escape(passage.place or passage.title or passage.text[:60])
+        made.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
+    return made
+
+
+def show_why(result: "Result", picked: Picked) -> None:
+    """Print how an answer came about: the demos picked for each call, then every prompt and reply."""
+    from rich.markup import escape
+
+    from .display import console, show_prompts, table
+
+    out = console()
+    shown: dict[str, list[str]] = {}
+    for name, demos in picked.items():
+        shown.setdefault(_key(demos), []).append(name)
+    for names in shown.values():
+        demos = picked[names[0]]
+        if not demos:
+            out.print(f"{escape(', '.join(names))}: no demos")
+            continue
+        rows = [
+            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
+            for demo in demos
+        ]
+        title = f"demos of {', '.join(names)}"
+        out.print(table("similarity", "question", right=("similarity",), rows=rows, title=title))
+    show_prompts(result.calls)
+
+
+def _key(demos: Sequence[Mapping[str, Any]]) -> str:
+    return repr([(demo["question"], demo["similarity"]) for demo in demos])
+
+
+def in_lines(parts: Sequence[str], width: int) -> str:
+    """Return short texts with dots between, in lines that break between two of them.
+
+    >>> print(in_lines(["DIVA", "polyqa/extractive", "5 calls", "1.1 s"], 34))
+    DIVA · polyqa/extractive · 5 calls
+    1.1 s
+    """
+    return "\n".join(_lines(parts, width))
+
+
+def _lines(parts: Sequence[str], width: int) -> Iterator[str]:
+    line = ""
+    for part in parts:
+        longer = f"{line} · {part}" if line else part
+        if line and len(longer) > width:
+            yield line
+            line = part
+        else:
+            line = longer
+    if line:
+        yield line

@@ -1,0 +1,184 @@
+"""Questions one after the other, over what is loaded once: typed at a prompt, or a line each from a pipe."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from .ask import Answering, Choice, chosen
+from .errors import NOTHING_DONE, WITH_FAILURES
+from .terminal import say
+from .waiting import ready, waiting
+
+if TYPE_CHECKING:
+    from polyqa.asking import Result
+
+_HELP = """\
+A line is a question of its own; nothing of the ones before is known.
+  2               the second reading of the last answer alone, at once
+  :why            how the last answer came about: demos, prompts, replies
+  :program NAME   another program (polyqa programs lists them)
+  :index NAME     another index (polyqa index info lists them)
+  :help           this list
+  :quit           the end (or Ctrl-D)"""
+_HISTORY = 1_000  # questions that are kept for the next session
+
+
+def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Result"], None]) -> None:
+    """Answer a question a line; one that fails is named, and the next one is asked.
+
+    Raises
+    ------
+    typer.Exit
+        With the code of errors, if any failed, or none came.
+    """
+    from .app import fail
+
+    asked = failed = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        asked += 1
+        try:
+            show(answering.ask(line))
+        except Exception as error:
+            failed += 1
+            fail(error)
+    if not asked:
+        say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
+    if failed or not asked:
+        raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
+
+
+def converse(choice: Choice) -> None:
+    """Answer what is typed at a prompt until the session is ended; see `_HELP` for what else a line may say."""
+    session = _Session(choice, choice.loaded())
+    session.warm_up()
+    ready()
+    say(f"{session.answering}\nType a question; :help lists what else there is.\n")
+    with _history(), _ctrl_c_ends_only_the_line():
+        while (line := _line()) is not None:
+            if line.strip() and not session.do(" ".join(line.split())):
+                return
+
+
+class _Session:
+    """What a session has loaded, and its last answer."""
+
+    def __init__(self, choice: Choice, answering: Answering) -> None:
+        self.choice, self.answering = choice, answering
+        self.last: Result | None = None
+
+    def warm_up(self) -> None:
+        from polyqa.loading import warm_up
+
+        warm_up(self.answering.program, self.answering.model)
+
+    def do(self, line: str) -> bool:
+        """Do what a line says, and return whether the session goes on."""
+        from .app import fail
+
+        command, _, value = line.partition(" ")
+        if command in (":quit", ":q", ":exit"):
+            return False
+        try:
+            with waiting():
+                if line.startswith(":"):
+                    self._do(command, value.strip())
+                elif line.isdecimal() and self.last is not None:
+                    self._choose(int(line))
+                else:
+                    self._ask(line)
+        except KeyboardInterrupt:
+            say("interrupted", err=True)
+        except Exception as error:
+            fail(error)
+        return True
+
+    def _ask(self, question: str) -> None:
+        from .answers import show_result
+
+        self.last = None
+        result = self.answering.ask(question)
+        self.last = chosen(result) if result.asked_back else result
+        show_result(self.last)
+        say()
+
+    def _choose(self, number: int) -> None:
+        """Show a reading of the last answer alone; the choices that a result knows are those with other answers."""
+        from .answers import show_result
+
+        assert self.last is not None
+        choices = self.last.clarification.readings if self.last.clarification else ()
+        place = number - 1
+        show_result(self.last.choose(str(choices.index(place) + 1 if place in choices else 0)))
+        say()
+
+    def _do(self, command: str, value: str) -> None:
+        if command in (":program", ":index") and value:
+            of_program = command == ":program"
+            choice = replace(self.choice, program=value) if of_program else replace(self.choice, index=value)
+            self.answering, self.choice = choice.loaded(), choice
+            self.warm_up()
+            say(str(self.answering))
+        elif command in (":program", ":index"):
+            say(str(self.answering))
+        elif command == ":why" and self.last is not None:
+            from .answers import show_why
+
+            show_why(self.last, self.answering.picked(self.last.question))
+        elif command == ":why":
+            say("There is no answer yet: ask a question first.")
+        else:
+            say(_HELP if command == ":help" else f"There is no {command}.\n{_HELP}")
+
+
+def _line() -> str | None:
+    """Return what is typed at the prompt, ``None`` at its end."""
+    try:
+        return input("? ")
+    except EOFError:
+        say()
+        return None
+    except KeyboardInterrupt:
+        say()
+        return ""
+
+
+@contextmanager
+def _ctrl_c_ends_only_the_line() -> Iterator[None]:
+    """Have Ctrl-C end a question or what is typed, where it would end the process (see `polyqa.cli.process`)."""
+    before = signal.getsignal(signal.SIGINT)
+    if before not in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Let the arrow keys find earlier questions, those of earlier sessions too."""
+    try:
+        import readline
+    except ImportError:  # Windows has none
+        yield
+        return
+    from polyqa.base.folders import user_folder
+
+    file: Path = user_folder() / "questions.history"
+    with suppress(OSError):
+        readline.read_history_file(file)
+    try:
+        yield
+    finally:
+        readline.set_history_length(_HISTORY)
+        with suppress(OSError):  # a question needs no place to write to
+            file.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(file)

@@ -1,0 +1,89 @@
+"""The help: commands in groups, options in panels, readable in 80 columns, and not too many of either."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from polyqa.base.text import counted
+from polyqa.cli.app import app
+from polyqa.cli.help import CLUSTER, MORE, NETWORK, SELDOM
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if (commands := getattr(command, "commands", None)) is None:
+        yield path, command
+        return
+    for name, part in commands.items():
+        yield from leaves(part, (*path, name))
+
+
+COMMANDS = dict(leaves(typer.main.get_command(app)))
+
+
+def options(command: Any) -> list[Any]:
+    return [param for param in command.params if param.param_type_name == "option"]
+
+
+@pytest.fixture
+def narrow(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    def _narrow(*words: str) -> str:
+        monkeypatch.setenv("COLUMNS", "80")
+        code, out, err = run(*words)
+        assert code == 0, err
+        return out
+
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    return _narrow
+
+
+def test_there_are_few_commands_and_options() -> None:
+    assert len(COMMANDS) <= 24
+    assert sum(len(options(command)) for command in COMMANDS.values()) <= 234
+
+
+def test_commands_stand_in_groups(narrow: Callable[..., str]) -> None:
+    out = narrow("--help")
+    groups = [out.index(f"─ {name} ─") for name in ("Ask", "Documents", "Measure", "Improve", "Learn", "Share")]
+    assert groups == sorted(groups)
+    assert "─ Commands ─" not in out, "each has its group"
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_option_is_there_in_lines_that_fit_and_columns_that_are_wide(
+    path: tuple[str, ...], narrow: Callable[..., str]
+) -> None:
+    usual, whole = narrow(*path, "--help"), narrow(*path, "--help-all")
+    assert max(map(len, whole.splitlines())) <= 80
+    for line in whole.splitlines():
+        assert not line.startswith("│ -") or re.match(r"│ \S(.{0,25}\S)? {2,}\S", line), f"narrow: {line}"
+    hidden = 0
+    for option in options(COMMANDS[path]):
+        name = max(option.opts, key=len)
+        assert re.search(rf"│ (?:-\w, )?{re.escape(name)}\b", whole), name
+        seldom = option.rich_help_panel in SELDOM
+        hidden += seldom
+        assert bool(re.search(rf"│ (?:-\w, )?{re.escape(name)}(?![\w-])", usual)) is not seldom, name
+    more = counted(hidden, "more option")
+    assert bool(re.search(rf"^ {more}: .*{' '.join(path)} --help-all$", usual, re.MULTILINE)) is bool(hidden)
+    for panel in SELDOM:
+        assert f"─ {panel} ─" not in usual
+
+
+def test_network_and_cluster_have_their_panels(narrow: Callable[..., str]) -> None:
+    out = narrow("answer", "--help-all")
+    parts = {name: out[out.index(f"─ {name} ─") :].split("╰")[0] for name in (MORE, NETWORK, CLUSTER)}
+    shown = {name: re.findall(r"│ (--[\w-]+)", part) for name, part in parts.items()}
+    assert shown[NETWORK] == ["--timeout", "--retries", "--requests-per-minute"]
+    assert shown[CLUSTER] == ["--engine", "--workers", "--address"]
+
+
+def test_defaults_and_variables_are_told(narrow: Callable[..., str]) -> None:
+    assert "[default: homonyms/train]" in narrow("compile", "--help")
+    assert "[required]" in narrow("compile", "--help")
+    assert "[or $POLYQA_TOKEN]" in narrow("serve", "--help")
+    assert "[default: False]" not in narrow("serve", "--help-all")

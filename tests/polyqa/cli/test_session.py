@@ -1,0 +1,165 @@
+"""Several questions over what is loaded once: typed at a prompt, or a line each from a pipe."""
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+TITANIC = "When did Titanic come out?"
+
+
+@pytest.fixture
+def piped(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return what runs a command line with lines on standard input."""
+
+    def _piped(lines: str, *words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        return run(*words)
+
+    return _piped
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that are loaded."""
+    import polyqa.loading
+
+    load, names = polyqa.loading.load, []
+
+    def counting(name: str, **settings: object) -> object:
+        names.append(name)
+        return load(name, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(polyqa.loading, "load", counting)
+    return names
+
+
+def test_a_pipe_gives_one_question_a_line_and_json_comes_a_line_each(piped: Run, loaded: list[str]) -> None:
+    code, out, err = piped(f"{TITANIC}\n\nWho founded Rome?\n", "ask", "--program", "rac", "--json")
+    assert code == 0, err
+    assert [json.loads(line)["question"] for line in out.splitlines()] == [TITANIC, "Who founded Rome?"]
+    assert loaded == ["rac"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "told"),
+    [
+        (f"{'why ' * 600}\n{TITANIC}\n", 3, "The question has 2,399 characters"),
+        (f"{'why ' * 600}\n", 2, "The question has 2,399 characters"),
+        ("\n \n", 2, "No question came on standard input"),
+    ],
+)
+def test_a_question_that_fails_does_not_stop_the_others(lines: str, code: int, told: str, piped: Run) -> None:
+    ended, out, err = piped(lines, "ask", "--program", "rac")
+    assert (ended, told in err) == (code, True), err
+    assert ("1997" in out) is (TITANIC in lines)
+
+
+class Typed(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def typed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Return what runs `polyqa ask` with lines that are typed at its prompt; an error is raised where it is one."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    def _typed(lines: list[str | type[BaseException]], *words: object) -> tuple[int, str, str]:
+        rest = iter(lines)
+
+        def line(prompt: str) -> str:
+            given = next(rest, EOFError)
+            if isinstance(given, str):
+                return given
+            raise given
+
+        monkeypatch.setattr("builtins.input", line)
+        monkeypatch.setattr(sys, "stdin", Typed())
+        return run("ask", *words)
+
+    return _typed
+
+
+def test_a_session_answers_until_it_ends_and_loads_once(typed: Run, loaded: list[str]) -> None:
+    code, out, err = typed([TITANIC, "", "Who founded Alexandria?"], "--program", "rac")
+    assert code == 0, err
+    assert out.startswith("rac · homonyms · polyqa/extractive\n")
+    assert "1997" in out
+    assert "Alexander the Great" in out
+    assert loaded == ["rac"]
+
+
+def test_program_and_index_change_and_what_is_wrong_changes_nothing(typed: Run, copy_index: Callable[[], Path]) -> None:
+    place = copy_index()
+    lines = [
+        ":program oracle",
+        ":program closed-book",
+        f":index {place}",
+        ":program diva",
+        ":index",
+        ":index nowhere",
+        ":quit",
+        TITANIC,
+    ]
+    code, out, err = typed(lines, "--program", "rac")
+    assert code == 0, err
+    assert "Unknown program 'oracle'" in err
+    assert "no index at" in err
+    said = [line for line in out.splitlines() if line.endswith("polyqa/extractive")]
+    assert said == [
+        "rac · homonyms · polyqa/extractive",
+        "closed-book · polyqa/extractive",
+        "closed-book · polyqa/extractive",
+        f"diva · {place.name} · polyqa/extractive",
+        f"diva · {place.name} · polyqa/extractive",
+    ]
+    assert "1997" not in out, "the session had ended"
+
+
+def test_why_shows_how_the_last_answer_came_about(typed: Run) -> None:
+    code, out, err = typed([":why", TITANIC, ":why", "why " * 600, ":why"], "--program", "rac-homonyms")
+    assert code == 0, err
+    assert out.count("There is no answer yet") == 2, "an answer of another question is not the last one's"
+    assert out.count("call 1 of 1") == 1
+    assert "demos of clarify" in out[out.index("1997") :]
+
+
+def test_help_lists_the_commands_and_so_does_one_that_is_none(typed: Run) -> None:
+    _, out, _ = typed([":help", ":nonsense"], "--program", "closed-book")
+    assert "There is no :nonsense." in out
+    for name in (":why", ":program", ":index", ":help", ":quit"):
+        assert out.count(f"  {name} ") == 2
+
+
+def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
+    code, out, _ = typed([KeyboardInterrupt, TITANIC], "--program", "rac")
+    assert (code, "1997" in out) == (0, True)
+
+
+@pytest.mark.slow
+def test_on_a_real_terminal_the_prompt_comes_and_questions_are_remembered(tmp_path: Path) -> None:
+    surroundings = {**os.environ, "XDG_DATA_HOME": str(tmp_path), "TERM": "dumb"}
+    for typed, shown in ((f"{TITANIC}\n", "1997"), ("\x10\n", TITANIC)):  # Ctrl-P is the question before
+        parent, child = pty.openpty()
+        words = [sys.executable, "-m", "polyqa", "ask", "--program", "rac"]
+        with subprocess.Popen(words, stdin=child, stdout=child, stderr=child, env=surroundings) as process:
+            os.close(child)
+            seen = ""
+            while not seen.endswith("? "):
+                seen += os.read(parent, 10_000).decode()
+            os.write(parent, typed.encode())
+            while not re.search(r"\d+ out · [\d.]+ s\s+\? $", seen):
+                seen += os.read(parent, 10_000).decode()
+            os.write(parent, b":quit\n")
+            assert process.wait(60) == 0
+        os.close(parent)
+        assert shown in seen
