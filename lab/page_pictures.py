@@ -21,9 +21,8 @@ from playwright.sync_api import Browser, sync_playwright
 from polyqa.base.errors import PolyqaError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-QUESTION, PROGRAM = "When did Titanic come out?", "auto"
-WIDTH, HEIGHT = 1200, 1000
-COLOURS = 192  # a picture of a page has few; this keeps each below 150 kB
+QUESTION, PROGRAM = "Where were the Summer Olympics held?", "rac"
+WIDTH, HEIGHT = 1200, 830
 
 
 def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
@@ -38,7 +37,7 @@ def take_pictures(base: str, browser: Browser) -> Iterator[tuple[Path, bytes]]:
         page.locator(".how").wait_for()
         with Image.open(BytesIO(page.screenshot())) as taken:
             small = BytesIO()
-            taken.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+            taken.convert("RGB").save(small, "PNG", optimize=True)
         yield DOCS / f"serve-{scheme}.png", small.getvalue()
         context.close()
 

@@ -201,7 +201,7 @@ def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) ->
     chips.get_by_role("button", name="All", exact=True).click()
     expect(section.locator(".reading:visible")).to_have_count(2)
     chips.get_by_role("button", name="All sources").click()
-    expect(section.get_by_text("Honey bee")).to_be_visible()
+    expect(section.locator(".source-title", has_text="Honey bee")).to_be_visible()
     assert web.service.gate.answered == before
     chip.click()
     section.get_by_role("button", name=re.compile("^Ask “When did the 2002 film")).click()
@@ -261,7 +261,7 @@ def test_a_mark_leads_to_its_passage_and_back(web: Web, open_page: Open) -> None
     passage.get_by_role("button", name="Back to where you were").click()
     expect(mark).to_be_focused()
     section.get_by_text(re.compile("other passages? that")).click()
-    expect(section.get_by_text("Honey bee")).to_be_visible()
+    expect(section.locator(".source-title", has_text="Honey bee")).to_be_visible()
 
 
 def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_page: Open) -> None:
@@ -567,7 +567,7 @@ def test_on_paper_everything_is_unfolded_and_the_form_is_away(web: Web, open_pag
     page = open_page(web)
     ask(page)
     section = answered(page)
-    bees = section.get_by_text("Honey bee")
+    bees = section.locator(".source-title", has_text="Honey bee")
     expect(bees).to_be_hidden()
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -1,6 +1,8 @@
 """`polyqa serve` as a command: what they refuse, that they start, and how they stop."""
 
+import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from polyqa.artifacts.store import artifact_names
+from polyqa.artifacts.store import artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
 from polyqa.cli import options
 from polyqa.cli.serve import _with_lm_set
@@ -92,6 +94,37 @@ def test_without_names_everything_is_offered(films: ColBERTIndex) -> None:
     shelf = Shelf(embedded_lm(), indexes=[films.path])
     assert list(shelf.programs) == [*PROGRAMS, *artifact_names()]
     assert shelf.default_program == "auto"
+
+
+def test_a_users_own_index_is_the_default(films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "indexes"
+    shutil.copytree(films.path, home / "homonyms")
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
+    assert Shelf(embedded_lm(), programs=["rac"]).default_index == "homonyms"
+    for name, built in (("alpha", 2_000_000_000), ("beta", 1_900_000_000)):
+        shutil.copytree(films.path, home / name)
+        os.utime(home / name, (built, built))
+    shelf = Shelf(embedded_lm(), programs=["rac"])
+    assert shelf.default_index == "alpha"
+    assert shelf.shared_names("beta") == ["Solaris"]
+
+
+def test_programs_that_were_compiled_here_are_offered(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "compiled" / "my-corpus")
+    monkeypatch.chdir(tmp_path)
+    shelf = Shelf(embedded_lm(), indexes=[films.path])
+    assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]
+    assert shelf.programs["my-corpus"].about["compiled"]
+
+
+def test_a_language_model_is_one_of_the_shelfs(films: ColBERTIndex) -> None:
+    lm = embedded_lm()
+    shelf = Shelf(lm, indexes=[films.path], programs=["rac"])
+    assert shelf.language_model(shelf.lm_name(None)) is lm
+    with pytest.raises(WebError, match="There is no language model 'openai/x'; there are polyqa/extractive"):
+        shelf.lm_name("openai/x")
 
 
 def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
