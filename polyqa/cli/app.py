@@ -5,6 +5,7 @@ Commands import what they need when they run, so that `polyqa --help` answers at
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +32,7 @@ from .waiting import waiting
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
 
-_GROUPS = {
+_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Ask": {"ask": ask_command, "answer": answer_command, "serve": serve_command},
     "Documents": {"setup": setup_command},
     "Measure": {"evaluate": evaluate_command, "compare": compare_command, "table": table_command, "cost": cost_command},

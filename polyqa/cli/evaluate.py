@@ -187,6 +187,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
     found = read_outputs(answers)
     loaded = questions.loaded
+    assert loaded is not None  # questions of a name or a file
     _tell(loaded)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
     records = score_outputs(found, loaded.questions, make_scorer(**scoring, alce=alce))

@@ -402,7 +402,7 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     from polyqa.programs import PROGRAMS
 
     given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
-    loaded = {name: str(given.pop(name)) for name in ("reranker", "demos") if name in given}
+    loaded: dict[str, Any] = {name: str(given.pop(name)) for name in ("reranker", "demos") if name in given}
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
         given = {"passages": passages, **given}
     return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
