@@ -31,7 +31,7 @@ class _Bar(NamedTuple):
     beside: float
 
 
-_BARS = {None: _Bar(0.5, 0.25), "certain": _Bar(0.8, 0.3), "possible": _Bar(0.3, 0.1)}
+_BARS = {None: _Bar(0.4, 0.2), "certain": _Bar(0.8, 0.3), "possible": _Bar(0.3, 0.1)}
 # A passage has to answer a reading so much better.
 _STRICTER = {None: 1.0, "certain": 2.0, "possible": 0.5}
 # The matter is settled if the best answer has at least this share of the support of all.
