@@ -119,15 +119,17 @@ def compiled() -> str:
         if gain is None:
             return "–"
         change = change_text(gain.difference, gain.low, gain.high)
-        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {change}, p = {gain.p:.2f}"
+        p = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.2f}"
+        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {change}, {p}, n = {gain.before.n}"
 
     cards = [read_artifact(name).card for name in artifact_names()]
     rows = (
         [*(f"`{own}`" for own in (card.name, card.program, card.recipe["name"])), card.lm]
+        + [COLUMNS[card.measure].label]
         + [told(gain) for gain in (card.dev_gain, card.test_gain)]
         for card in cards
     )
-    return markdown_table(["name", "program", "recipe", "language model", "DR on dev", "DR on test"], rows)
+    return markdown_table(["name", "program", "recipe", "language model", "measure", "dev", "test"], rows)
 
 
 def answers(name: str) -> str:

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, sync_playwright
 from polyqa.base.errors import PolyqaError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-QUESTION, PROGRAM = "Where were the Summer Olympics held?", "rac"
+QUESTION, PROGRAM = "When did Titanic come out?", "auto"
 WIDTH, HEIGHT = 1200, 830
 
 

@@ -233,7 +233,8 @@ def _changed(
         "polyqa": (card.versions.get("polyqa"), version("polyqa")),
         "adapter": (card.adapter, adapter_name()),
         "language model": (card.lm, str(lm.model)),
-        "its settings": (card.lm_settings, sampling(lm)),
+        # Where its replies are replayed from is no setting of the model.
+        "its settings": (card.lm_settings, {name: value for name, value in sampling(lm).items() if name != "replays"}),
         "helper": (card.helper_lm, names_of(own_lms(program))),
         "reader": (card.reader, shared_reader(models.reader).name),
         "index": (_index(card), f"{opened.name} ({opened.fingerprint})" if opened else None),

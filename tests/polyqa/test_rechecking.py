@@ -9,8 +9,10 @@ import pytest
 
 import polyqa
 from polyqa.artifacts.scores import QuestionScores
+from polyqa.artifacts.store import find_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
+from polyqa.language_models import Models
 from polyqa.rechecking import Rechecked, recheck
 
 Run = Callable[..., tuple[int, str, str]]
@@ -134,3 +136,13 @@ def test_the_command_says_it_in_a_sentence(run: Run, artifact: Path, tmp_path: P
     code, _, err = run("evaluate", "--recheck")
     assert code == 2
     assert "name it with --program" in err
+
+
+def test_a_shipped_artifact_holds_by_the_replies_of_its_language_model(tmp_path: Path) -> None:
+    replies = find_artifact("rac-homonyms-local") / "replies.jsonl.gz"
+    checked = recheck("rac-homonyms-local", models=Models(lm=f"recorded/{replies}"), folder=tmp_path / "run")
+    assert checked.outcome == "holds"
+    assert checked.run.failed == 0
+    assert checked.gain is not None
+    assert checked.gain.low > 0
+    assert "nothing that its card names has changed" in checked.verdict

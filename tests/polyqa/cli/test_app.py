@@ -198,7 +198,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
             ["ask", "Who?", "--program", "rac", "--helper-lm", "openai/x@http://127.0.0.1:9"],
             "RAC has no call that a helper could make",
         ),
-        (["index", "build", "missing.jsonl"], "not a file"),
+        (["index", "build", "missing.jsonl"], "is no file and no folder"),
         (["index", "info", "nowhere"], "no index at"),
         (["index", "search", "homonyms", "x", "--retriever", "oracle"], "colbert, bm25, fused"),
         (["index", "build", "missing.jsonl", "--nbits", "3"], "1, 2 or 4"),
@@ -333,9 +333,9 @@ def test_a_damaged_index_is_deleted_and_what_is_none_is_refused(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', ":2"),
+        ('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', "line 2"),
         ('{"id": 1}\n', "no text"),
-        ("nonsense\n", ":1"),
+        ("nonsense\n", "line 1"),
     ],
 )
 def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, refused: Refused, tmp_path: Path) -> None:

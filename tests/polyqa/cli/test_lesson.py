@@ -41,7 +41,7 @@ def test_the_command_opens_a_copy_in_jupyter_lab(
     name = lesson(1).path.name
     assert (tmp_path / name).is_file()
     if installed:
-        assert started == [[sys.executable, "-m", "jupyter", "lab", name]]
+        assert started == [[sys.executable, "-P", "-m", "jupyter", "lab", name]]
     else:
         assert not started
         assert name in out
