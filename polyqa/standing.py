@@ -28,7 +28,9 @@ def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Sta
 
 
 def unanswered(index: ColBERTIndex | None, passages: Sequence[Passage]) -> str:
-    """Return what is said where documents do not answer: the passages that come closest, and what to try.
+    """Return what is said where no answer was found: the passages that come closest, and what to try.
+
+    It does not say that the documents hold no answer: a small model misses some, those to "how" and "why" above all.
 
     Parameters
     ----------
@@ -41,11 +43,11 @@ def unanswered(index: ColBERTIndex | None, passages: Sequence[Passage]) -> str:
     for number, passage in enumerate(passages, 1):
         numbers.setdefault(passage.title or passage.place or passage.pid, number)
     closest = ", ".join(f"{title} [{number}]" for title, number in list(numbers.items())[:CLOSEST])
-    searched, where = (f" ({counted(len(index), 'passage')} searched.)", f"“{index.name}”") if index else ("", "")
+    where = f"“{index.name}” ({counted(len(index), 'passage')} searched)" if index else "the documents"
     return (
-        f"Nothing in {where or 'the documents'} answers this.{searched} "
-        + (f"Closest, but they do not say it: {closest}. " if closest else "")
-        + "Try other words or another index."
+        f"No answer found in {where}. "
+        + (f"Closest: {closest}. " if closest else "")
+        + "Try other words, another index or another language model."
     )
 
 

@@ -41,8 +41,8 @@ def test_a_higher_bar_leaves_more_unanswered() -> None:
 def test_what_is_not_answered_names_what_comes_closest() -> None:
     said = unanswered(None, PASSAGES)
     assert said == (
-        "Nothing in the documents answers this. Closest, but they do not say it: Budget [1], Company history [3]. "
-        "Try other words or another index."
+        "No answer found in the documents. Closest: Budget [1], Company history [3]. "
+        "Try other words, another index or another language model."
     )
 
 
@@ -62,7 +62,7 @@ def titanic() -> Result:
 def test_all_programs_say_the_same_where_nothing_answers(program: str) -> None:
     result = polyqa.ask("What is the capital of Mongolia?", program=program)
     assert result.standing == "unanswered"
-    assert result.answer.startswith("Nothing in “homonyms” answers this. (378 passages searched.) Closest, but they ")
+    assert result.answer.startswith("No answer found in “homonyms” (378 passages searched). Closest: ")
     assert not result.interpretations
     data = result.to_dict()
     assert (data["answered"], data["standing"], data["confidence"]) == (False, "unanswered", [])

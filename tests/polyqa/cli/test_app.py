@@ -36,7 +36,7 @@ def test_ask_prints_readings_with_evidence_then_the_text_then_what_it_took(print
 
 def test_ask_says_that_nothing_answers_and_shows_no_reading(printed: Printed) -> None:
     out = printed("ask", "What is the capital of Mongolia?")
-    assert out.strip().startswith("Nothing in “homonyms” answers this.")
+    assert out.strip().startswith("No answer found in “homonyms”")
     assert "right about" not in out
     assert json.loads(printed("ask", "What is the capital of Mongolia?", "--json"))["answered"] is False
 
