@@ -230,7 +230,7 @@ def adapt(
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
             sets = _split(source, budget.seed, None if given is not None else out)
             train, dev, held_out = (questions.asked for questions in sets.by_name().values())
-            places = _shipped_places(program, out)
+            places = _shipped_places(program, str(lm.model), out)
             made = compile(
                 program,
                 recipe=chosen,
@@ -400,12 +400,11 @@ def _records(questions: Sequence[Question]) -> dict[str, Any]:
     }
 
 
-def _shipped_places(program: str, out: Path) -> list[Path]:
-    """Return the folders of the shipped artifacts of a program, but for the one that is being made."""
+def _shipped_places(program: str, lm: str, out: Path) -> list[Path]:
+    """Return the folders of the shipped artifacts of a program for a language model, but for the one being made."""
     places = [compiled_home() / name for name in artifact_names()]
-    return [
-        place for place in places if place.resolve() != out.resolve() and read_artifact(place).card.program == program
-    ]
+    cards = [(place, read_artifact(place).card) for place in places if place.resolve() != out.resolve()]
+    return [place for place, card in cards if (card.program, card.lm) == (program, lm)]
 
 
 def _shipped(
