@@ -94,7 +94,7 @@ def test_every_documented_format_is_read(content: str, outputs: dict[str, Output
         ('["x"]', 'record 1: expected an object: "x"'),
         ('{"a": 5}', "key 'a': not a list of interpretations: 5"),
         ('{"a": [{"question": "Which?"}]}', "key 'a': not an interpretation"),
-        ('[{"answer": "x"}]', r"record 1: no id \(one of id, sample_id"),
+        ('[{"answer": "x"}]', r"record 1: no id \(one of id, _id, sample_id"),
         ('[{"id": "a"}]', r"record 1: no answer \(one of answer, long_answer.*and no interpretations"),
         ('[{"id": "a", "answer": 5}]', "no answer"),
         ('{"id": "a", "answer": "x"}\n{"id": "b"', r"line 2 is not JSON .*: {\"id\": \"b\""),

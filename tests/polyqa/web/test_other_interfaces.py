@@ -211,4 +211,4 @@ def test_a_chat_is_asked_back_and_the_next_turn_answers_one_reading(chat: openai
         assert "29 November 2002 [" in answer
         assert "1972" not in answer.partition("Sources:")[0]
         messages[-1] = {"role": "user", "content": "Who wrote the novel Solaris?"}
-        assert "20 March" not in said()
+        assert said() != answer
