@@ -396,6 +396,9 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
     if not passages:  # VERDICT reports those of its readings alone
         passages = list(result.extra.get("universe") or ())[:CLOSEST]
     said = unanswered(index, passages)
+    surest = max((one for one in sure if one is not None), default=0.0)
+    if surest >= LEAST:  # only the caller's own bar withholds it
+        said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         said = f"{said} Without naming a passage, {result.lm} says: {result.answer}"

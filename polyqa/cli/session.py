@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from .ask import Answering, Choice, chosen
 from .errors import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
@@ -82,6 +84,8 @@ class _Session:
         """Do what a line says, and return whether the session goes on."""
         from .app import fail
 
+        if line.lower() in ("exit", "quit", "help"):
+            line = f":{line.lower()}"
         command, _, value = line.partition(" ")
         if command in (":quit", ":q", ":exit"):
             return False
@@ -114,8 +118,14 @@ class _Session:
 
         assert self.last is not None
         choices = self.last.clarification.readings if self.last.clarification else ()
-        place = number - 1
-        show_result(self.last.choose(str(choices.index(place) + 1 if place in choices else 0)))
+        if number - 1 not in choices:
+            many = len(self.last.interpretations)
+            raise PolyqaError(
+                f"There is no reading {number}: the last answer has {many}."
+                if not 1 <= number <= many
+                else f"Reading {number} cannot be shown alone: it is too doubtful, or another one has the same answer."
+            )
+        show_result(self.last.choose(str(choices.index(number - 1) + 1)))
         say()
 
     def _do(self, command: str, value: str) -> None:

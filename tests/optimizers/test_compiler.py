@@ -68,6 +68,8 @@ def test_sets_that_share_a_question_are_refused(
     with pytest.raises(polyqa.PolyqaError, match="twice"):
         check_disjoint({"train": [train[0], train[0]]})
     check_disjoint({"train": train, "dev": dev})
+    rows = [Question("1", text, (Reading("?", ("x",)),)) for text in ("Who won?", "Who lost?")]
+    check_disjoint({"train": rows[:1], "dev": rows[1:]})  # the numbers of rows are no ids
 
 
 @pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "gepa", "gepa-then-knn"])

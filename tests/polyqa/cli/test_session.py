@@ -140,6 +140,12 @@ def test_help_lists_the_commands_and_so_does_one_that_is_none(typed: Run) -> Non
         assert out.count(f"  {name} ") == 2
 
 
+def test_a_number_shows_that_reading_and_one_that_is_none_is_told(typed: Run) -> None:
+    _, out, err = typed([TITANIC, "2", "9", "exit", "Who founded Alexandria?"], "--program", "rac")
+    assert "There is no reading 9: the last answer has " in err
+    assert "Alexander the Great" not in out, "the session had ended"
+
+
 def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
     code, out, _ = typed([KeyboardInterrupt, TITANIC], "--program", "rac")
     assert (code, "1997" in out) == (0, True)
