@@ -248,7 +248,8 @@ def adapt(
             index, source.counts, train, dev, held_out, source.dropped, made, shipped, families=source.families
         )
         write_atomically(out / REPORT, adaptation_report(done))
-        remove_work(out / ".work")
+        if not made.failed:
+            remove_work(out / ".work")
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done

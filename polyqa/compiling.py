@@ -85,6 +85,11 @@ class Made:
     compiled: Compiled
     test_runs: tuple[Run, Run] | None = None
 
+    @property
+    def failed(self) -> int:
+        """How many questions failed in its runs; the same command asks them again."""
+        return sum(run.failed for run in (self.compiled.before, self.compiled.after, *(self.test_runs or ())))
+
 
 def compile(
     program: str = DEFAULT_PROGRAM,
@@ -173,7 +178,8 @@ def compile(
         made = Made(place, card, compiled, test_runs)
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
         results.add(parameters=parameters, figures=_figures(card), files=made.path)
-        remove_work(work)
+        if not made.failed:
+            remove_work(work)
         return made
 
 

@@ -94,12 +94,6 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     """
     check_plan(plan)
     check_recipe(plan.recipe, program)
-    if plan.recipe.optimizer == "labels" and not any((pools := label_demos(program, plan.trainset)).values()):
-        raise PolyqaError(
-            f"The labels of the {len(plan.trainset)} training questions make no demo for {', '.join(pools)}. Demos need "
-            "what the program writes: readings with their answers, and for most programs a long answer. Add these, or "
-            "take a recipe that makes demos from runs, such as knn-bootstrap."
-        )
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     _check_same(work / "compilation.json", program, plan)

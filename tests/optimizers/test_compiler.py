@@ -72,15 +72,6 @@ def test_sets_that_share_a_question_are_refused(
     check_disjoint({"train": rows[:1], "dev": rows[1:]})  # the numbers of rows are no ids
 
 
-def test_labels_that_make_no_demo_are_refused_before_the_first_call(
-    rac: dspy.Module, train: list[Question], compiled: Compile, tmp_path: Path
-) -> None:
-    plain = [Question(one.id, one.question, (Reading(one.question, ("stands nowhere",)),)) for one in train]
-    with pytest.raises(polyqa.PolyqaError, match="make no demo for"):
-        compiled(rac, "knn", "plain", trainset=plain)
-    assert not (tmp_path / "plain").exists()
-
-
 @pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "gepa", "gepa-then-knn"])
 def test_instructions_need_a_model_that_writes(name: str, rac: dspy.Module, compiled: Compile) -> None:
     told = (

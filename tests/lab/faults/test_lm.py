@@ -33,7 +33,7 @@ def test_the_server_sends_what_the_failure_says_and_is_well_afterwards(name: str
             assert post(server) == (failure.status, failure.body)
         status, body = post(server)
         assert status == 200
-        assert "cannot answer" in json.loads(body)["choices"][0]["message"]["content"]
+        assert "do not know" in json.loads(body)["choices"][0]["message"]["content"]
 
 
 @pytest.mark.parametrize(("name", "told"), [("reset", "reset"), ("hang", "timed out"), ("drip", "timed out")])

@@ -11,7 +11,7 @@ from well_formed_html import Page, read_html
 from polyqa import Result
 from polyqa.base.html import plain
 from polyqa.base.values import Coverage, Interpretation, Passage
-from polyqa.cli.ask import _show
+from polyqa.cli.answers import show_result
 from polyqa.lm.attempts import FailedCall
 from polyqa.programs.tree import ClarificationNode, NodeStatus
 from polyqa.reports.result import result_markdown
@@ -115,7 +115,7 @@ def test_a_passage_of_a_document_is_cited_with_its_place(capsys: pytest.CaptureF
     assert f"({place}): It premiered" in result_markdown(result).replace("\\", "")
     assert result.to_dict()["passages"][0]["metadata"] == of_file
     assert [evidence["place"] for evidence in answered(result)["evidence"]] == [place, "", ""]
-    _show(result, None)
+    show_result(result)
     assert f"[1]  {place}" in capsys.readouterr().out
 
 
