@@ -126,9 +126,9 @@ for title in sorted(title for title in said if "Titanic" in title):
 print("passages that abstained:", verdict.extra["abstained"], "of", len(verdict.extra["universe"]))
 
 # %% [markdown]
-# `null` means that the passage abstains. The passage about the film of 1997 abstains although it names two dates: it was
-# asked for *one* reading, and it has two, a première and a release. So VERDICT leaves this film out, and `rac` does not. In
-# return, no passage can hide another, because each was asked alone.
+# `null` means that the passage abstains. The passage about the film of 1943 abstains although it tells of a first showing:
+# the engine is not sure enough that this answers the question. The advantage of asking each passage alone: no passage can
+# hide another.
 #
 # ### Tree of Clarifications: clarify again
 #

@@ -144,7 +144,7 @@ set_knn_demos(bootstrapped, kept, k=4)
 
 # %% [markdown]
 # A high threshold keeps few good demos, a low one many doubtful ones. Look at one of them: the program wrote it, not a
-# person. Compare it with the demo from labels above, which is about the same question.
+# person.
 
 # %%
 own = kept["clarify"][0]

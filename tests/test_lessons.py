@@ -89,11 +89,7 @@ ONLY_REAL = {3, 5}
 
 CLAIMS: dict[int, dict[str, str]] = {
     1: {
-        "VERDICT leaves the film of 1997 out, rac does not": (
-            "'19 December 1997' in {r.answer for r in results['rac'].interpretations}"
-            " and '19 December 1997' not in {r.answer for r in results['verdict'].interpretations}"
-        ),
-        "its passage abstained": "'null' in ''.join(said['Titanic (1997 film)'])",
+        "the passage of the film of 1943 abstains": "'null' in ''.join(said['Titanic (1943 film)'])",
         "only the tree reads a reading again": (
             "{name: '1 November 1997' in str(found.interpretations) for name, found in results.items()}"
             " == {name: name == 'toc' for name in SYSTEMS}"
@@ -125,10 +121,6 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     4: {
         "demos multiply the tokens": "score(fixed, dev[:2])[2] > 1.5 * score(rac, dev[:2])[2]",
-        "the program's own demo tells less than the labelled one": (
-            "own['question'] == pools['clarify'][0]['question']"
-            " and len(own['interpretations']) < len(pools['clarify'][0]['interpretations'])"
-        ),
     },
     5: {
         "a sentence that is no clause changes nothing": (
