@@ -1,5 +1,6 @@
 """The records of data sets whose questions have one answer, with its aliases."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -13,9 +14,9 @@ from .fields import Aliases, Answers, Part, QuestionRecord, distinct, joined, ro
 class OneAnswerRecord(QuestionRecord):
     """A question with the aliases of one answer; what follows says where they stand."""
 
+    @abstractmethod
     def aliases(self) -> Iterable[str]:
         """Return the aliases, which may repeat; the first is the canonical one."""
-        raise NotImplementedError
 
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question of one reading, which is the question itself."""
