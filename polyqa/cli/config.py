@@ -106,7 +106,7 @@ def _read(file: Path, *, project: bool) -> dict[str, Any]:
 
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PolyqaError(f"{file} cannot be read: {error}.") from error
     found = {}
     for written, value in data.items():

@@ -260,9 +260,7 @@ def _beir(path: Path, shape: Shape, split: str | None, parts: dict[str, list[Pat
 
 
 def _qrels(file: Path) -> Iterator[dict[str, Any]]:
-    shape = Shape(
-        "qrels", frozenset({"query-id"}), lambda cells: ("query-id", "iteration", "corpus-id", "score"), "qrels"
-    )
+    shape = Shape("qrels", frozenset({"query-id"}), lambda _: _QRELS, "qrels")
     for record in _file(file, shape, None):
         if not isinstance(record.value, dict) or "query-id" not in record.value:
             raise PolyqaError(f"{record.where}: no query-id; qrels name query-id, corpus-id and score.")

@@ -124,6 +124,7 @@ def test_a_file_above_counts_within_one_repository(project: Path) -> None:
     ("text", "told"),
     [
         ("program = ", "cannot be read: Invalid value"),
+        ("program = " + "[" * 100_000, "cannot be read: maximum recursion"),
         ("passages = true", "passages is a number, not True"),
         ('passages = "5"', "passages is a number, not '5'"),
         ("index = 5", "index is a text in quotes, not 5"),

@@ -2,6 +2,10 @@
 
 import io
 import json
+import os
+import pty
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +149,24 @@ def test_a_number_shows_that_reading_and_one_that_is_none_is_told(typed: Run) ->
 def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
     code, out, _ = typed([KeyboardInterrupt, TITANIC], "--program", "rac")
     assert (code, "1997" in out) == (0, True)
+
+
+@pytest.mark.slow
+def test_on_a_real_terminal_the_prompt_comes_and_questions_are_remembered(tmp_path: Path) -> None:
+    surroundings = {**os.environ, "XDG_DATA_HOME": str(tmp_path), "TERM": "dumb"}
+    # Ctrl-P is the line before: first :quit, then the question.
+    for typed, shown in ((f"{TITANIC}\n", "1997"), ("\x10\x10\n", TITANIC)):
+        parent, child = pty.openpty()
+        words = [sys.executable, "-m", "polyqa", "ask", "--program", "rac"]
+        with subprocess.Popen(words, stdin=child, stdout=child, stderr=child, env=surroundings) as process:
+            os.close(child)
+            seen = ""
+            while not seen.endswith("? "):
+                seen += os.read(parent, 10_000).decode()
+            os.write(parent, typed.encode())
+            while not re.search(r"\d+ out · [\d.]+ s\s+\? $", seen):
+                seen += os.read(parent, 10_000).decode()
+            os.write(parent, b":quit\n")
+            assert process.wait(60) == 0
+        os.close(parent)
+        assert shown in seen
