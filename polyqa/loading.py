@@ -434,9 +434,10 @@ def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None,
     if given is not None:
         opened = open_index(given)
         if card is not None and opened.fingerprint != card.fingerprint:
+            other = "that index has changed since" if card.name == opened.name else f"not {opened.name}"
             warnings.warn(
-                f"{artifact.path.name} was compiled over the index {card.name}, not {opened.name}: its demos are "
-                "about other passages, and its figures do not hold here.",
+                f"{artifact.path.name} was compiled over the index {card.name}, {other}: its demos may be about other "
+                "passages, and its figures do not hold here.",
                 stacklevel=4,
             )
         return opened

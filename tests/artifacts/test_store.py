@@ -211,9 +211,11 @@ def test_strictness_can_be_lowered_for_versions_and_rebuilt_indexes_only(make: M
 
 
 def test_a_given_index_is_taken_with_a_warning(make: Make, index: ColBERTIndex) -> None:
-    with pytest.warns(UserWarning, match="compiled over the index homonyms"):
+    with pytest.warns(UserWarning, match=f"compiled over the index homonyms, not {index.name}"):
         loaded = load(make(), index=index)
     assert loaded.retriever.retrievers[0] is index
+    with pytest.warns(UserWarning, match="homonyms, that index has changed since"):
+        load(make(index={"name": "homonyms", "fingerprint": "0", "passages": 1}), index="homonyms")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(make(), index="homonyms")
