@@ -4,7 +4,7 @@ What a row means is told elsewhere: `polyqa.colbert_index.corpus` makes passages
 makes questions of them.
 """
 
-from .files import SUFFIXES, exists, format_of, is_saved, located, read_rows
+from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
 from .memory import rows_in_memory
 from .record import Record, as_id, excerpt, folded, listed, problem
 from .shape import Shape
@@ -22,6 +22,7 @@ __all__ = [
     "is_saved",
     "listed",
     "located",
+    "one_split",
     "problem",
     "read_lines",
     "read_rows",

@@ -10,7 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.files import visible_files
 
 from .memory import rows_of_json
-from .record import Record, listed, problem
+from .record import Record, no_split, problem
 from .shape import Shape
 from .tables import read_table
 from .text import read_lines, read_text
@@ -46,9 +46,14 @@ def located(source: str | Path, split: str | None = None) -> tuple[Path, str | N
     file, _, named = str(path).rpartition("@")
     if not named or exists(path) or not file or not exists(Path(file)):
         return path, split
-    if split not in (None, named):
+    return Path(file), one_split(source, named, split)
+
+
+def one_split(source: object, named: str | None, split: str | None) -> str | None:
+    """Return the split that a source names, or that is asked for; if these are two, it is an error."""
+    if named and split not in (None, named):
         raise problem(source, f"this names the split {named!r}, but {split!r} is asked for")
-    return Path(file), named
+    return named or split
 
 
 def exists(path: Path) -> bool:
@@ -78,6 +83,10 @@ def read_rows(path: Path, shape: Shape, split: str | None = None) -> Iterator[Re
     PolyqaError
         If there is no such file or split, the format is unknown, or something cannot be read; it names the place.
     """
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise problem(path, f"the file cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if is_saved(path):
         yield from _saved(path, shape, split)
     elif path.is_dir():
@@ -88,8 +97,6 @@ def read_rows(path: Path, shape: Shape, split: str | None = None) -> Iterator[Re
 
 def _file(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
     kind = format_of(path)
-    if kind not in SUFFIXES and not exists(path):
-        raise problem(path, "the file cannot be read: No such file or directory")
     if kind not in SUFFIXES:
         raise problem(path, f"unknown suffix {kind!r}; {shape.what} are read from {', '.join(SUFFIXES)}")
     if split is not None and kind != ".json":
@@ -211,10 +218,8 @@ def _folder(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
     if split is not None and split not in names and len(files) == 1:  # the splits stand in the file
         yield from _file(files[0], shape, split)
         return
-    if split is not None and split not in names:
-        raise problem(path, f"there is no split {split!r}; there are {listed(names)}")
-    if split is None and len(names) > 1 and shape.part != "corpus":
-        raise problem(path, f"name a split; there are {listed(names)} (--split NAME, or {path}@NAME)")
+    if split not in names if split is not None else len(names) > 1 and shape.part != "corpus":
+        raise no_split(path, split, names)
     for file in files:
         if split in (None, _split_name(file)):
             yield from _file(file, shape, None)
@@ -248,9 +253,7 @@ def _beir(path: Path, shape: Shape, split: str | None, parts: dict[str, list[Pat
         if split is None and len(qrels) == 1:
             split = next(iter(qrels))
         if split not in qrels:
-            what = "name a split" if split is None else f"there is no split {split!r}"
-            how = f" (--split NAME, or {path}@NAME)" if split is None else ""
-            raise problem(path, f"{what}; there are {listed(qrels)}{how}")
+            raise no_split(path, split, qrels)
         judged = {str(row["query-id"]) for row in _qrels(qrels[split])}
     for file in parts[shape.part]:
         for record in _file(file, shape, None):

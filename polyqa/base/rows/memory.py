@@ -5,7 +5,7 @@ from typing import Any
 
 from polyqa.base.values import Passage
 
-from .record import Record, excerpt, listed, plain, problem
+from .record import Record, excerpt, no_split, plain, problem
 from .shape import Shape
 
 _WRAPPED = "data"  # what ALCE's results, SQuAD and TriviaQA call their list
@@ -95,9 +95,7 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
         if split is None and len(held) == 1:
             split = next(iter(held))
         if split is None or split not in held:
-            what = "name a split" if split is None else f"there is no split {split!r}"
-            how = f" (--split NAME, or {origin}@NAME)" if split is None else ""
-            raise problem(origin, f"{what}; there are {listed(held)}{how}")
+            raise no_split(origin, split, held)
         held, place = _unwrapped(held[split], shape), f"{origin}: split {split!r}"
     elif split is not None:
         raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")

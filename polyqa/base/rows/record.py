@@ -88,6 +88,13 @@ def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
     return PolyqaError("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
 
 
+def no_split(where: object, split: str | None, names: Iterable[object]) -> PolyqaError:
+    """Return the error that a split is none of these, or is not named."""
+    if split is None:
+        return problem(where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME)")
+    return problem(where, f"there is no split {split!r}; there are {listed(names)}")
+
+
 def excerpt(value: Any) -> str:
     """Return the first 200 characters of a value as JSON.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from polyqa.base.rows import SUFFIXES, Record, exists, format_of, located, problem, read_rows
+from polyqa.base.rows import SUFFIXES, Record, exists, format_of, located, one_split, problem, read_rows
 from polyqa.evaluation.homonyms import SPLITS, questions_path
 from polyqa.metrics.gold import Question
 
@@ -99,9 +99,7 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
 
 
 def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Record]:
-    if named and split and named != split:
-        raise problem(source, f"this names the split {named!r}, but {split!r} is asked for")
-    chosen = named or split or _SHIPPED_SPLIT
+    chosen = one_split(source, named, split) or _SHIPPED_SPLIT
     if chosen not in SPLITS:
         raise problem(source, f"there is no split {chosen!r}; there are {', '.join(SPLITS)}")
     return read_rows(questions_path(chosen), SHAPE)
@@ -115,6 +113,4 @@ def _from_hub(source: str, name: str, split: str | None) -> list[Record]:
             f"no questions are called so: give a file ({', '.join(SUFFIXES)}), {_SHIPPED}, {_SHIPPED}/SPLIT, "
             "or a data set on the Hugging Face hub as hub:NAME or hub:NAME@CONFIGURATION@SPLIT",
         )
-    if match["split"] and split not in (None, match["split"]):
-        raise problem(source, f"this names the split {match['split']!r}, but {split!r} is asked for")
-    return read_hub(match["name"], match["config"] or None, split or match["split"])
+    return read_hub(match["name"], match["config"] or None, one_split(source, match["split"], split))
