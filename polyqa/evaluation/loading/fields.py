@@ -43,11 +43,6 @@ def rows(value: Any) -> Any:
     return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
 
 
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return texts without repetitions, in order of first appearance."""
-    return tuple(dict.fromkeys(texts))
-
-
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Return texts without repetitions, in order of first appearance."""
     return tuple(dict.fromkeys(texts))

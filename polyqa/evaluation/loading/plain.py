@@ -147,6 +147,15 @@ class _NQAnnotation(Part):
     yes_no_answer: str | int = "NONE"
 
 
+def _tokens(document: Any) -> Any:
+    """Return the tokens of a document; on the hub the answers have texts, and its tokens are not needed."""
+    if isinstance(document, str):
+        return document.split(" ")
+    if isinstance(document, list):
+        return [one.get("token") if isinstance(one, Mapping) else one for one in document]
+    return []
+
+
 class NaturalQuestionsRecord(OneAnswerRecord):
     """Natural Questions (Kwiatkowski et al., 2019): simplified, full, or as on the hub.
 
@@ -155,14 +164,14 @@ class NaturalQuestionsRecord(OneAnswerRecord):
     """
 
     annotations: Annotated[list[_NQAnnotation], BeforeValidator(rows)]
-    document: Any = Field(validation_alias=AliasChoices("document_text", "document_tokens", "document"))
+    tokens: Annotated[list[str], BeforeValidator(_tokens)] = Field(
+        validation_alias=AliasChoices("document_text", "document_tokens", "document")
+    )
 
     def aliases(self) -> Iterable[str]:
         """Return the short answers, and yes or no."""
-        document = self.document.split(" ") if isinstance(self.document, str) else self.document
-        tokens = [one["token"] if isinstance(one, Mapping) else one for one in document if isinstance(document, list)]
         for note in self.annotations:
             for answer in note.short_answers:
-                yield answer.text or joined(tokens[answer.start_token : answer.end_token])
+                yield answer.text or joined(self.tokens[answer.start_token : answer.end_token])
             if note.yes_no_answer in ("YES", "NO", 1, 0):
                 yield "yes" if note.yes_no_answer in ("YES", 1) else "no"

@@ -124,6 +124,12 @@ def test_bad_answers_are_told(name: str, key: str, answers: Any) -> None:
     assert f"record 1: no {name} record: {key}" in message
 
 
+@pytest.mark.parametrize("tokens", [[3], [{"word": "Gil"}]])
+def test_tokens_that_are_no_texts_are_told(tokens: list[Any]) -> None:
+    record = {**RECORDS["natural-questions"], "document_text": tokens}
+    assert "record 1: no natural-questions record: document_text[0]: " in told(questions_from_records, [record])
+
+
 @pytest.mark.parametrize(
     ("records", "format", "message"),
     [
