@@ -5,7 +5,7 @@ makes questions of them.
 """
 
 from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
-from .memory import rows_in_memory
+from .memory import by_row, rows_in_memory
 from .record import Record, as_id, excerpt, folded, listed, problem
 from .shape import Shape
 from .text import read_lines, read_text
@@ -15,6 +15,7 @@ __all__ = [
     "Record",
     "Shape",
     "as_id",
+    "by_row",
     "excerpt",
     "exists",
     "folded",

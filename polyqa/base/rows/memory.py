@@ -110,6 +110,20 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
         raise problem(place, f"expected a list or an object of records, got {kind}", excerpt(held))
 
 
+def by_row(value: Any) -> Any:
+    """Turn an object of equally long lists into the list of objects that it stands for.
+
+    Hugging Face's ``datasets`` stores a sequence of objects by column:
+    ``{"question": [q1, q2], "answer": [a1, a2]}``. Anything else is returned as it is, for the field's
+    type to judge.
+    """
+    if not isinstance(value, Mapping) or not value or not all(isinstance(column, list) for column in value.values()):
+        return value
+    if len({len(column) for column in value.values()}) != 1:
+        return value
+    return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+
+
 def _unwrapped(data: Any, shape: Shape) -> Any:
     """Return the list that an object wraps, or the rows of an object of columns, or else what is given."""
     if not isinstance(data, Mapping) or hasattr(data, "num_columns"):
@@ -123,11 +137,9 @@ def _unwrapped(data: Any, shape: Shape) -> Any:
     if not shape.names & by_name.keys():
         return data
     columns = [*data.values()]
-    if all(isinstance(column, list) for column in columns) and len({len(column) for column in columns}) == 1:
-        return [dict(zip(data, cells, strict=True)) for cells in zip(*columns, strict=True)]
     if all(isinstance(column, Mapping) for column in columns) and len({tuple(column) for column in columns}) == 1:
         return [{name: column[number] for name, column in data.items()} for number in columns[0]]  # to_json() of pandas
-    return data
+    return by_row(data)
 
 
 def _are_splits(data: Mapping[Any, Any], shape: Shape) -> bool:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, distinct, joined, rows
+from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, distinct, joined
 
 
 class _LongAnswer(Part):
@@ -36,7 +37,7 @@ class _Document(Part):
 def _document_rows(value: Any) -> Any:
     """Turn lists of passage id, type and answer into objects; texts then stand in the corpus."""
     if not isinstance(value, list):
-        return rows(value)
+        return by_row(value)
     return [dict(zip(("id", "type", "answer"), one, strict=False)) if isinstance(one, list) else one for one in value]
 
 
@@ -59,8 +60,8 @@ class AsqaRecord(QuestionRecord):
     the same keys, but ``question``.
     """
 
-    qa_pairs: Annotated[list[_AsqaPair], Field(min_length=1), BeforeValidator(rows)]
-    annotations: Annotated[list[_LongAnswer], BeforeValidator(rows)] | None = None
+    qa_pairs: Annotated[list[_AsqaPair], Field(min_length=1), BeforeValidator(by_row)]
+    annotations: Annotated[list[_LongAnswer], BeforeValidator(by_row)] | None = None
     long_answer: Text | None = None
     ambiguity: Text | None = None
     reason: Text | None = None
@@ -105,7 +106,7 @@ class _SingleAnswer(Part):
 
 class _MultipleQAs(Part):
     type: Literal["multipleQAs"]
-    pairs: Annotated[list[_AmbigNQPair], Field(min_length=1, validation_alias="qaPairs"), BeforeValidator(rows)]
+    pairs: Annotated[list[_AmbigNQPair], Field(min_length=1, validation_alias="qaPairs"), BeforeValidator(by_row)]
 
     def readings(self, question: str) -> tuple[Reading, ...]:
         return tuple(Reading.from_alternatives(pair.question, tuple(pair.answer)) for pair in self.pairs)
@@ -117,7 +118,7 @@ _Annotation = Annotated[_SingleAnswer | _MultipleQAs, Field(discriminator="type"
 class AmbigNQRecord(QuestionRecord):
     """AmbigNQ (Min et al., 2020), light or full or as on the hub: a question with at least one annotation."""
 
-    annotations: Annotated[list[_Annotation], Field(min_length=1), BeforeValidator(rows)]
+    annotations: Annotated[list[_Annotation], Field(min_length=1), BeforeValidator(by_row)]
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question.

@@ -29,20 +29,6 @@ def _readable(text: str) -> str:
     return text
 
 
-def rows(value: Any) -> Any:
-    """Turn an object of equally long lists into the list of objects that it stands for.
-
-    Hugging Face's ``datasets`` stores a sequence of objects by column:
-    ``{"question": [q1, q2], "answer": [a1, a2]}``. Anything else is returned as it is, for the field's
-    type to judge.
-    """
-    if not isinstance(value, dict) or not value or not all(isinstance(column, list) for column in value.values()):
-        return value
-    if len({len(column) for column in value.values()}) != 1:
-        return value
-    return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
-
-
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Return texts without repetitions, in order of first appearance."""
     return tuple(dict.fromkeys(texts))

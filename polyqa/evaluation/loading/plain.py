@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
+from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import Aliases, Answers, Part, QuestionRecord, distinct, joined, rows
+from .fields import Aliases, Answers, Part, QuestionRecord, distinct, joined
 
 
 class OneAnswerRecord(QuestionRecord):
@@ -124,7 +125,7 @@ class _Output(Part):
 class KiltRecord(OneAnswerRecord):
     """KILT (Petroni et al., 2021): the ``input`` with each accepted answer as an ``output``."""
 
-    output: Annotated[list[_Output], BeforeValidator(rows)]
+    output: Annotated[list[_Output], BeforeValidator(by_row)]
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -143,7 +144,7 @@ class _ShortAnswer(Part):
 
 
 class _NQAnnotation(Part):
-    short_answers: Annotated[list[_ShortAnswer], BeforeValidator(rows)] = Field(default_factory=list)
+    short_answers: Annotated[list[_ShortAnswer], BeforeValidator(by_row)] = Field(default_factory=list)
     yes_no_answer: str | int = "NONE"
 
 
@@ -163,7 +164,7 @@ class NaturalQuestionsRecord(OneAnswerRecord):
     ``document_tokens``.
     """
 
-    annotations: Annotated[list[_NQAnnotation], BeforeValidator(rows)]
+    annotations: Annotated[list[_NQAnnotation], BeforeValidator(by_row)]
     tokens: Annotated[list[str], BeforeValidator(_tokens)] = Field(
         validation_alias=AliasChoices("document_text", "document_tokens", "document")
     )
