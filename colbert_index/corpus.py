@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import Record, Shape, as_id, folded, located, problem, read_rows, rows_in_memory
+from polyqa.base.rows import Record, Shape, as_id, exists, folded, located, problem, read_rows, rows_in_memory
 from polyqa.base.text import counted
 from polyqa.base.values import MetadataValue, Passage
 
@@ -65,8 +65,7 @@ class PassageRecord(BaseModel):
 
     def passage(self) -> Passage:
         """Return the passage; if it has no id, with that of its content."""
-        passage = Passage(pid=self.id or "", title=self.title, text=self.text, metadata=self._metadata())
-        return passage if passage.pid.strip() else passage.model_copy(update={"pid": content_id(passage)})
+        return with_id(Passage(pid=self.id or "", title=self.title, text=self.text, metadata=self._metadata()))
 
     def _metadata(self) -> dict[str, MetadataValue]:
         """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
@@ -84,6 +83,11 @@ class PassageRecord(BaseModel):
 def content_id(passage: Passage) -> str:
     """Return the id that title and text give a passage: 16 hexadecimal digits."""
     return hashlib.sha256(f"{passage.title}\0{passage.text}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def with_id(passage: Passage) -> Passage:
+    """Return a passage; if it has no id, with that of its content."""
+    return passage if passage.pid.strip() else passage.model_copy(update={"pid": content_id(passage)})
 
 
 class Corpus:
@@ -156,7 +160,7 @@ class Corpus:
     def _rows(self) -> Iterator[Record]:
         if not isinstance(self.source, Path):
             return rows_in_memory(self.source, SHAPE, self.split)
-        if not self.source.exists():
+        if not exists(self.source):
             raise PolyqaError(f"{self.source} is no file and no folder; give a corpus, or documents.")
         return read_rows(self.source, SHAPE, self.split)
 
@@ -164,7 +168,7 @@ class Corpus:
         """Return the passage of a row; ``None`` if its text is empty or missing."""
         value = record.value
         if isinstance(value, Passage):
-            passage = value if value.pid.strip() else value.model_copy(update={"pid": content_id(value)})
+            passage = with_id(value)
         else:
             if isinstance(value, str) or value is None:
                 record = Record(record.where, {"text": value or ""}, record.key)
@@ -220,6 +224,8 @@ def _passages_of(record: Record, number: int) -> Iterator[Record]:
         return
     row = {str(key).strip().lower(): value for key, value in record.value.items()}
     context, question = row.get("context"), "question" in row
+    if isinstance(context, Mapping) and all(isinstance(context.get(key), list) for key in ("title", "sentences")):
+        context = [*map(list, zip(context["title"], context["sentences"], strict=False))]  # HotpotQA on the hub
     inner: list[Any] | None = None
     if not row.keys() & {*TEXTS}:
         inner = next((row[name] for name in _DOCUMENTS if isinstance(row.get(name), list)), None)
@@ -234,9 +240,6 @@ def _passages_of(record: Record, number: int) -> Iterator[Record]:
         for place, one in enumerate(paragraphs, 1):
             text = one.get("context") if isinstance(one, Mapping) else one
             yield Record(f"{record.where}, paragraph {place}", {"title": row.get("title"), "text": text})
-    elif question and isinstance(context, Mapping) and {"title", "sentences"} <= context.keys():  # HotpotQA on the hub
-        for title, text in zip(context["title"], context["sentences"], strict=False):
-            yield Record(record.where, {"title": title, "text": text})
     elif question and isinstance(context, list) and all(isinstance(one, list) and len(one) == 2 for one in context):
         for title, text in context:  # HotpotQA
             yield Record(record.where, {"title": title, "text": text})
@@ -303,8 +306,3 @@ def warn_of_left_out(corpus: Corpus, source: CorpusSource) -> None:
     """Warn of what was left out, unless the caller has the corpus, and so its summary."""
     if corpus is not source and (left_out := corpus.left_out()):
         warnings.warn(f"{corpus.name}: {'; '.join(left_out)}.", stacklevel=3)
-
-
-def iter_corpus(source: CorpusSource) -> Iterator[tuple[str, Passage]]:
-    """Yield where each passage of a corpus stands, and the passage, while it is read; see `Corpus.placed`."""
-    return as_corpus(source).placed()

@@ -15,8 +15,6 @@ def is_ready(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in FORMATS or suffix not in SUFFIXES:
         return suffix not in FORMATS and format_of(path) in SUFFIXES
-    if not path.is_file():
-        return False
     try:
         first = next(read_rows(path, SHAPE), None)
     except PolyqaError:
@@ -33,9 +31,7 @@ def ready_passages(path: Path, source: str) -> list[Passage]:
         If there are none.
     """
     try:
-        return [
-            passage.model_copy(update={"metadata": {**passage.metadata, "source": source}})
-            for passage in read_corpus(path)
-        ]
+        passages = read_corpus(path)
     except PolyqaError as error:
         raise UnreadableError(f"cannot be read as a corpus ({error})") from error
+    return [one.model_copy(update={"metadata": {**one.metadata, "source": source}}) for one in passages]

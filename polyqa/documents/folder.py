@@ -12,10 +12,10 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import visible_files
-from polyqa.base.rows import SUFFIXES, format_of, is_saved
+from polyqa.base.rows import SUFFIXES, exists, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import content_id
+from polyqa.colbert_index.corpus import with_id
 
 from .converting import FORMATS
 from .corpora import is_ready
@@ -31,7 +31,7 @@ def holds_documents(path: Path) -> bool:
 
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
-    if not path.is_dir():
+    if not exists(path) or not path.is_dir():
         return path.suffix.lower() in FORMATS and not is_ready(path)
     if is_saved(path):
         return False
@@ -93,7 +93,7 @@ class Documents:
     ) -> None:
         needs("kreuzberg", extra="documents", for_="Reading documents")
         self.path = Path(path).expanduser()
-        if not self.path.exists():
+        if not exists(self.path):
             raise PolyqaError(f"{self.path} is neither a folder nor a file.")
         self.splitter = splitter or Splitter()
         self.unchanged = unchanged or {}
@@ -127,10 +127,10 @@ class Documents:
         for worker in started:
             idle.put(worker)
 
-        def convert(path: Path, source: str, ready: bool) -> list[Passage] | str:
+        def convert(path: Path, source: str) -> list[Passage] | str:
             worker = idle.get()
             try:
-                return worker.passages(path, source, ready)
+                return worker.passages(path, source)
             finally:
                 idle.put(worker)
 
@@ -144,7 +144,7 @@ class Documents:
                             self.left_out[source] = fault
                         continue
                     try:
-                        digest, ready = _digest(path), is_ready(path)
+                        digest = _digest(path)
                     except OSError as error:  # no permission, or gone since the folder was listed
                         self.left_out[source] = f"cannot be read ({error.strerror})"
                         continue
@@ -152,7 +152,7 @@ class Documents:
                         self.files[source] = digest
                         self.skipped.add(source)
                         continue
-                    waiting.append((source, digest, pool.submit(convert, path, source, ready)))
+                    waiting.append((source, digest, pool.submit(convert, path, source)))
                     if len(waiting) > _AHEAD * workers:
                         yield from self._taken(*waiting.pop(0))
                 for each in waiting:
@@ -172,14 +172,7 @@ class Documents:
             return
         self.files[source] = digest
         ready = any(passage.pid for passage in passages)
-        yield (
-            source,
-            (
-                [*split_passages(passages, self.splitter)]
-                if ready
-                else [passage.model_copy(update={"pid": content_id(passage)}) for passage in passages]
-            ),
-        )
+        yield source, list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
 
     def _unread(self, folder: Path, error: OSError) -> None:
         """Note that a subfolder cannot be read."""

@@ -15,10 +15,11 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from polyqa.base.files import write_atomically
+from polyqa.base.rows import exists
 from polyqa.base.text import counted
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, remove_passages
-from polyqa.colbert_index.corpus import iter_corpus
+from polyqa.colbert_index.corpus import read_corpus, same_passage
 from polyqa.colbert_index.update import replace_metadata
 
 from .folder import Documents, holds_documents
@@ -93,8 +94,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     }
     documents = None
     passages: Iterable[Passage]
-    if folder.exists() and not holds_documents(folder):
-        passages = (passage for _, passage in iter_corpus(folder))
+    if exists(folder) and not holds_documents(folder):
+        passages = read_corpus(folder)
     else:
         passages = documents = Documents(folder, splitter, unchanged=unchanged)
     new: list[Passage] = []
@@ -103,7 +104,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     for passage in passages:
         at_hand[passage.pid] = passage
         old = present.get(passage.pid)
-        if old is None or (old.title, old.text) != (passage.title, passage.text):
+        if not same_passage(old, passage):
             new.append(passage)
             if old is not None:
                 rewritten.add(passage.pid)

@@ -1,7 +1,7 @@
 """Converts files in processes of their own, with limits: one that hangs, crashes or fills the memory costs itself.
 
-Run as ``python -m polyqa.documents.worker LOCATION TOKENS OVERLAP``, it reads lines of JSON, ``[path, source, ready]``
-(whether it is a ready corpus), and answers each with one: ``{"passages": …}`` or ``{"reason": …}``.
+Run as ``python -m polyqa.documents.worker LOCATION TOKENS OVERLAP``, it reads lines of JSON, ``[path, source]``, and
+answers each with one: ``{"passages": …}`` or ``{"reason": …}``.
 """
 
 import json
@@ -70,7 +70,7 @@ class Worker:
         self._command += [splitter.location, str(splitter.tokens), str(splitter.overlap)]
         self._process: subprocess.Popen[str] | None = None
 
-    def passages(self, path: Path, source: str, ready: bool = False) -> list[Passage] | str:
+    def passages(self, path: Path, source: str) -> list[Passage] | str:
         """Return the passages of a file, or the reason why there are none.
 
         Those of a ready corpus have ids.
@@ -89,7 +89,7 @@ class Worker:
         timer = threading.Timer(MOST_SECONDS, process.kill)
         timer.start()
         try:
-            process.stdin.write(json.dumps([str(path.absolute()), source, ready]) + "\n")
+            process.stdin.write(json.dumps([str(path.absolute()), source]) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
         except (BrokenPipeError, ValueError):  # half a character
@@ -117,16 +117,15 @@ class Worker:
             self._process = None
 
 
-def _answer(path: str, source: str, ready: bool, splitter: Splitter) -> dict[str, object]:
+def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
     from .converting import UnreadableError, convert
-    from .corpora import ready_passages
+    from .corpora import is_ready, ready_passages
 
-    passages: list[Passage] = []
     try:
-        if ready:
-            passages.extend(ready_passages(Path(path), source))
-        for document in () if ready else convert(Path(path)):
-            passages.extend(splitter.passages(document, source))
+        if is_ready(path):
+            passages = ready_passages(path, source)
+        else:
+            passages = [one for document in convert(path) for one in splitter.passages(document, source)]
     except UnreadableError as error:
         return {"reason": str(error)}
     except MemoryError:
@@ -151,8 +150,8 @@ def main(arguments: Sequence[str]) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     splitter = Splitter(int(tokens), int(overlap), location)
     for line in sys.stdin:
-        path, source, ready = json.loads(line)
-        print(json.dumps(_answer(path, source, ready, splitter)), file=answers, flush=True)
+        path, source = json.loads(line)
+        print(json.dumps(_answer(Path(path), source, splitter)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
-from polyqa.colbert_index.corpus import Corpus, content_id, iter_corpus
+from polyqa.colbert_index.corpus import Corpus, content_id
 from polyqa.colbert_index.files import read_passages, write_passages
 
 Write = Callable[[str, str | bytes], Path]
@@ -151,6 +151,11 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
             r"c\.jsonl: line 1: the text is no text and no list of texts; keys are id, text",
         ),
         ("c.jsonl", "{}\n", r"c\.jsonl: line 1: no text; keys are none"),
+        (
+            "c.jsonl",
+            '{"question": "q", "context": {"title": null, "sentences": []}}\n',
+            "line 1: the text is no text",
+        ),
         ("c.jsonl", '{"id": "x", "text": " \\n\\t"}\n', r"c\.jsonl holds no passage, only 1 row without a text"),
         ("c.jsonl", '{"id": {"a": 1, "b": 2}, "text": "a"}\n', r"line 1: .*an id is a text or a number, not \{"),
         (
@@ -195,7 +200,11 @@ def test_faults_are_told_with_their_place_on_one_line(
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("missing.jsonl", "is no file and no folder"), (".", "this folder holds no passages; they are read from")],
+    [
+        ("missing.jsonl", "is no file and no folder"),
+        ("n" * 300, "is no file and no folder"),
+        (".", "this folder holds no passages; they are read from"),
+    ],
 )
 def test_what_holds_no_corpus_is_refused(tmp_path: Path, path: str, message: str) -> None:
     with pytest.raises(PolyqaError, match=message):
@@ -242,8 +251,8 @@ def test_a_corpus_is_read_no_further_than_it_is_wanted() -> None:
             taken.append(number)
             yield f"passage {number}"
 
-    corpus = iter_corpus(endless())
-    assert [next(corpus)[1].text for _ in range(3)] == ["passage 0", "passage 1", "passage 2"]
+    corpus = iter(Corpus(endless()))
+    assert [next(corpus).text for _ in range(3)] == ["passage 0", "passage 1", "passage 2"]
     assert taken == [0, 1, 2]
 
 

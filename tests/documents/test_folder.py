@@ -314,6 +314,9 @@ def test_one_file(folder: Path) -> None:
     assert [passage.place for passage in Documents(folder / "e.docx")] == ["e.docx, Falcon"]
     with pytest.raises(PolyqaError, match=r"neither a folder nor a file"):
         Documents(folder / "nothing")
+    with pytest.raises(PolyqaError, match=r"neither a folder nor a file"):
+        Documents(folder / f"{'n' * 300}.md")
+    assert not holds_documents(folder / ("n" * 300))
     with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
         list(Documents(folder / "picture.png"))
 

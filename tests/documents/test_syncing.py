@@ -89,7 +89,7 @@ def test_files_are_converted_only_if_they_changed(
     monkeypatch.setattr(
         folders.Worker,
         "passages",
-        lambda self, path, source, ready: converted.append(source) or real(self, path, source, ready),
+        lambda self, path, source: converted.append(source) or real(self, path, source),
     )
     sync_index(built, birds)
     assert converted == []
@@ -189,6 +189,13 @@ def test_a_folder_of_corpora(tmp_path: Path, encoded: list[str]) -> None:
         "2": "Owls sleep.",
         "4": "Kites sail.",
     }
+    (folder / "b.jsonl").write_text("".join(lines({"5": "Ravens plan.", "1": "Falcons dive."})))
+    with pytest.warns(UserWarning, match="1 repeated passage left out"):
+        assert sync_index(tmp_path / "index", folder).added == 1
+    (folder / "b.jsonl").write_text("".join(lines({"5": "Ravens cache.", "1": "Falcons perch."})))
+    with pytest.raises(PolyqaError, match=r"the id '1' already stands at .*a\.jsonl"):
+        sync_index(tmp_path / "index", folder)
+    assert [passage.pid for passage in ColBERTIndex(tmp_path / "index").passages] == ["1", "2", "4", "5"]
 
 
 def test_nothing_to_read_changes_nothing(birds: Path, built: ColBERTIndex, tmp_path: Path) -> None:
