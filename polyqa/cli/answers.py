@@ -35,7 +35,7 @@ def show_result(result: "Result") -> None:
     elif said := opening(result.question, [reading.question for reading in result.interpretations]):
         out.print(Padding(f"[bold]{escape(said)}[/]", (0, 2)))
     if result.interpretations:
-        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, 1, 2)))
+        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, int(not unsure), 2)))
     if not unsure:
         out.print(Padding(escape(result.cited_answer), (0, 2)))
     if tree := result.extra.get("tree"):
