@@ -50,7 +50,8 @@ def result_of(**changes: Any) -> Result:
         "output_tokens": 56,
         "seconds": 0.75,
     }
-    return Result(**(fields | changes))
+    readings = changes.get("interpretations", READINGS)
+    return Result(**(fields | {"confidence": [None] * len(readings)} | changes))
 
 
 def shown(result: Result) -> Page:
