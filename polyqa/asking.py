@@ -53,7 +53,7 @@ class Result:
         For each reading how likely it is right, in [0, 1]; ``None`` for one that cites no passage.
     standing
         ``answered``; ``unsure``, if no reading is sure: the answer quotes their sentences; or ``unanswered``: the
-        answer names the passages that come closest.
+        answer names the passages that come closest. A reading that is chosen keeps the question's.
     full_answer
         With ``ask_back``, where ``answer`` is a question back: the answer that was kept for `choose`.
     coverage
@@ -104,8 +104,7 @@ class Result:
 
         if self.standing != "answered":
             return None
-        doubtful = {place for place, sure in enumerate(self.confidence) if sure is not None and sure < LEAST}
-        likely = [place for place in range(len(self.interpretations)) if place not in doubtful]
+        likely = [place for place, sure in enumerate(self.confidence) if sure is None or sure >= LEAST]
         asked = clarification(self.question, [self.interpretations[place] for place in likely], self.passages)
         return None if asked is None else replace(asked, readings=tuple(likely[place] for place in asked.readings))
 
@@ -127,7 +126,7 @@ class Result:
         PolyqaError
             If there is nothing to choose from, or the reply fits none of the choices, or several.
         """
-        from .asking_back import answer_of, choice_of
+        from .asking_back import choice_of
 
         asked = self.clarification
         if asked is None:
@@ -135,15 +134,22 @@ class Result:
         place = choice_of(reply, asked, self.interpretations)
         if place is None:
             raise PolyqaError(f"{shortened(reply, 60)!r} is none of the choices, or several; {asked.question}")
-        reading, sure = self.interpretations[place], self.confidence[place : place + 1]
+        return self.alone(place)
+
+    def alone(self, place: int) -> "Result":
+        """Return the answer to one reading, by its place from 0; the standing is that of the question, as it was."""
+        from .asking_back import answer_of
+
+        reading = self.interpretations[place]
         others = [one for at, one in enumerate(self.interpretations) if at != place]
-        chosen = replace(
+        answer = answer_of(reading, others, self.passages, self.full_answer or self.answer)
+        return replace(
             self,
             question=reading.question,
-            answer=answer_of(reading, others, self.passages, self.full_answer or self.answer),
+            answer=unsure([reading], self.passages, answer) if self.standing == "unsure" else answer,
             interpretations=(reading,),
             sources=self.sources[place : place + 1],
-            confidence=sure,
+            confidence=self.confidence[place : place + 1],
             full_answer="",
             calls=(),
             input_tokens=0,
@@ -152,9 +158,6 @@ class Result:
             faults=(),
             extra={},
         )
-        if standing_of(sure or [None]) == "answered":
-            return chosen
-        return replace(chosen, standing="unsure", answer=unsure([reading], self.passages, chosen.answer))
 
     @cached_property
     def cited_answer(self) -> str:

@@ -3,10 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
-
-import dspy
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
@@ -100,27 +98,6 @@ def clarification(
     if len({label.casefold() for label in labels}) < len(labels):
         return None
     return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
-
-
-def reworded(
-    asked: Clarification, question: str, readings: Sequence[Interpretation], ask: dspy.Module
-) -> Clarification:
-    """Return the question back as a language model words it: one call, made under ``dspy.context(lm=…)``.
-
-    Parameters
-    ----------
-    asked, question, readings
-        The question back that is made of titles, the question, and all its readings.
-    ask
-        ``dspy.Predict(AskBack)``, compiled or not. Where it does not name a choice for each reading, unlike each other,
-        ``asked`` is returned.
-    """
-    chosen = [readings[place] for place in asked.readings]
-    reply = ask(question=question, interpretations=chosen)
-    choices = tuple(" ".join(choice.split()).rstrip("?.") for choice in reply.choices)
-    if len({choice.casefold() for choice in choices if choice}) != len(chosen) or len(choices) != len(chosen):
-        return asked
-    return replace(asked, choices=choices)
 
 
 def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:

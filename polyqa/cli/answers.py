@@ -1,6 +1,6 @@
 """What a terminal shows of an answer: the readings with their evidence, the text, the sources."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from polyqa.asking import Result
 
 _QUOTED = 240  # characters of a sentence that are quoted
-_UNSURE = 0.5  # below which a reading is shown as not sure
 Picked = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -35,7 +34,7 @@ def show_result(result: "Result") -> None:
     elif said := opening(result.question, [reading.question for reading in result.interpretations]):
         out.print(Padding(f"[bold]{escape(said)}[/]", (0, 2)))
     if result.interpretations:
-        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, 1, 2)))
+        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, int(not unsure), 2)))
     if not unsure:
         out.print(Padding(escape(result.cited_answer), (0, 2)))
     if tree := result.extra.get("tree"):
@@ -55,19 +54,19 @@ def _readings(result: "Result") -> "Table":
 
     from polyqa.reports.readings import sure, titles
     from polyqa.reports.result import sources_of
+    from polyqa.standing import SURE
 
     every = result.interpretations
     apart = titles(result.question, [reading.question for reading in every]) if len(every) > 1 else [""]
-    shares = [*result.confidence, *[None] * len(every)]
     by_pid = {passage.pid: passage for passage in result.passages}
     made = Table.grid(padding=(0, 2, 0, 0))
     made.add_column(justify="right")
     made.add_column()
     for number, (reading, title, share, source) in enumerate(
-        zip(every, apart, shares, sources_of(result), strict=False), 1
+        zip(every, apart, result.confidence, sources_of(result), strict=True), 1
     ):
         words = "cites no passage" if share is None else sure(share)
-        colour = "green" if share is not None and share >= _UNSURE else "yellow"
+        colour = "green" if share is not None and share >= SURE else "yellow"
         head = f"{escape(title)}: " if title else ""
         parts: list[RenderableType] = [f"{head}[bold]{escape(reading.answer)}[/] · [{colour}]{words}[/]"]
         passage = by_pid.get(reading.pid or "")
@@ -145,17 +144,11 @@ def in_lines(parts: Sequence[str], width: int) -> str:
     DIVA · polyqa/extractive · 5 calls
     1.1 s
     """
-    return "\n".join(_lines(parts, width))
-
-
-def _lines(parts: Sequence[str], width: int) -> Iterator[str]:
-    line = ""
-    for part in parts:
-        longer = f"{line} · {part}" if line else part
-        if line and len(longer) > width:
-            yield line
-            line = part
+    lines = list(parts[:1])
+    for part in parts[1:]:
+        longer = f"{lines[-1]} · {part}"
+        if len(longer) > width:
+            lines.append(part)
         else:
-            line = longer
-    if line:
-        yield line
+            lines[-1] = longer
+    return "\n".join(lines)

@@ -101,12 +101,15 @@ Judge = Annotated[
 Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, citations stripped.")]
 
 # The questions, and what compiling does with them.
+_SETS = (
+    "homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as FILE@SPLIT; or "
+    "hub:NAME for a data set of the hub."
+)
 Asked = Annotated[
     str,
     typer.Option(
         metavar="SET",
-        help="homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as "
-        "FILE@SPLIT; or hub:NAME for a data set of the hub.",
+        help=_SETS,
         autocompletion=_questions,
     ),
 ]
@@ -114,7 +117,7 @@ MaybeAsked = Annotated[
     str | None,
     typer.Option(
         metavar="SET",
-        help="homonyms/dev, a .json or .jsonl file, or hub:NAME for a data set of the hub.",
+        help=_SETS,
         show_default="homonyms/dev; with --recheck those of the card",
         autocompletion=_questions,
     ),

@@ -94,7 +94,7 @@ class _Session:
                 if line.startswith(":"):
                     self._do(command, value.strip())
                 elif line.isdecimal() and self.last is not None:
-                    self._choose(int(line))
+                    self._alone(self.last, int(line))
                 else:
                     self._ask(line)
         except KeyboardInterrupt:
@@ -112,20 +112,14 @@ class _Session:
         show_result(self.last)
         say()
 
-    def _choose(self, number: int) -> None:
-        """Show a reading of the last answer alone; the choices that a result knows are those with other answers."""
+    def _alone(self, result: "Result", number: int) -> None:
+        """Show a reading alone, by the number that it, or the choice of a question back, was shown with."""
         from .answers import show_result
 
-        assert self.last is not None
-        choices = self.last.clarification.readings if self.last.clarification else ()
-        if number - 1 not in choices:
-            many = len(self.last.interpretations)
-            raise PolyqaError(
-                f"There is no reading {number}: the last answer has {many}."
-                if not 1 <= number <= many
-                else f"Reading {number} cannot be shown alone: it is too doubtful, or another one has the same answer."
-            )
-        show_result(self.last.choose(str(choices.index(number - 1) + 1)))
+        many = len(result.interpretations)
+        if not result.asked_back and not 1 <= number <= many:
+            raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
+        show_result(result.choose(str(number)) if result.asked_back else result.alone(number - 1))
         say()
 
     def _do(self, command: str, value: str) -> None:

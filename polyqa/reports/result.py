@@ -29,7 +29,7 @@ def result_html(result: "Result") -> str:
     # Several results stand in one notebook: each needs names of its own for what is linked.
     contents = "\0".join([result.question, result.answer, *numbers])
     tree = result.extra.get("tree")
-    named = _cited(result)
+    named = cited_numbers(result)
     return render(
         "result.html",
         result=result,
@@ -47,7 +47,7 @@ def result_html(result: "Result") -> str:
 
 def result_markdown(result: "Result") -> str:
     """Return the question, the answer with its marks, the readings, and the passages that are cited."""
-    named = _cited(result)
+    named = cited_numbers(result)
     return render(
         "result.md",
         result=result,
@@ -60,7 +60,7 @@ def result_markdown(result: "Result") -> str:
     )
 
 
-def _cited(result: "Result") -> set[int]:
+def cited_numbers(result: "Result") -> set[int]:
     """Return the numbers of the passages that the answer or a reading names."""
     numbers = numbers_of(result.passages)
     named = cited(result.cited_answer, len(result.passages))
@@ -127,8 +127,7 @@ def sources_of(result: "Result") -> list[str]:
 
 def sure_of(result: "Result") -> list[str]:
     """Return how sure each reading is, as a percentage; a dash for one that cites no passage."""
-    every = [*result.confidence, *[None] * len(result.interpretations)]
-    return ["–" if sure is None else f"{sure:.0%}" for _, sure in zip(result.interpretations, every, strict=False)]
+    return ["–" if sure is None else f"{sure:.0%}" for sure in result.confidence]
 
 
 def cautions(result: "Result") -> list[str]:

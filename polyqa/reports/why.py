@@ -11,6 +11,7 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.programs.tree import ClarificationNode, NodeStatus
 
 from .readings import sure, titles
+from .result import numbers_of
 
 if TYPE_CHECKING:
     from polyqa.asking import Result
@@ -60,7 +61,7 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
     found, best = _candidates(result, steps)
     kept = {passage.pid for passage in result.passages}
     cited = {reading.pid for reading in result.interpretations} | {pid for one in result.sources for pid in one.pids}
-    numbers = {passage.pid: number for number, passage in enumerate(result.passages, 1)}
+    numbers = numbers_of(result.passages)
     passages = [
         Item(passage.title or passage.text[:60], "", numbers[passage.pid], passage.pid in cited)
         for passage in result.passages
@@ -70,7 +71,7 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
         Item(
             title, f"{reading.answer}{f' – {sure(share)}' if share is not None else ''}", numbers.get(reading.pid or "")
         )
-        for title, reading, share in zip(named, result.interpretations, _padded(result), strict=True)
+        for title, reading, share in zip(named, result.interpretations, result.confidence, strict=True)
     ]
     listed = [Item(title, "", None, pid in kept) for pid, title in best.items()]
     return [
@@ -80,11 +81,6 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
         Stage(counted(len(readings), "reading"), _shortened(readings, len(readings))),
         Stage("Dropped, and why", _shortened([*_dropped(result, steps, found, passages)])),
     ]
-
-
-def _padded(result: "Result") -> list[float | None]:
-    missing = len(result.interpretations) - len(result.confidence)
-    return [*result.confidence, *[None] * missing]
 
 
 def _shortened(items: Sequence[Item], total: int | None = None) -> tuple[Item, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
-from polyqa.reports.marks import all_places, cited, pieces, places
+from polyqa.reports.marks import all_places, pieces, places
 from polyqa.reports.readings import opening, sure, titles
-from polyqa.reports.result import cautions, numbers_of
+from polyqa.reports.result import cautions, cited_numbers
 from polyqa.reports.why import stages
 
 
@@ -68,15 +68,13 @@ def _pieces(text: str, result: Result) -> list[dict[str, Any]]:
 
 
 def _evidence(result: Result) -> Iterator[dict[str, Any]]:
-    named = cited(result.cited_answer, len(result.passages))
-    numbers = numbers_of(result.passages)
-    backing = {pid for one in result.sources for pid in one.pids}
+    named = cited_numbers(result)
     for number, passage in enumerate(result.passages, 1):
-        readings = [at for at, r in enumerate(result.interpretations, 1) if numbers.get(r.pid or "") == number]
+        readings = [at for at, r in enumerate(result.interpretations, 1) if r.pid == passage.pid]
         answers = {at: result.interpretations[at - 1].answer for at in readings}
         yield {
             "number": number,
-            "cited": number in named or bool(readings) or passage.pid in backing,
+            "cited": number in named,
             "readings": readings,
             "title": _parts(passage.title, answers),
             "place": passage.place,

@@ -42,17 +42,7 @@ def api_router(service: Service) -> APIRouter:
         With `Accept: text/event-stream` each step is told as it ends: `waiting`, `started`, `step`, `sentence`, and at
         last `result` (what is answered otherwise) or `error`.
         """
-        checked = await service.checked(
-            asked.question,
-            asked.program,
-            asked.index,
-            asked.where,
-            request.scope["request_id"],
-            min_confidence=asked.min_confidence,
-            ask_back=asked.ask_back,
-            choice=asked.choice,
-            lm=asked.lm,
-        )
+        checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), _sent)
         return await answer_while_connected(request, service.answer(checked), JSONResponse)

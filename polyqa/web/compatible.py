@@ -16,7 +16,7 @@ from polyqa.asking_back import Clarification, choice_of
 from polyqa.base.html import markdown
 
 from .errors import Kind, WebError
-from .schemas import CONDITION, LONGEST, ColBERTQuery, Completion, Message
+from .schemas import CONDITION, LONGEST, Ask, ColBERTQuery, Completion, Message
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
 
 MODEL = "polyqa"
@@ -50,15 +50,15 @@ def compatible_router(service: Service) -> APIRouter:
         program, _, index = sent.model.partition("/")
         named = None if program == MODEL else program
         question, choice = _asked(sent.messages)
-        asked = await service.checked(
-            question,
-            named,
-            index or None,
-            sent.where,
-            request.scope["request_id"],
+        ask = Ask.model_construct(  # checked as fields of `Completion`
+            question=question,
+            program=named,
+            index=index or None,
+            where=sent.where,
             ask_back=sent.ask_back,
             choice=choice,
         )
+        asked = await service.checked(ask, request.scope["request_id"])
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
             return await event_stream(service.events(asked), _chunks(sent.model, with_usage))

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -23,6 +23,7 @@ from polyqa.watching import Watch
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
 from .limits import Gate, WebLimits
+from .schemas import Ask
 from .shelf import Shelf
 
 LOG = logging.getLogger("polyqa.web")
@@ -49,23 +50,23 @@ class ClientQuestion:
         The condition on passages, see `ColBERTIndex.where`.
     lm
         A language model of the shelf.
-    request_id
-        Of the request.
     min_confidence, ask_back
         See `polyqa.ask`.
     choice
         The reading that is answered alone, see `Result.choose`.
+    request_id
+        Of the request.
     """
 
     question: str
     program: str
     index: str
-    where: str | None = None
-    lm: str = ""
-    request_id: str = ""
-    min_confidence: float | None = None
-    ask_back: bool = False
-    choice: str | None = None
+    where: str | None
+    lm: str
+    min_confidence: float | None
+    ask_back: bool
+    choice: str | None
+    request_id: str
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,6 @@ class Event:
 
     name: str
     data: Mapping[str, Any]
-
-
-class More(TypedDict, total=False):
-    """What else a client may say with a question."""
-
-    min_confidence: float | None
-    ask_back: bool
-    choice: str | None
 
 
 ALIVE = Event("alive", {})
@@ -104,16 +97,7 @@ class Service:
         self.gate = Gate(limits)
         self._offered: OrderedDict[ClientQuestion, Result] = OrderedDict()
 
-    async def checked(
-        self,
-        question: str,
-        program: str | None = None,
-        index: str | None = None,
-        where: str | None = None,
-        request_id: str = "",
-        lm: str | None = None,
-        **more: Unpack[More],
-    ) -> ClientQuestion:
+    async def checked(self, asked: Ask, request_id: str) -> ClientQuestion:
         """Return what a client asks, with the defaults of this server.
 
         Raises
@@ -122,12 +106,13 @@ class Service:
             If the question is none, a name is unknown, or the condition cannot be used.
         """
         try:
-            text = check_question(question)
+            text = check_question(asked.question)
         except PolyqaError as error:
             raise WebError(Kind.BAD_REQUEST, str(error)) from None
-        names = self.shelf.names(program, index)
-        await asyncio.to_thread(self.shelf.index, names[1], where)
-        return ClientQuestion(text, *names, where, self.shelf.lm_name(lm), request_id, **more)
+        program, index = self.shelf.names(asked.program, asked.index)
+        await asyncio.to_thread(self.shelf.index, index, asked.where)
+        named = {"question": text, "program": program, "index": index, "lm": self.shelf.lm_name(asked.lm)}
+        return ClientQuestion(**(dict(asked) | named), request_id=request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.

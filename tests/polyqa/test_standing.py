@@ -111,6 +111,16 @@ def test_a_doubtful_reading_is_no_choice(titanic: Result) -> None:
     assert doubted.choose("1").interpretations == titanic.choose("2").interpretations
 
 
+@pytest.mark.parametrize("standing", ["answered", "unsure"])
+def test_a_reading_alone_stands_as_it_did_among_the_others(titanic: Result, standing: str) -> None:
+    told = replace(titanic, confidence=[0.3] * len(titanic.confidence), standing=standing)  # type: ignore[arg-type]
+    for place, reading in enumerate(told.interpretations):
+        alone = told.alone(place)
+        assert (alone.standing, alone.interpretations, alone.confidence) == (standing, (reading,), [0.3])
+        assert reading.answer in alone.answer
+        assert alone.answer.startswith("Not sure: ") is (standing == "unsure")
+
+
 def test_a_plain_question_is_not_asked_back() -> None:
     result = polyqa.ask(
         "In which year did the Massachusetts Institute of Technology move from Boston to Cambridge?",

@@ -1,5 +1,6 @@
 """What a result shows of itself: all of it, at the right place, and nothing of a stranger's text acts."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +51,8 @@ def result_of(**changes: Any) -> Result:
         "output_tokens": 56,
         "seconds": 0.75,
     }
-    return Result(**(fields | changes))
+    readings = changes.get("interpretations", READINGS)
+    return Result(**(fields | {"confidence": [None] * len(readings)} | changes))
 
 
 def shown(result: Result) -> Page:
@@ -117,6 +119,16 @@ def test_a_passage_of_a_document_is_cited_with_its_place(capsys: pytest.CaptureF
     assert [evidence["place"] for evidence in answered(result)["evidence"]] == [place, "", ""]
     show_result(result)
     assert f"[1]  {place}" in capsys.readouterr().out
+
+
+def test_a_terminal_says_once_that_it_is_not_sure_and_claims_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    show_result(result_of(standing="unsure", answer="Not sure: TEXT", confidence=[0.3, 0.2, None]))
+    out = capsys.readouterr().out
+    assert out.count("Not sure: ") == 1
+    assert "TEXT" not in out
+    assert "1 November 1997 · right about 1 time in 3" in out
+    assert "23 April 1997 · cites no passage" in out
+    assert not re.search(r"\n *\n *\n", out)
 
 
 def test_marks_stand_only_where_the_reading_cites() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polyqa
 from polyqa.asking import Result
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.recorder import listening
+from polyqa.programs.tree import ClarificationNode, NodeStatus
 from polyqa.reports.why import plot_why, stages
 from polyqa.watching import Watch
 
@@ -55,6 +57,14 @@ def test_a_reading_that_was_given_up_is_named_with_the_reason(asked: tuple[Resul
     said = {item.text: item.detail for item in stages(result, more)[-1].items}
     assert said["When did it dock?"] == "did not hold against the passages"
     assert said["When did the play open?"] == f"same answer as another reading: {twin}"
+    tree = ClarificationNode(
+        question=QUESTION,
+        children=(ClarificationNode(question="The ship?", answer="1912", status=NodeStatus.PRUNED, depth=1),),
+    )
+    withheld = replace(result, standing="unanswered", extra={"tree": tree})
+    said = {item.text: item.detail for item in stages(withheld, more)[-1].items}
+    assert said["The ship?"] == "does not fit the question"
+    assert said["When did it dock?"] == "not sure enough to be shown"
 
 
 def test_the_figure_has_every_stage(asked: tuple[Result, Steps], tmp_path: Path) -> None:
