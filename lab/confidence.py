@@ -1,7 +1,7 @@
 """Fits how sure a reading is, and from where on an answer is told; tables what is right, wrong and not told.
 
 python -m lab.confidence collect --data ../shared/data --out runs/confidence.jsonl
-python -m lab.confidence fit runs/confidence.jsonl [--json lab/results/confidence.json] [--plot lab/risk_coverage.svg]
+python -m lab.confidence fit runs/confidence.jsonl [--json lab/results/confidence.json] [--plot docs/risk_coverage.svg]
 
 `collect` asks `rac` over five small corpora (see `lab.unanswerable`); the same command goes on. `fit` fits the weights
 by leaving each corpus out in turn, and tables what that gives on the one left out.
@@ -9,6 +9,7 @@ by leaving each corpus out in turn, and tables what that gives on the one left o
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -156,16 +157,23 @@ def read(path: Path) -> list[Told]:
     return told
 
 
-def fit_weights(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
-    """Return weights and bias of the logistic regression over readings in which each corpus counts as much."""
+def fit_weights(
+    rows: NDArray[np.float64], right: NDArray[np.bool_], corpora: Sequence[str]
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias of the logistic regression over rows of signs in which each corpus counts as much."""
     from sklearn.linear_model import LogisticRegression
 
-    names = [one.corpus for one in told for _ in one.right]
-    weights = [1 / names.count(name) for name in names]
-    rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
     scale = rows.std(axis=0) + 1e-9
-    model = LogisticRegression(C=1.0).fit(rows / scale, right, np.array(weights) * len(names) / len(set(names)))
+    counts = Counter(corpora)
+    weights = [len(corpora) / len(counts) / counts[name] for name in corpora]
+    model = LogisticRegression(C=1.0).fit(rows / scale, right, weights)
     return model.coef_[0] / scale, float(model.intercept_[0])
+
+
+def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias of `fit_weights` over the readings of questions."""
+    names = [one.corpus for one in told for _ in one.right]
+    return fit_weights(np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told]), names)
 
 
 def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Judged]:
@@ -227,12 +235,12 @@ def fit(
     judged, rows = [], []
     for name in names:
         others = [one for one in told if one.corpus != name]
-        weights, bias = fit_weights(others)
+        weights, bias = fit_readings(others)
         least = least_of(judge(others, weights, bias))
         here = judge([one for one in told if one.corpus == name], weights, bias)
         judged += here
         rows.append(row(name, here, least))
-    weights, bias = fit_weights(told)
+    weights, bias = fit_readings(told)
     least = least_of(judge(told, weights, bias))
     rows.append(row("all, fitted on all", judge(told, weights, bias), least))
     values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}

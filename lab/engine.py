@@ -28,8 +28,9 @@ from polyqa.extractive.readings import supported
 from polyqa.metrics import has_answer
 from polyqa.models import Encoder, Reader
 
+from .confidence import fit_weights
+
 _PASSAGES = 5
-_RIDGE = 1e-3
 _STRETCH, _SHIFT = 1.777, -0.481
 """Of the fitted log-odds: thresholds of other skills keep their meaning."""
 Texts = Sequence[tuple[str, str]]
@@ -142,24 +143,16 @@ Found = list[tuple[Item, list[Evidence]]]
 
 
 def fitted(corpora: Sequence[Found]) -> Weighting:
-    """Return bias and weights of a logistic regression, by Newton's method; each corpus has the same weight."""
-    rows, labels, weights = [], [], []
-    for found in corpora:
-        told = [(one, item) for item, evidence in found for one in telling(item.question, evidence)]
-        rows += [one.features for one, _ in told]
-        labels += [any(_same(one.answer, aliases) for aliases in item.gold) for one, item in told]
-        weights += [1 / len(told) / len(corpora)] * len(told)
-    features, label, weight = np.array(rows), np.array(labels, float), np.array(weights)
-    mean, spread = features.mean(0), features.std(0)
-    scaled = np.c_[np.ones(len(features)), (features - mean) / spread]
-    solution = np.zeros(scaled.shape[1])
-    for _ in range(30):
-        odds = 1 / (1 + np.exp(-scaled @ solution))
-        slope = scaled.T @ (weight * (odds - label)) + _RIDGE * solution
-        curve = (scaled.T * (weight * odds * (1 - odds))) @ scaled + _RIDGE * np.eye(len(solution))
-        solution -= np.linalg.solve(curve, slope)
-    slopes = solution[1:] / spread
-    return _SHIFT + _STRETCH * float(solution[0] - slopes @ mean), _STRETCH * slopes
+    """Return bias and weights of a logistic regression over the answers; each corpus has the same weight."""
+    told = [
+        (one, item, str(at))
+        for at, found in enumerate(corpora)
+        for item, evidence in found
+        for one in telling(item.question, evidence)
+    ]
+    right = np.array([any(_same(one.answer, aliases) for aliases in item.gold) for one, item, _ in told])
+    weights, bias = fit_weights(np.array([one.features for one, _, _ in told]), right, [name for *_, name in told])
+    return _SHIFT + _STRETCH * bias, _STRETCH * weights
 
 
 def chosen(found: Found, weighting: Weighting) -> tuple[float, float, float]:

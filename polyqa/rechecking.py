@@ -15,6 +15,7 @@ from polyqa.artifacts.showing import figure_text
 from polyqa.artifacts.store import Artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import differences
+from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
@@ -80,7 +81,7 @@ class Rechecked:
     def verdict(self) -> str:
         """The outcome in a sentence, with its figures and what changed."""
         column = COLUMNS[self.metric]
-        n = f"{self.now.n} {self.on} question{'s' * (self.now.n != 1)}"
+        n = counted(self.now.n, f"{self.on} question")
         figures = f"{column.label} {self.then.value:.1f} → {self.now.value:.1f}"
         told = {
             "holds": f"{self.name} holds{' and is better now' if self.change and self.change.low > 0 else ''}",

@@ -11,6 +11,7 @@ A full disk is one that takes no file of more than a drawn number of bytes, up t
 the command must end with one line that says so, and with more space the same command must finish as above.
 """
 
+import json
 import random
 import resource
 import shutil
@@ -90,6 +91,12 @@ def start(words: Sequence[object], printed: Path, most_bytes: int | None = None)
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
     return fork(run, printed)
+
+
+def answers_in(path: Path) -> list[Any]:
+    """Return what a file of answers holds, without what differs from run to run."""
+    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return sorted([one["id"], one["answer"]] for one in records)
 
 
 def litter(folder: Path) -> list[str]:

@@ -30,7 +30,7 @@ from polyqa.loading import load, warm_up
 from ..results import JsonFile, Measured, Table, command_line, report, today
 from .damage import Subject, undamaged
 from .forks import ended
-from .kills import Command, Usual, start
+from .kills import Command, Usual, answers_in, start
 from .lm import FAILURES, FaultyServer, faulty_server
 
 _LONGEST = 240.0  # seconds
@@ -101,11 +101,6 @@ def attack(
     return Table(heads=_HEADS, rows=rows), wrong
 
 
-def _answers(path: Path) -> list[list[str]]:
-    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return sorted([one["id"], one["answer"]] for one in records)
-
-
 def asked_commands(address: str, timeout: float) -> dict[str, Command]:
     """Return commands that ask a server, and wait so many seconds for a reply."""
     from polyqa.evaluation.runs import open_run
@@ -119,7 +114,7 @@ def asked_commands(address: str, timeout: float) -> dict[str, Command]:
         ),
         "answer": Command(
             lambda home: ("answer", home / "asked.jsonl", "--out", home / "a.jsonl", "--program", "rac", *lm),
-            lambda home: _answers(home / "a.jsonl"),
+            lambda home: answers_in(home / "a.jsonl"),
         ),
         "evaluate": Command(
             lambda home: (

@@ -34,7 +34,7 @@ from polyqa.models import Encoder, Reader
 from polyqa.questions import QuestionDatabase, build_questions, locally
 
 from .damage import Subject
-from .kills import Command
+from .kills import Command, answers_in
 
 _PASSAGES = 40
 _ASKED = ("When did Titanic come out?", "Who opened the Olympics?")
@@ -138,7 +138,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         ),
         "answer": Command(
             lambda home: ("answer", home / "asked.jsonl", "--out", home / "answers.jsonl", "--program", "rac"),
-            lambda home: _answers(home / "answers.jsonl"),
+            lambda home: answers_in(home / "answers.jsonl"),
         ),
         "compile": Command(
             lambda home: (
@@ -194,12 +194,6 @@ def _searched(path: Path) -> list[Any]:
 
 def _as_data(passage: Passage) -> list[Any]:
     return [passage.pid, passage.title, passage.text, round(passage.score, _DIGITS)]
-
-
-def _answers(path: Path) -> list[Any]:
-    """Return what a file of answers holds, without what differs from run to run."""
-    records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return sorted([one["id"], one["answer"]] for one in records)
 
 
 def _looked_up(path: Path, encoder: Encoder, index: ColBERTIndex) -> list[Any]:

@@ -51,6 +51,8 @@ class Record(BaseModel):
         By name, see `scoring.Scorer.score`. A failed question scores as an empty answer does.
     calls, input_tokens, output_tokens, seconds
         What it took.
+    cached
+        How many of the calls a cache answered: their tokens and seconds are not known.
     error
         ``None`` unless the program failed.
     """
@@ -72,6 +74,7 @@ class Record(BaseModel):
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    cached: int = 0
     error: Failure | None = None
 
     @classmethod
@@ -99,7 +102,7 @@ class Record(BaseModel):
         """Return a score, or a cost, by name; NaN if the question has none."""
         if name == "failed":
             return float(self.error is not None)
-        if name in ("calls", "input_tokens", "output_tokens", "seconds"):
+        if name == "calls" or (name in _TOOK and not self.cached):
             return float(getattr(self, name))
         return self.scores.get(name, float("nan"))
 
@@ -126,4 +129,5 @@ _ONE_PER_READING = frozenset({"g_recall_whole", "gold_recall_whole"})
 # Whether a failed question would have had these depends on the question, and they are scored from the
 # empty answer where it does.
 _OF_CONFLICTS = {"strict_exact_match", "wrong_told", "noise_cited", "conflicts_shown"}
-_NOT_FOR_FAILED = frozenset({"rouge_l", "edit_f1", "exact_match", "answer_f1", *_OF_CONFLICTS})
+_TOOK = frozenset({"input_tokens", "output_tokens", "seconds"})
+_NOT_FOR_FAILED = _TOOK | frozenset({"rouge_l", "edit_f1", "exact_match", "answer_f1", *_OF_CONFLICTS})

@@ -169,6 +169,7 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,
         seconds=round(recorder.seconds, 3),
+        cached=recorder.cached,
         error=failure,
     )
 

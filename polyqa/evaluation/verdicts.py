@@ -7,6 +7,8 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.base.text import counted
+
 from .columns import COLUMNS
 from .records import Record, column_scores
 from .runs import Run
@@ -36,8 +38,7 @@ def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
     """
     figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change.difference:+.1f}"
     if not isnan(change.low):
-        on = f"on {change.n} question{'s' * (change.n != 1)}"
-        figures += f" [{change.low:+.1f}, {change.high:+.1f}] {on}"
+        figures += f" [{change.low:+.1f}, {change.high:+.1f}] on {counted(change.n, 'question')}"
     claimed = claim(change.low, change.high, change.n, what=what)
     return f"{claimed}: {figures}; {change.wins} became better, {change.losses} worse."
 

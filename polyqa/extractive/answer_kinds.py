@@ -7,7 +7,7 @@ from polyqa.metrics.text import content_words, words
 
 AnswerKind = Literal["time", "number", "person", "place", "other"]
 
-_YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
+YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 # The first question word decides: "who was king when the war began" asks for a person.
 _ASKED = re.compile(
     r"\b(?:(?P<number>how (?:many|much|long|old|tall|far|big|high|deep|often|large)|what (?:number|percent\w*))"
@@ -26,7 +26,7 @@ _NUMBER_WORD = re.compile(
 
 def years(text: str) -> list[str]:
     """Return the four-digit years of a text."""
-    return _YEAR.findall(text)
+    return YEAR.findall(text)
 
 
 def answer_kind(question: str) -> AnswerKind:

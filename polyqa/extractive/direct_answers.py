@@ -9,7 +9,7 @@ from polyqa.metrics.text import sentence_at
 from polyqa.replies import parse_interpretations
 
 from .demos import nearest_demos
-from .evidence import Evidence, Models, distinct, gather, telling
+from .evidence import Evidence, Models, gather, telling
 from .long_answers import opening_of, statement
 from .prompt import Prompt, PromptPassage, evidence_in
 
@@ -68,5 +68,5 @@ def _best(prompt: Prompt, models: Models) -> Evidence | None:
     texts = [prompt.inputs[name] for name in prompt.input_fields if name != QUESTION and prompt.inputs.get(name)]
     every = [one for text in texts for one in evidence_in(text)]
     passages = [PromptPassage(number, one.title, one.text) for number, one in enumerate(every, 1)]
-    found = distinct(telling(prompt.question, gather(prompt.question, passages, models)))
+    found = telling(prompt.question, gather(prompt.question, passages, models))
     return found[0] if found and found[0].support >= _LEAST_SUPPORT else None

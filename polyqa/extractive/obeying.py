@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polyqa.metrics.text import STOPWORDS, content_words, sentence_at, split_title
 
-from .answer_kinds import answer_kind, years
+from .answer_kinds import YEAR, answer_kind, years
 from .clauses import Clauses
 from .evidence import Evidence, same_answer
 from .grammar import DATE, MONTH, NAME
@@ -131,9 +131,7 @@ def _year(one: Evidence) -> int | None:
     """Return the year of the answer, else of its sentence, the nearest to the answer, else of the title."""
     sentence = sentence_at(one.passage.text, one.span.start)
     at = one.span.start - sentence.start
-    near = sorted(
-        (abs(found.start() - at), found[0]) for found in re.finditer(r"\b(?:1[0-9]{3}|20[0-9]{2})\b", sentence.text)
-    )
+    near = sorted((abs(found.start() - at), found[0]) for found in YEAR.finditer(sentence.text))
     for found in (years(one.answer), [text for _, text in near], years(one.passage.title)):
         if found:
             return int(found[0])

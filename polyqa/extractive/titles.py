@@ -29,12 +29,6 @@ def name_of(passage: PromptPassage) -> str:
     return f"the {name}" if article else name
 
 
-def common_words(question: str, title: str) -> list[str]:
-    """Return the content words that a question and a title share, in the title's order."""
-    asked = {_stem(word) for word in content_words(question)}
-    return [word for word in content_words(title) if _stem(word) in asked]
-
-
 def _stem(word: str) -> str:
     return re.sub(r"(?:'s|s)$", "", word.lower())
 
@@ -54,9 +48,9 @@ def settle(question: str, title: str) -> str | None:
         ``None`` if the question and the title share no word, or the question already says it all.
     """
     name, qualifier = split_title(title)
-    if not common_words(question, name):
-        return None
     known = set(map(_stem, content_words(question)))
+    if known.isdisjoint(map(_stem, content_words(name))):
+        return None
     body = question.rstrip(" ?").split()
     mention = _mention(body, name)
     if mention is None:

@@ -179,12 +179,14 @@ class Usage(Listener):
     ----------
     requests, input_tokens, output_tokens
         Sums; tokens as the provider reports them.
+    cached
+        How many calls a cache answered.
     tokens_of
         Name of a language model to its input and output tokens.
     """
 
     def __init__(self) -> None:
-        self.requests = self.input_tokens = self.output_tokens = 0
+        self.requests = self.input_tokens = self.output_tokens = self.cached = 0
         self.tokens_of: dict[str, tuple[int, int]] = {}
         self._lock = threading.RLock()
         self._replied: Counter[str] = Counter()
@@ -208,6 +210,8 @@ class Usage(Listener):
                 self.requests += max(reported, len(event.outputs) if isinstance(event.outputs, list) else 1)
             elif isinstance(event.error, (NotNeededError, CancelledError)):
                 self.requests += 1
+            elif event.error is None:
+                self.cached += 1
 
 
 @contextmanager

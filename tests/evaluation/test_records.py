@@ -38,6 +38,17 @@ def test_costs_and_failures_are_values_like_scores() -> None:
     assert record().value("failed") == 0.0
 
 
+def test_what_a_cache_answered_tells_no_tokens_and_seconds() -> None:
+    records = [
+        record("a", calls=2, input_tokens=9, seconds=0.5),
+        record("b", calls=2, input_tokens=4, seconds=0.1, cached=1),
+        record("c", calls=1, cached=1, error=FAILURE),
+    ]
+    assert column(records, "calls") == [2.0, 2.0, 1.0]
+    for name, value in (("input_tokens", 9.0), ("output_tokens", 0.0), ("seconds", 0.5)):
+        assert column(records, name) == pytest.approx([value, np.nan, np.nan], nan_ok=True)
+
+
 def test_a_failed_question_scores_zero_where_answered_ones_have_a_score() -> None:
     records = [record("a", {"mrecall@5": 1.0, "sufficient": 1.0}), record("b", error=FAILURE)]
     assert column(records, "mrecall@5") == [1.0, 0.0]

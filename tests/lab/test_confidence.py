@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from lab.confidence import FEATURES, fit_weights, judge, least_of, read, row
+from lab.confidence import FEATURES, fit_readings, judge, least_of, read, row
 
 
 def lines(tmp_path: Path) -> Path:
@@ -30,7 +30,7 @@ def lines(tmp_path: Path) -> Path:
 def test_what_tells_gets_weight_and_a_bar_parts_the_two(tmp_path: Path) -> None:
     told = read(lines(tmp_path))
     assert all(len(one.right) == 1 for one in told), "a reading that the reader cannot judge is left out"
-    weights, bias = fit_weights(told)
+    weights, bias = fit_readings(told)
     of = dict(zip(FEATURES, weights, strict=True))
     assert of["asked"] > 0 > of["missing"]
     judged = judge(told, weights, bias)

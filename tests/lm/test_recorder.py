@@ -126,7 +126,7 @@ def test_a_cached_reply_is_a_call_that_costs_nothing() -> None:
             recorders.append(recorder)
     assert len(server.requests) == 1
     assert [costs(one) for one in recorders] == [(1, 7, 3), (1, 0, 0)]
-    assert [one.requests for one in recorders] == [1, 0]
+    assert [(one.requests, one.cached) for one in recorders] == [(1, 0), (0, 1)]
     assert recorders[0].calls[0].reply == recorders[1].calls[0].reply
 
 
