@@ -17,9 +17,9 @@ from typing import Any
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
-from polyqa.confidence import names_of
 from polyqa.evaluation.homonyms import corpus_path
 from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.text import names_and_numbers
 
 OTHER, REMOVED, SWAPPED, WRITTEN = "other", "removed", "swapped", "written"
 
@@ -99,11 +99,11 @@ def _swapped(
 ) -> Iterator[str]:
     """Yield questions of a corpus in which one name or number is that of another corpus's question."""
     text = " ".join(passage.indexed_text for passage in passages).casefold()
-    foreign = [name for question in others for name in names_of(question) if name.casefold() not in text]
+    foreign = [name for question in others for name in names_and_numbers(question) if name.casefold() not in text]
     words = [name for name in foreign if not name[0].isdigit()]
     numbers = [name for name in foreign if name[0].isdigit()] or ["1807"]
     for item in chance.sample(items, len(items)):
-        names = names_of(item.question)
+        names = names_and_numbers(item.question)
         if names and words and count:
             name = chance.choice(names)
             other = chance.choice(numbers if name[0].isdigit() else words)

@@ -35,6 +35,9 @@ _ABBREVIATION = re.compile(
 _SEVERAL = re.compile(r"(?<![^\W\d_]);|;(?![^\W\d_])")
 _LONGEST_SHORT = 16  # characters; no abbreviation is longer, and a text is not gone through again for each sentence
 _SHORT_NAME = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]|Mrs)\.$")
+_NAME = re.compile(r"(?<=[\w,;:'’\"“(] )[^\W\d_a-z][\w'’.-]*[\w]|\d[\d.,]*\b")
+_GENITIVE = re.compile(r"['’]s?\b")
+_STEM = 5
 _FUNCTION_WORDS = (
     "a an and are as at be been being but by can could did do does for from had has have he her hers him his how i if "
     "in into is it its itself me my no not of on or our she should so some such than that the their them then there "
@@ -110,6 +113,25 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the lower-cased words that carry meaning."""
     return [word for word in (w.lower() for w in words(text)) if word not in STOPWORDS]
+
+
+def names_and_numbers(text: str) -> list[str]:
+    """Return the names and numbers of a question or sentence: words with a capital but the first one, and figures.
+
+    >>> names_and_numbers("When was Falcon 4 released in Berlin?")
+    ['Falcon', '4', 'Berlin']
+    """
+    return _NAME.findall(text)
+
+
+def stems(text: str) -> set[str]:
+    """Return figures and the beginnings of words, five letters, of a text.
+
+    >>> sorted(stems("Falcon's releases of 2018"))
+    ['2018', 'falco', 'of', 'relea']
+    """
+    found = re.findall(r"\w+", _GENITIVE.sub("", text.casefold()))
+    return {word if word[0].isdigit() else word[:_STEM] for word in found}
 
 
 @dataclass(frozen=True)

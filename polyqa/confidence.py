@@ -1,12 +1,11 @@
 """How sure one can be of a reading: what the embedded reader makes of its passage, and whether that is about it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 
 from polyqa.base.values import Interpretation, Passage
-from polyqa.metrics.text import content_words, holds, normalize_answer, several, without_marks
+from polyqa.metrics.text import content_words, holds, names_and_numbers, normalize_answer, several, stems, without_marks
 from polyqa.models import SpanReader
 from polyqa.models.spans import Reading
 
@@ -14,11 +13,6 @@ _LEAST_MARGIN, _MOST_MARGIN = -6.0, 8.0
 _MOST_MISSING = 3
 SPANS = 5
 """How many spans of a passage are looked at."""
-_NAME = re.compile(r"(?<=[\w,;:'’\"“(] )[^\W\d_a-z][\w'’.-]*[\w]|\d[\d.,]*\b")
-_GENITIVE = re.compile(r"['’]s?\b")
-_WORD = re.compile(r"\w+")
-_STEM = 5
-
 
 BIAS = -1.888
 WEIGHTS = {"asked": 0.292, "missing": -0.97, "worded": 2.207}
@@ -106,17 +100,8 @@ def missing(question: str, text: str) -> int:
     >>> missing("When was Falcon 4 released?", "Falcon 3 was released in 2018.")
     1
     """
-    there = _stems(text)
-    return min(_MOST_MISSING, sum(not _stems(name) <= there for name in names_of(question)))
-
-
-def names_of(question: str) -> list[str]:
-    """Return the names and numbers of a question: words with a capital but the first one, and figures.
-
-    >>> names_of("When was Falcon 4 released in Berlin?")
-    ['Falcon', '4', 'Berlin']
-    """
-    return _NAME.findall(question)
+    there = stems(text)
+    return min(_MOST_MISSING, sum(not stems(name) <= there for name in names_and_numbers(question)))
 
 
 def share(words: Sequence[str], text: str) -> float:
@@ -127,10 +112,5 @@ def share(words: Sequence[str], text: str) -> float:
     """
     if not words:
         return 1.0
-    there = _stems(text)
-    return sum(_stems(word) <= there for word in words) / len(words)
-
-
-def _stems(text: str) -> set[str]:
-    words = _WORD.findall(_GENITIVE.sub("", text.casefold()))
-    return {word if word[0].isdigit() else word[:_STEM] for word in words}
+    there = stems(text)
+    return sum(stems(word) <= there for word in words) / len(words)

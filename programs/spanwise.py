@@ -1,6 +1,7 @@
 """The program for small language models: a span at a time, few words out, and doubt that is measured."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack
@@ -12,7 +13,17 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import holds, normalize_answer, sentence_at, with_title
+from polyqa.metrics.text import (
+    content_words,
+    holds,
+    names_and_numbers,
+    normalize_answer,
+    sentence_at,
+    sentences,
+    split_title,
+    stems,
+    with_title,
+)
 from polyqa.models import SpanReader
 from polyqa.signatures import TellFindings, VerifyFinding
 
@@ -33,6 +44,7 @@ _BIAS = -4.0
 _YES = 0.8  # log odds of Yes
 _SHARE = 2.8  # the passage's score / that of the best passage
 _MARGIN = 0.2  # the reader's score of the span − that of no answer
+_PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 
 
@@ -156,7 +168,7 @@ class Spanwise(RetrievingProgram):
             lines = [finding.render() for finding in findings]
             reply = yield from ask(self.tell, findings=lines, question=question)
             readings = _worded(question, findings, reply.interpretations)
-            answer = _complete(reply.answer, findings, doubtful)
+            answer = _complete(question, reply.answer, findings, doubtful)
         return dspy.Prediction(
             answer=answer,
             interpretations=readings,
@@ -230,14 +242,39 @@ def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interp
     return readings
 
 
-def _complete(answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
-    """Return a long answer that tells every finding.
+def _complete(question: str, answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
+    """Return a long answer that tells every finding, and no name or number that no passage has.
 
-    The sentences of those that it leaves out come after it, and last those of doubtful ones, each with its title.
+    The sentences of findings that it leaves out come after it, and last those of doubtful ones, each with its title.
     """
-    left = [finding.sentence for finding in findings if not holds(answer, finding.answer)]
-    told = " ".join(part for part in (answer, *dict.fromkeys(left)) if part)
+    told = _told(question, answer, findings)
+    left = [finding.sentence for finding in findings if not holds(told, finding.answer)]
+    told = " ".join(part for part in (told, *dict.fromkeys(left)) if part)
     said = [finding.sentence for finding in findings]
     less = [finding for finding in doubtful if not holds(told, finding.answer) and finding.sentence not in said]
     named = [": ".join(part for part in (one.passage.title, one.sentence) if part) for one in less]
     return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(named))}" if named else told
+
+
+def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
+    """Return the sentences of an answer whose names and numbers stand in a passage, each with what it is about.
+
+    Small models add figures of their own, and call different things by the same name.
+    """
+    known = stems(" ".join([question, *(one.passage.indexed_text for one in findings)]))
+    asked = set(content_words(question))
+    told, about = [], ""
+    for sentence in sentences(answer):
+        if not all(stems(name) <= known for name in names_and_numbers(sentence.text)):
+            continue
+        text = sentence.text
+        title = next((one.passage.title for one in findings if holds(text, one.answer)), about)
+        if title != about:
+            name, qualifier = split_title(title)
+            told_already = set(content_words(text)) | (set() if _PRONOUN.match(text) else asked)
+            more = qualifier if told_already >= set(content_words(name)) else title
+            if not told_already >= set(content_words(qualifier or name)):
+                text = re.sub(r"(?=[.!?]?$)", f" ({more})", text, count=1)
+        about = title
+        told.append(text)
+    return " ".join(told)

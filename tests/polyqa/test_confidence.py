@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
-from polyqa.confidence import BIAS, WEIGHTS, confidence, names_of, share, signs
+from polyqa.confidence import BIAS, WEIGHTS, confidence, share, signs
+from polyqa.metrics.text import names_and_numbers
 from polyqa.models import Reader
 from polyqa.standing import LEAST
 
@@ -58,7 +59,7 @@ def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader
     ],
 )
 def test_names_are_words_with_a_capital_and_figures(question: str, names: list[str]) -> None:
-    assert names_of(question) == names
+    assert names_and_numbers(question) == names
 
 
 def test_a_genitive_and_an_ending_are_the_same_word() -> None:

@@ -106,6 +106,25 @@ def test_what_holds_is_told_in_the_passages_words_and_the_rest_is_not() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("It came in April 1953. It won 11 Oscars in Rome.", "It came in April 1953 (Titanic (1953 film))."),
+        (
+            "Titanic was launched on 31 May 1911. It came out in April 1953!",
+            "Titanic was launched on 31 May 1911 (RMS Titanic). It came out in April 1953 (Titanic (1953 film))!",
+        ),
+        (
+            "The film Titanic of 1953 came out in April 1953. RMS Titanic was launched on 31 May 1911.",
+            "The film Titanic of 1953 came out in April 1953. RMS Titanic was launched on 31 May 1911.",
+        ),
+    ],
+)
+def test_sentences_say_what_they_are_about_and_no_figure_of_their_own(reply: str, answer: str) -> None:
+    verdicts = {answer: "Yes" for answer in BOTH if answer in reply}
+    assert asked(program(FILM, SHIP), replying(verdicts, {**TOLD, "answer": reply})).answer == answer
+
+
+@pytest.mark.parametrize(
     ("told", "questions", "answer_has"),
     [
         ({**TOLD, "interpretations": []}, WITH_TITLES, "31 May 1911"),
@@ -140,7 +159,7 @@ def test_doubtful_findings_stand_at_the_end_as_such() -> None:
     made = program(FILM, NAMELESS, certainty=0.98)
     result = asked(made, replying({"April 1953": "Yes", "23 April 1997": "Yes"}, {**TOLD, "answer": "In April 1953."}))
     assert [one.answer for one in result.interpretations] == ["April 1953"]
-    assert result.answer == f"In April 1953. {LESS_CERTAIN} {NAMELESS.text}"
+    assert result.answer == f"In April 1953 (1953 film). {LESS_CERTAIN} {NAMELESS.text}"
 
 
 def test_an_answer_is_told_once() -> None:
