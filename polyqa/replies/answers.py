@@ -6,7 +6,7 @@ from typing import Any
 
 from .nothing import is_null, looks_like_refusal
 from .records import ANSWER_KEYS, first_told, lowered
-from .text import is_item, json_in, parse_lines, shown, strip_dress, told, without_fence
+from .text import is_item, is_one_line_list, json_in, parse_lines, shown, strip_dress, told, without_fence
 
 _SPOKEN = re.compile(r"(?:here (?:are|is)|sure|certainly|the (?:short )?answers?\s+(?:are|is))\b", re.I)
 
@@ -54,6 +54,6 @@ def _of_text(text: str) -> Any:
     lines = text.splitlines()
     lines = [line for line in lines if is_item(line) or not (line.rstrip().endswith(":") or _SPOKEN.match(line))]
     items = parse_lines("\n".join(lines))
-    if not items or re.match(r"\(?1[.)] .* \(?2[.)] ", text):  # or a list on one line
+    if not items or is_one_line_list(text):
         raise ValueError(f"not a list of answers: {shown(text)}")
     return re.split(r"\s*;\s*", items[0]) if len(items) == 1 else items

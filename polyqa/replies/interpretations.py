@@ -37,13 +37,10 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         If text holds no pair of question and answer, an item has no place for one of them, or what belongs
         together cannot be told.
     """
-    found = _read(value)
     first: dict[tuple[str, str], Interpretation] = {}
-    for one in found:
+    for one in _read(value):
         if not _is_passage(one.question):
             first.setdefault((one.question.casefold(), one.answer.casefold()), one)
-    if found and not first:
-        raise ValueError(f"no interpretation found in: {shown(value)}: its readings are passages")
     return list(first.values())
 
 

@@ -25,6 +25,7 @@ _DENIED = re.compile(
     rf"(?:\s*(?:\b(?:or|nor)\b|/)\s*{_ONE})*"
     rf"|{_ONE}\s+(?:does|do|is|are)\s?(?:not|n't)\b|{_ONE}\s*[:=]\s*(?:no|not|false|n/a|none)\b\W*(?=[,;\n]|\Z)"
 )
+_LISTED = re.compile(rf"\b(?:not|no|without)\s+{_ONE}\s*,\s*{_ONE}")  # is the second denied, too?
 _ITEM = re.compile(r"[\W_]*(?:\d{1,2}\.\s*)?(?P<word>[a-z/ ]+?)(?:\s+ambigu\w+)?[\W_]*")
 
 
@@ -51,6 +52,8 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     if value is None or text.strip() == "[]":
         text = "none"
     lowered = re.sub(r"\bnot ambiguous\b|\bno ambiguity\b", "unambiguous", text.lower())
+    if _LISTED.search(lowered):
+        raise ValueError(f"no ambiguity type is clear in: {shown(text)}")
     left = _DENIED.sub(" ", re.sub(r"(?<=\bn)\.\s?a\b\.?", "/a", lowered))
     items = [item["word"] for part in re.split(r"[,;:\n(]|\band\b", left) if (item := _ITEM.fullmatch(part))]
     # "the time of the event is not given" names no kind

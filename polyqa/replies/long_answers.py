@@ -60,8 +60,8 @@ def clean_answer(text: str) -> str:
     """Return a long answer without thoughts, fence or quotes, an introduction before it and a note after it.
 
     A heading goes before the line that it heads, a list of readings is dropped where the prose tells their answers and
-    told as prose where it does not, "(Passage 1)" is written [1], as in the prompt, and "The passage states that" goes. Of
-    a loop each sentence is kept once.
+    told as prose where it does not, "(Passage 1)" is written [1], as in the prompt, "The passage states that" goes, and
+    of a loop each sentence is kept once.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'

@@ -7,7 +7,7 @@ from typing import Any
 from .nothing import is_bare_null, is_null, looks_like_refusal
 from .records import lowered, question_in
 from .tagged import headed_questions
-from .text import is_item, is_rule, json_in, shown, strip_dress, told, without_bullet, without_fence
+from .text import is_item, is_one_line_list, is_rule, json_in, shown, strip_dress, told, without_bullet, without_fence
 
 _ASKS = re.compile(
     r"(?:(?:in|at|on|by|for|from|to|of|with|under|during|after|before)\s+)?"
@@ -88,6 +88,7 @@ def _of_text(text: str) -> Any:
         if len(items) == 1 and '"' not in items[0]:
             parts = re.split(r"(?<=\?)\s+", items[0].strip())
             items = parts if all(map(_ASKS.match, parts)) else items
-    if not items:
+    parts = [part for line in lines if is_one_line_list(line) for part in re.split(r" \(?2[.)] ", line)[1:]]
+    if not items or any(map(asks_at_once, parts)):
         raise ValueError(f"not a question: {shown(text)}")
     return items

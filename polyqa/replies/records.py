@@ -72,7 +72,7 @@ def question_in(fields: Mapping[str, Any]) -> str | None:
 def reading_of(question: str, answer: str, pid: str | None = None) -> Interpretation | None:
     """Return one reading of a text, ``None`` if its answer is said to be nothing; ``pid`` goes before what it cites."""
     text, cited = split_citation(strip_dress(answer))
-    text = strip_dress(without_lead(re.sub(r"\A(?:short )?answer: ", "", text, flags=re.I)))
+    text = strip_dress(without_lead(re.sub(r"\A(?:(?:short )?answer: |\d{1,2}\. (?=\d{3}))", "", text, flags=re.I)))
     if _says_nothing(text) or is_null(question):
         return None
     return Interpretation(question=strip_dress(question), answer=text, pid=passage_number(pid) or cited)
@@ -126,8 +126,6 @@ def readings_in(mapping: Mapping[Any, Any]) -> list[Any] | None:
 
     >>> readings_in({"reading_1": {"question": "Who?", "answer": "I"}})
     [{'question': 'Who?', 'answer': 'I'}]
-    >>> readings_in({"Who won in 1998?": "France"})
-    [('Who won in 1998?', 'France')]
     """
     fields = lowered(mapping)
     named = first_told(fields, _LIST_KEYS) or next((fields[key] for key in _LIST_KEYS if key in fields), None)
@@ -140,11 +138,7 @@ def readings_in(mapping: Mapping[Any, Any]) -> list[Any] | None:
     lists = [item for item in fields.values() if isinstance(item, (list, tuple))]
     if len(lists) == 1:
         return list(lists[0])
-    if fields and all(isinstance(item, Mapping) for item in fields.values()):
-        return list(fields.values())
-    if mapping and all(str(key).rstrip().endswith("?") and _is_scalar(item) for key, item in mapping.items()):
-        return list(mapping.items())
-    return None
+    return list(fields.values()) if fields and all(isinstance(one, Mapping) for one in fields.values()) else None
 
 
 def passage_number(value: Any) -> str | None:

@@ -11,6 +11,7 @@ from .text import is_item, is_rule, shown, strip_dress, without_bullet
 _BAR = re.compile(r"\s+\|\s+")
 _TIGHT_BAR = re.compile(r"(?<=[?\"”])\s*\|\s*")  # counts where no other bar stands
 _NUMBER = re.compile(r"[\[(]?\s*(?:passages?\s*)?\d{1,3}\s*[\])]?", re.I)
+_SEVERAL = re.compile(r"\|.*[\s;]\d{1,2}[.)]\s.*\|")  # rows on one line
 _MARK = re.compile(r"(?:\d{1,2}\.\s+)+")
 
 
@@ -63,7 +64,13 @@ def _row(row: str) -> tuple[str, str, str | None]:
     asked = [bar for bar in bars if re.search(r"\?[\"”*_`')]*\Z", row[: bar.start()])]
     last = row[bars[-1].end() :] if len(bars) > 1 else ""
     pid = last if _NUMBER.fullmatch(strip_dress(last)) else None
-    if len(asked) > 1 or not bars or not (asked or len(bars) == 1 + bool(pid)) or (not asked and row.endswith("?")):
+    if (
+        len(asked) > 1
+        or not bars
+        or _SEVERAL.search(row)
+        or not (asked or len(bars) == 1 + bool(pid))
+        or (not asked and row.endswith("?"))
+    ):
         # "a | b | c", or a question in which there is a bar
         raise ValueError(f"no interpretation found in: {shown(row)}: which part is the answer?")
     bar = (asked or bars)[0]

@@ -12,9 +12,10 @@ _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)
 _UNCLOSED = re.compile(r"<(?:think|thinking|thought)>.*\Z", re.S | re.I)
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n?(.*?)\n?[ \t]*```\Z", re.S)
 _BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*|\A\s*[-*•–]\s+")
+# The number of a passage is a source, and stays.
 _LEAD = re.compile(
-    r"(?<![^\s\"“])(?:According to (?:the )?passage(?: \d+|s)?, |(?:The (?:given |provided )?|(?=Passage \d))"
-    r"(?:(?:passage|text|context)s?|Passage \d+) (?:clearly )?(?:states?|says?|mentions?) that )([^\W\d_])"
+    r"(?<![^\s\"“])(?:According to the passage, |"
+    r"The (?:given |provided )?(?:passage|text|context)s? (?:clearly )?(?:states?|says?|mentions?) that )([^\W\d_])"
 )
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
@@ -160,6 +161,11 @@ def parse_lines(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if not is_rule(line)]
     marked = [line for line in lines if is_item(line)]
     return [item for line in (marked or lines) if (item := strip_dress(without_bullet(line)))]
+
+
+def is_one_line_list(text: str) -> bool:
+    """Return whether a numbered list stands on one line, where its items cannot be told apart."""
+    return bool(re.match(r"\(?1[.)] .* \(?2[.)] ", text))
 
 
 def json_in(text: str) -> Any:
