@@ -14,7 +14,8 @@ from .tagged import is_tagged, parse_interpretation_lines
 from .text import json_in, shown, told, without_fence
 
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\s[-–—]\s")
-_LEAST_WORDS = 18  # of a copied passage; 2 of 24,736 questions of ASQA and AmbigNQ would be taken for one
+_LEAST_WORDS = 18  # of a copied passage; of 24,736 questions of ASQA and AmbigNQ 3 look so
+_GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
 
 
 def parse_interpretations(value: Any) -> list[Interpretation]:
@@ -45,9 +46,10 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
 
 
 def _is_passage(reading: str) -> bool:
-    """Return whether a reading is a passage under its heading: a few sentences of which none asks."""
-    sentences = _SENTENCE.split(reading)
-    return len(sentences) > 1 and len(reading.split()) >= _LEAST_WORDS and not any(map(asks_at_once, sentences))
+    """Return whether a reading is a passage under its heading: a few sentences of which none asks, or one cut off."""
+    words, sentences = len(reading.split()), _SENTENCE.split(reading)
+    asks = any(map(asks_at_once, sentences))
+    return (len(sentences) > 1 and words >= _LEAST_WORDS and not asks) or (words >= 12 and bool(_GLUED.search(reading)))
 
 
 def _read(value: Any) -> list[Interpretation]:
