@@ -241,14 +241,15 @@ print(len(example.calls), "calls")
 # ## Yes, but how sure?
 #
 # A small model says Yes too readily. But *how sure* it is of its Yes tells something. The probability of the token is part of the
-# reply, so we need not ask again. Let us take every piece of the 18 questions and see whether it is one of the right answers.
+# reply, so we need not ask again. Let us take every piece of the 18 questions. It counts as right if it is one of the answers
+# that people wrote down.
 
 # %%
 import matplotlib.pyplot as plt
 
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.probabilities import probability_of_yes
-from polyqa.metrics.exact_presence import exact_presence
+from polyqa.metrics.exact_match import exact_match
 
 pieces = []
 with dspy.context(lm=spanned_lm, adapter=LeanAdapter()):
@@ -257,7 +258,7 @@ with dspy.context(lm=spanned_lm, adapter=LeanAdapter()):
         for finding in spanwise.mark(one.question, spans[one.id].passages):
             reply = spanwise.verify(question=one.question, finding=finding.render())
             pieces.append(
-                (one.id, finding, probability_of_yes(reply, reply.holds), exact_presence(gold, finding.answer))
+                (one.id, finding, probability_of_yes(reply, reply.holds), exact_match(finding.answer, gold) == 1)
             )
 
 right, wrong = ([yes for *_, yes, is_right in pieces if is_right is wanted] for wanted in (True, False))
@@ -301,7 +302,7 @@ print()
 last = {name: compare_runs(runs[name], runs["spanwise"]).metrics for name in ("plain", "demos")}
 for name, differences in last.items():
     for metric, label in METRICS.items():
-        print(f"spanwise against {name}: {label:26} {differences[metric]!s:22} p {differences[metric].p:.3f}")
+        print(f"spanwise against {name}: {label:26} {differences[metric]!s:22} p {differences[metric].p:.4f}")
 
 fig, ax = plt.subplots(figsize=(6.5, 3.2))
 for shift, metric in enumerate(("f1_answer", "dr")):
