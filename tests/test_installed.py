@@ -103,7 +103,7 @@ def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> Non
         assert [path for path in names if path.endswith(f"data/share/polyqa/lessons/{name}")], name
     assert not [name for name in names if "/lab/" in name or "log.md" in name]
     wanted = (
-        "compiled/rac-homonyms/program.json",
+        "compiled/rac-homonyms-local/program.json",
         "models/weights/reader/weights.int8.safetensors",
         "models/weights/writer/vocabulary.json",
         "models/weights/writer/weights.int8.safetensors",
@@ -148,10 +148,10 @@ def test_it_is_set_up_and_answers_beside_a_stranger_in_either_order(
     assert "ready" in run("polyqa", "setup")
     whole = answers()
     assert "1997" in whole
-    compiled = answers("--program", "rac-homonyms")
+    compiled = answers("--program", "rac-homonyms-local")
     install(stranger)
     run(str(python), "-c", theirs)
-    assert answers("--program", "rac-homonyms").splitlines()[:-2] == compiled.splitlines()[:-2]  # but for the seconds
+    assert answers("--program", "rac-homonyms-local").splitlines()[:-2] == compiled.splitlines()[:-2]  # but for the seconds
     pip("--python", python, "uninstall", "--yes", "stranger", "polyqa")
     install(stranger, wheel)
     run(str(python), "-c", theirs)

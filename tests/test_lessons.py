@@ -112,7 +112,7 @@ CLAIMS: dict[int, dict[str, str]] = {
             "costs['rac'].input_tokens.mean < costs['diva'].input_tokens.mean < costs['verdict'].input_tokens.mean"
         ),
         "compiled, the step costs more than twice as much": (
-            "costs['rac-homonyms'].input_tokens.mean > 2 * costs['rac'].input_tokens.mean"
+            "costs['rac-homonyms-local'].input_tokens.mean > 2 * costs['rac'].input_tokens.mean"
         ),
     },
     3: {
