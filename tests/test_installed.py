@@ -99,7 +99,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"polyqa"}
-    assert [name for name in names if name.endswith("data/share/polyqa/lessons/01-five-systems.ipynb")]
+    for name in ("01-five-systems.ipynb", "scores.json", "spanwise.jsonl.gz"):
+        assert [path for path in names if path.endswith(f"data/share/polyqa/lessons/{name}")], name
     assert not [name for name in names if "/lab/" in name or "log.md" in name]
     wanted = (
         "compiled/rac-homonyms-local/program.json",
