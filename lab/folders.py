@@ -95,14 +95,14 @@ def outcome(row: Mapping[str, Any]) -> str:
 
 
 def leads_there(passage: Passage, folder: Path) -> bool:
-    """Return whether a cited passage begins at the line that its citation names; of other places, is in the file."""
+    """Return whether a paragraph of a cited passage begins at its line; of other places, whether the file is there."""
     path = folder / str(passage.metadata["source"])
     if "line" not in passage.metadata:
         return path.is_file()
     line = int(passage.metadata["line"])
     nearby = " ".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[line - 1 : line + 12])
-    words = re.findall(r"\w+", passage.text)[:4]
-    return all(word in nearby for word in words)
+    beginnings = [re.findall(r"\w+", paragraph)[:4] for paragraph in passage.text.split("\n\n")]
+    return any(all(word in nearby for word in words) for words in beginnings)
 
 
 def main(

@@ -205,10 +205,10 @@ def test_two_passages_of_one_id(birds: Path, tmp_path: Path) -> None:
     remember(index, documents)
 
     (birds / "crows.jsonl").write_text('{"id": "1", "text": "Crows caw."}')
-    with pytest.raises(PolyqaError, match="crows.jsonl: the id '1' already stands at kites.jsonl; ids must be unique"):
+    with pytest.raises(PolyqaError, match=r"crows.jsonl: the id '1' already stands at kites.jsonl; ids must be unique"):
         sync_index(index, birds)
     assert "Kites soar." in places(ColBERTIndex(index.path))
-    with pytest.raises(PolyqaError, match="kites.jsonl: the id '1' already stands at crows.jsonl"):
+    with pytest.raises(PolyqaError, match=r"kites.jsonl: the id '1' already stands at crows.jsonl"):
         list(Documents(birds))
 
     (birds / "crows.jsonl").write_text('{"id": "1", "text": "Kites soar."}')  # the same passage in two files
