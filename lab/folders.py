@@ -69,7 +69,8 @@ def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dic
         if question["ask"] not in known:
             result = ask(question["ask"], index=work / name)
             answer = result.cited_answer
-            cited = [result.passages[int(at) - 1] for at in dict.fromkeys(re.findall(r"\[(\d+)\]", answer))]
+            numbers = dict.fromkeys(map(int, re.findall(r"\[(\d+)\]", answer)))  # some are those of a quoted text
+            cited = [result.passages[number - 1] for number in numbers if 0 < number <= len(result.passages)]
             known[question["ask"]] = {
                 "answer": answer,
                 "cited": [passage.model_dump() for passage in cited],

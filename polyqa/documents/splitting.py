@@ -83,10 +83,8 @@ class Splitter:
         paths = dict.fromkeys(section for section, _ in sections)
         for section, part in ((section, part) for section, blocks in sections for part in _parts(blocks)):
             blocks = part.lead + part.blocks
-            headings = [title, *_telling(section, paths)]
-            full_title = SEPARATOR.join(_short(_NUMBER.sub("", heading)) for heading in headings)
-            if part.name:  # as an encyclopedia's titles have what tells a name from others: Titanic (1953 film)
-                full_title = f"{part.name} ({full_title})"
+            headings = [title, *_telling(section, paths), part.name]
+            full_title = SEPARATOR.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
             starts, at = [], 0
             for block in blocks:
                 starts.append(at)

@@ -224,8 +224,8 @@ EXPECTED = {
     ],
     "c.html": [
         ("Nests", "A nest on a cliff is safe.", {}),
-        ("North (Nests)", "Nest: North; Height: 90 m.", {}),
-        ("Eyrie (Nests)", "Eyrie: A nest of a falcon.", {}),
+        ("Nests › North", "Nest: North; Height: 90 m.", {}),
+        ("Nests › Eyrie", "Eyrie: A nest of a falcon.", {}),
     ],
     "rfc.txt": [
         (
@@ -241,7 +241,7 @@ EXPECTED = {
         (title, text, {"author": "Ben", "date": "2013-12-23", "section": "Falcon"})
         for title, text in (
             ("Releases › Falcon", "Falcon 2 came out on 3 May 2021."),
-            ("Falcon (Releases › Falcon)", "Name: Falcon; Year: 2021."),
+            ("Releases › Falcon › Falcon", "Name: Falcon; Year: 2021."),
         )
     ],
     "f.pptx": [
@@ -255,8 +255,8 @@ EXPECTED = {
         ("Re: Ring", "It is green.", {"author": "cy@example.org", "date": "2020-12-03"}),
     ],
     "k.csv": [
-        ("Falcon (k)", "Bird: Falcon; Prey: mouse, vole.", {"line": 2}),
-        ("Hawk (k)", "Bird: Hawk; Prey: hare.", {"line": 3}),
+        ("k › Falcon", "Bird: Falcon; Prey: mouse, vole.", {"line": 2}),
+        ("k › Hawk", "Bird: Hawk; Prey: hare.", {"line": 3}),
     ],
     "l.json": [
         ("l › falcon", "colour: grey.", {"section": "falcon"}),
@@ -293,8 +293,8 @@ def test_a_file_becomes_passages(documents: tuple[Documents, list[Passage]], nam
 def test_a_sheet_names_its_columns_in_each_row(documents: tuple[Documents, list[Passage]]) -> None:
     rows = [(one.title, one.text) for one in documents[1] if one.metadata["source"] == "g.xlsx"]
     assert rows == [
-        ("Falcon (g › Prices)", "Bird: Falcon; Price: 90."),
-        ("Hawk (g › Prices)", "Bird: Hawk; Price: 70."),
+        ("g › Prices › Falcon", "Bird: Falcon; Price: 90."),
+        ("g › Prices › Hawk", "Bird: Hawk; Price: 70."),
     ]
 
 
