@@ -183,7 +183,7 @@ def _with_listed_terms(page: bytes) -> bytes:
     b'<ul><li>flag1: Sets it.</li></ul>'
     """
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
-    page = re.sub(rb"(?is)<dt\b[^>]*>(.*?)[\s:]*(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page)
+    page = re.sub(rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</span>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page)
     return re.sub(rb"(?i)</dd>", b"</li>", page)
 
 

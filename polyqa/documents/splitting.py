@@ -21,7 +21,7 @@ _LONGEST_PART = 80  # characters of a title's parts
 _NUMBER = re.compile(r"\A(?:\d+(?:\.\d+)*\.|\d+(?:\.\d+)+)\s+(?=\S)")  # of a section: "3.", "3.1"
 _LONGEST_LEAD = 200  # characters of a sentence that leads to items
 _LONGEST_NAME = 60  # characters of the cells that name a row
-_NAMED_ITEM = re.compile(r"([^.:;!?]{1,60}):\s+\S")  # "Falcon 9: first launched in 2010"
+_NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(]|[.:;!?](?=\S)){1,80}):\s+\S")  # "loop.index: The iteration, from 1"
 
 
 class Splitter:
