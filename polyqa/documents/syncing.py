@@ -109,8 +109,9 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
             new.append(passage)
             if old is not None:
                 rewritten.add(passage.pid)
-    for pid in rewritten if documents else ():  # by a file that is new, or was changed
-        if (place := str(present[pid].metadata.get("source"))) in documents.skipped:
+    skipped = documents.skipped if documents else set()
+    for pid in rewritten:  # by a file that is new, or was changed
+        if (place := str(present[pid].metadata.get("source"))) in skipped:
             raise repeated_id(pid, place, str(at_hand[pid].metadata["source"]))
     as_before = {*documents.left_out, *documents.skipped} if documents else set()
     moved: dict[str, Mapping[str, MetadataValue]] = {}
