@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -80,10 +81,11 @@ class Splitter:
             (tuple(heading for heading in path if heading.casefold() != title.casefold()), blocks)
             for path, blocks in _sections(document.blocks)
         ]
-        paths = dict.fromkeys(section for section, _ in sections)
+        paths = {section for section, _ in sections}
+        endings = Counter(path[-last:] for path in paths for last in range(1, len(path) + 1))
         for section, part in ((section, part) for section, blocks in sections for part in _parts(blocks)):
             blocks = part.lead + part.blocks
-            headings = [title, *_telling(section, paths), part.name]
+            headings = [title, *_telling(section, endings), part.name]
             full_title = SEPARATOR.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
             starts, at = [], 0
             for block in blocks:
@@ -129,13 +131,13 @@ def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[B
         yield section, [block for _, block in group]
 
 
-def _telling(section: tuple[str, ...], sections: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the last heading of a path, with as many before it as tell it from the other paths of a document."""
-    last = next(
-        (last for last in range(1, len(section)) if sum(other[-last:] == section[-last:] for other in sections) == 1),
-        len(section),
-    )
-    return section[-last:] if last else ()
+def _telling(section: tuple[str, ...], endings: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    """Return the last heading of a path, with as many before it as tell it from the other paths of a document.
+
+    >>> _telling(("build", "Options"), {("Options",): 2, ("build", "Options"): 1}), _telling((), {})
+    (('build', 'Options'), ())
+    """
+    return next((section[-last:] for last in range(1, len(section)) if endings[section[-last:]] == 1), section)
 
 
 @dataclass(frozen=True)
