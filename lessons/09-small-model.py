@@ -126,7 +126,7 @@ squeezed = {word for result in plain.values() for word in result.calls[0].reply.
 print(
     len(squeezed),
     "different words of more than 28 letters, such as",
-    *sorted(squeezed, key=str.lower)[::4],
+    *sorted(squeezed)[::4],
     sep="\n   ",
 )
 
@@ -231,7 +231,7 @@ spanned_lm = polyqa.recorded(lessons_home() / "spanwise.jsonl.gz")
 spanwise = polyqa.load("spanwise", index=index)
 spans = {one.id: polyqa.ask(one.question, program=spanwise, lm=spanned_lm) for one in TEST}
 example = spans["hyde-park-president"]
-call = example.calls[1]
+(call,) = [one for one in example.calls if one.messages[-1]["content"].endswith("| Franklin D. Roosevelt")]
 print(call.messages[0]["content"], "\n…")
 for message in [*call.messages[-3:], {"role": "reply", "content": call.reply}]:
     print(f"──── {message['role']}\n{message['content']}")

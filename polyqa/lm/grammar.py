@@ -86,8 +86,8 @@ def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) ->
     rules = {"root": " ".join(headers), **rules} if len(values) > 1 else {"root": rules["field0"]}
     open_rules = list(rules)
     while open_rules:
-        names = {name for name in _NAME.findall(rules[open_rules.pop()]) if name and name not in rules}
-        rules |= {name: _NAMED[name] for name in sorted(names)}
+        names = sorted({name for name in _NAME.findall(rules[open_rules.pop()]) if name and name not in rules})
+        rules |= {name: _NAMED[name] for name in names}
         open_rules += names
     return "".join(f"{name} ::= {rule}\n" for name, rule in rules.items())
 
