@@ -16,7 +16,7 @@ import dspy
 import polyqa.replies
 from polyqa import signatures
 from polyqa.lm.adapter import LeanAdapter
-from polyqa.lm.long_answers import clean_long_answer
+from polyqa.lm.long_answers import clean_reply
 from polyqa.lm.recorded import RecordedReply, Recording
 
 MARKS = {"<completed>": dspy.XMLAdapter, "[[ ## ": dspy.ChatAdapter, "JSON object": dspy.JSONAdapter}
@@ -42,7 +42,7 @@ def read(record: RecordedReply, signature: type[dspy.Signature]) -> str | dspy.P
     adapter = LeanAdapter if lean else next((kind for mark, kind in MARKS.items() if mark in prompt), dspy.ChatAdapter)
     try:
         found = dspy.Prediction(**adapter().parse(signature, record.reply))
-        clean_long_answer(signature, {}, found, record.reply)
+        clean_reply(signature, {}, found, record.reply)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return found

@@ -22,7 +22,7 @@ from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
 from .exchanges import Exchange, exchanging
-from .long_answers import REFUSED, clean_long_answer
+from .long_answers import REFUSED, clean_reply
 from .recorded import attempt
 from .sampling import NO_SAMPLING, sampling_for
 
@@ -217,7 +217,7 @@ class _Attempts:
         failed = None
         if self._signature is not None:
             try:
-                clean_long_answer(self._signature, self._first_inputs, reply, exchange.reply)
+                clean_reply(self._signature, self._first_inputs, reply, exchange.reply)
             except Exception as error:
                 if dspy.settings.trace and dspy.settings.trace[-1][2] is reply:
                     dspy.settings.trace.pop()

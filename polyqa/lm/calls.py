@@ -14,7 +14,7 @@ import dspy
 
 from polyqa import signatures as s
 from polyqa.base.values import Grade, Interpretation, Support
-from polyqa.replies import parse_interpretations, without_thoughts
+from polyqa.replies import clean_readings, parse_interpretations, without_thoughts
 from polyqa.signatures.lookup import find_by_fields
 
 _COMPLETE = ("]", "}", "\n", "?", ".")  # what an item of a list ends with that has not broken off
@@ -235,8 +235,8 @@ def complete_readings(reply: str) -> list[Interpretation]:
             parsed = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
         except Exception:  # a mistake of the reader's, too, must not end the question
             continue
-        readings += [reading for reading in parsed if reading.question and reading.answer and reading not in readings]
-    return readings
+        readings += [reading for reading in parsed if reading.question and reading.answer]
+    return clean_readings(readings)
 
 
 def _listed(readings: Sequence[Interpretation]) -> str:

@@ -1,4 +1,4 @@
-"""Long answers: cleaned of what language models put around them, and refused where they tell nothing."""
+"""Replies are cleaned: readings of repetitions, long answers of what is put around them; refusals are refused."""
 
 import re
 import string
@@ -8,15 +8,16 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from polyqa.replies import clean_answer, tells_nothing
+from polyqa.base.values import Interpretation
+from polyqa.replies import clean_answer, clean_readings, tells_nothing
 
 REFUSED = "a refusal instead of an answer"
 _FIELD = "answer"
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def clean_long_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any], reply: Any, text: str) -> None:
-    """Clean the long answer of a reply, in place: traces hold the same prediction.
+def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], reply: Any, text: str) -> None:
+    """Clean the readings and the long answer of a reply, in place: traces hold the same prediction.
 
     A refusal ("I'm sorry, but I cannot …") is an honest answer where nothing was found. Where there are readings to
     tell, in the reply or in what was asked, and it tells none of them, it is no answer.
@@ -24,7 +25,7 @@ def clean_long_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any]
     Parameters
     ----------
     signature
-        Of the call; one without a long answer is left alone.
+        Of the call.
     inputs
         Of the call.
     reply
@@ -37,6 +38,10 @@ def clean_long_answer(signature: type[dspy.Signature], inputs: Mapping[str, Any]
     AdapterParseError
         If nothing is left of the answer, or it is a refusal although there is something to tell.
     """
+    for name in signature.output_fields:
+        value = reply.get(name)
+        if isinstance(value, list) and all(isinstance(one, Interpretation) for one in value):
+            reply[name] = clean_readings(value)
     field = signature.output_fields.get(_FIELD)
     if field is None or field.annotation is not str or not isinstance(reply.get(_FIELD), str):
         return

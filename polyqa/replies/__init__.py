@@ -11,6 +11,7 @@ Each is named after the type it stands for, because DSPy shows that name to the 
 """
 
 from .answers import parse_answers as parse_answers
+from .interpretations import clean_readings as clean_readings
 from .interpretations import parse_interpretations as parse_interpretations
 from .labels import parse_ambiguity_types as parse_ambiguity_types
 from .labels import parse_grade as parse_grade

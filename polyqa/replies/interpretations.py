@@ -1,7 +1,7 @@
 """Lists of readings, in every usual form."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polyqa.base.values import Interpretation
@@ -21,9 +21,8 @@ _GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar give
 def parse_interpretations(value: Any) -> list[Interpretation]:
     """Accept every usual way to write a list of interpretations.
 
-    A reading that is told again, word for word, is kept once; a passage that is copied in place of a reading is none.
-    Empty text, ``None`` and ``N/A`` mean that there is none;
-    a question whose answer is empty, null or said to be unknown is left out, as one that the passages do not answer.
+    Empty text, ``None`` and ``N/A`` mean that there is none; a question whose answer is empty, null or said to be
+    unknown is left out, as one that the passages do not answer.
 
     Parameters
     ----------
@@ -38,21 +37,6 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         If text holds no pair of question and answer, an item has no place for one of them, or what belongs
         together cannot be told.
     """
-    first: dict[tuple[str, str], Interpretation] = {}
-    for one in _read(value):
-        if not _is_passage(one.question):
-            first.setdefault((one.question.casefold(), one.answer.casefold()), one)
-    return list(first.values())
-
-
-def _is_passage(reading: str) -> bool:
-    """Return whether a reading is a passage under its heading: a few sentences of which none asks, or one cut off."""
-    words, sentences = len(reading.split()), _SENTENCE.split(reading)
-    asks = any(map(asks_at_once, sentences))
-    return (len(sentences) > 1 and words >= _LEAST_WORDS and not asks) or (words >= 12 and bool(_GLUED.search(reading)))
-
-
-def _read(value: Any) -> list[Interpretation]:
     if value is None:
         return []
     if isinstance(value, str):
@@ -67,16 +51,32 @@ def _read(value: Any) -> list[Interpretation]:
     raise ValueError(f"not a list of interpretations: {shown(value)}")
 
 
+def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
+    """Return the readings of a reply without those told before, and without passages copied in their place."""
+    first: dict[tuple[str, str], Interpretation] = {}
+    for one in readings:
+        if not _is_passage(one.question):
+            first.setdefault((one.question.casefold(), one.answer.casefold()), one)
+    return list(first.values())
+
+
+def _is_passage(reading: str) -> bool:
+    """Return whether a reading is a passage under its heading: a few sentences of which none asks, or one cut off."""
+    words, sentences = len(reading.split()), _SENTENCE.split(reading)
+    asks = any(map(asks_at_once, sentences))
+    return (len(sentences) > 1 and words >= _LEAST_WORDS and not asks) or (words >= 12 and bool(_GLUED.search(reading)))
+
+
 def _of_list(items: Any) -> list[Interpretation]:
     if items and all(isinstance(item, str) for item in items):
-        return _read("\n".join(items))
+        return parse_interpretations("\n".join(items))
     found: list[Interpretation | None] = []
     for item in items:
         if item is None or (isinstance(item, str) and is_null(item)):
             continue
         inner = readings_in(item) if isinstance(item, Mapping) and not is_reading(item) else None
         if isinstance(item, str) or inner is not None:
-            found += _read(item if inner is None else inner)
+            found += parse_interpretations(item if inner is None else inner)
         else:
             found.append(interpretation(item))
     return [reading for reading in found if reading is not None]
@@ -92,7 +92,7 @@ def _of_text(text: str) -> list[Interpretation]:
     except ValueError as error:
         raise ValueError(f"no interpretation found in: {shown(text)}: {error}") from None
     if found is not None:
-        return _read(found)
+        return parse_interpretations(found)
     if is_null(text):
         return []
     raise ValueError(f"no interpretation found in: {shown(text)}")

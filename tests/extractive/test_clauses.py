@@ -223,8 +223,10 @@ def test_it_is_the_text_of_the_clause_that_a_language_model_gets() -> None:
     """A model that knows nothing of clauses heeds the sentence: what is compiled here is of use there."""
     scripted = ScriptedEngine(
         lambda prompt: {
-            "interpretations": [{"question": "a?", "answer": "b", "pid": "1"}]
-            * (2 if "at most two readings" in prompt.instructions else 4),
+            "interpretations": [
+                {"question": f"{letter}?", "answer": "b", "pid": "1"}
+                for letter in ("ab" if "at most two readings" in prompt.instructions else "abcd")
+            ],
             "answer": "b",
         }
     )

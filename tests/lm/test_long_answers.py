@@ -8,9 +8,9 @@ from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.base.values import Interpretation
 from polyqa.evaluation.loading import load_questions
-from polyqa.lm.long_answers import REFUSED, clean_long_answer
+from polyqa.lm.long_answers import REFUSED, clean_reply
 from polyqa.replies import clean_answer, tells_nothing
-from polyqa.signatures import LocateAnswer, WriteLongFormAnswer
+from polyqa.signatures import ExtractInterpretations, LocateAnswer, WriteLongFormAnswer
 
 QUESTION = "When did Titanic come out?"
 READINGS = [Interpretation(question="When did the film Titanic come out?", answer="19 December 1997")]
@@ -175,7 +175,7 @@ ANSWERS = [
 
 def cleaned(answer: str, readings: list[Interpretation]) -> str:
     reply = dspy.Prediction(answer=answer)
-    clean_long_answer(WriteLongFormAnswer, {"interpretations": readings}, reply, answer)
+    clean_reply(WriteLongFormAnswer, {"interpretations": readings}, reply, answer)
     return str(reply.answer)
 
 
@@ -184,6 +184,19 @@ def test_a_refusal_is_no_answer_where_there_is_something_to_tell(answer: str) ->
     with pytest.raises(AdapterParseError, match=REFUSED):
         cleaned(answer, READINGS)
     assert cleaned(answer, []) == answer, "and an honest one where there is not"
+
+
+def test_readings_told_again_and_copied_passages_are_left_out() -> None:
+    won = Interpretation(question="Who won in 1998?", answer="France", pid="1")
+    again = won.model_copy(update={"question": "who won in 1998?", "pid": "2"})
+    copied = (
+        "Brazil (football) - The team of Brazil won five titles. The last of them was that of 2002, in Yokohama?",
+        "Brazil (football): its team won the last of five titles in Yokohama in thesummerof2002,beforeacrowdof?",
+    )
+    passages = [Interpretation(question=question, answer="Brazil", pid="3") for question in copied]
+    reply = dspy.Prediction(interpretations=[won, *passages, again])
+    clean_reply(ExtractInterpretations, {}, reply, "")
+    assert reply.interpretations == [won]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -245,7 +258,7 @@ def test_a_word_for_nothing_is_no_answer(answer: str) -> None:
 
 def test_other_replies_are_left_alone() -> None:
     reply = dspy.Prediction(short_answer="Answer: 1997", source="1", settled="Yes")
-    clean_long_answer(LocateAnswer, {"question": QUESTION}, reply, "")
+    clean_reply(LocateAnswer, {"question": QUESTION}, reply, "")
     assert reply.short_answer == "Answer: 1997"
 
 

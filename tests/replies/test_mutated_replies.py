@@ -18,7 +18,7 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.calls import complete_readings, drop_unfinished
 from polyqa.lm.fields import FORMS
-from polyqa.lm.long_answers import clean_long_answer
+from polyqa.lm.long_answers import clean_reply
 from polyqa.replies import clean_answer, parse_interpretation_lines, rows, tells_nothing, types, without_thoughts
 
 _SIGNATURES = [
@@ -92,7 +92,7 @@ def test_an_adapter_raises_nothing_but_its_own_error(adapter: dspy.Adapter) -> N
         for text in mutants([written(signature, adapter)], 60):
             try:
                 reply = dspy.Prediction(**adapter.parse(signature, text))
-                clean_long_answer(signature, {}, reply, text)
+                clean_reply(signature, {}, reply, text)
                 drop_unfinished(signature, reply, text)
             except AdapterParseError:
                 pass
