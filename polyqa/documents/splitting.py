@@ -9,10 +9,10 @@ from polyqa.base.extras import needs
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
+from polyqa.metrics.text import SECTION
 
 from .blocks import Block, Document
 
-SEPARATOR = " › "
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
 _STEP = 16
 _LONGEST_PART = 80  # characters of a title's parts
@@ -72,7 +72,7 @@ class Splitter:
         title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         for path, blocks in _sections(document.blocks):
             section = [heading for heading in path if heading.casefold() != title.casefold()]
-            full_title = SEPARATOR.join(map(_short, [title, *section[-1:]]))
+            full_title = SECTION.join(map(_short, [title, *section[-1:]]))
             starts, at = [], 0
             for block in blocks:
                 starts.append(at)
@@ -82,7 +82,7 @@ class Splitter:
                 block = blocks[number]
                 place: dict[str, MetadataValue] = {"source": source}
                 if section:
-                    place["section"] = SEPARATOR.join(section)
+                    place["section"] = SECTION.join(section)
                 if block.page is not None:
                     place["page"] = block.page
                 elif block.line is not None:

@@ -12,6 +12,7 @@ from polyqa.models import Encoder, Reader, Span, Writer
 from .answer_kinds import answer_kind, fits_kind
 from .answers import whole_answer
 from .prompt import PromptPassage
+from .titles import about_another
 
 SPANS = 3
 """How many answers are taken from one passage."""
@@ -123,9 +124,18 @@ def says_something(answer: str, question: str) -> bool:
 
 
 def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
-    """Return the evidence whose answers are of the kind that is asked for and say something."""
+    """Return the evidence whose answers are of the kind that is asked for, say something, and are about what it names.
+
+    A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that.
+    """
     kind = answer_kind(question)
-    return [one for one in found if fits_kind(one.answer, kind) and says_something(one.answer, question)]
+    return [
+        one
+        for one in found
+        if fits_kind(one.answer, kind)
+        and says_something(one.answer, question)
+        and not about_another(question, one.passage)
+    ]
 
 
 def distinct(found: Iterable[Evidence]) -> list[Evidence]:
