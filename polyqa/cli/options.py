@@ -69,6 +69,15 @@ Passages = Annotated[
         help="Number of passages that the language model sees, 5 by default. Programs without that setting ignore it.",
     ),
 ]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        max=1,
+        help="Answer only if the confidence of some reading is at least X; by default 0.23 with the embedded engine.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
