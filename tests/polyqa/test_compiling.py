@@ -158,7 +158,7 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
     without = {"sets": replace(SHORT, dev=DEV), "budget": polyqa.Budget(confirm=lambda expected: False)}
     with pytest.warns(UserWarning, match=r"The recipe knn shows clarify no demos, and changes nothing: .* long answers"):
         assert polyqa.compile("rac", out=tmp_path / "labels", **without) is None
-    with pytest.warns(UserWarning, match="The recipe knn shows recall, clarify, write no demos: "):
+    with pytest.warns(UserWarning, match="The recipe knn shows clarify, recall, write no demos: "):
         assert polyqa.compile("auto", out=tmp_path / "auto", **without) is None
 
 
