@@ -140,18 +140,18 @@ for dress, reply in DRESSES.items():
 # ## Demos are turns of a conversation
 #
 # A demo is a worked example: inputs with the desired outputs. It is sent as a user message with the assistant's reply, as
-# if the conversation had begun earlier. The shipped program `rac-homonyms` was compiled and has demos.
+# if the conversation had begun earlier. The shipped program `rac-homonyms-local` was compiled and has demos.
 
 # %%
-compiled = polyqa.load("rac-homonyms", index=index)
+compiled = polyqa.load("rac-homonyms-local", index=index)
 shown = polyqa.ask(QUESTION, program=compiled)
 for message in shown.calls[0].messages:
     first = " ".join(message["content"].split())[:70]
     print(f"{message['role']:10} {tokens.count(message['content']):5} tokens   {first} …")
 
 # %% [markdown]
-# The nearest demo comes last, next to the question. Which demos are sent differs from question to question; lesson 4
-# shows how they are picked.
+# These five demos are sent with every question, so a server that keeps the beginnings of prompts reads them once. Other
+# recipes pick the demos nearest to each question; lesson 4 shows how.
 #
 # ## What a question costs
 #
@@ -161,10 +161,10 @@ for message in shown.calls[0].messages:
 # %%
 few = polyqa.Questions("homonyms/dev", limit=2, seed=0)
 costs = {name: polyqa.cost(name, few, index=index, lm="openai/gpt-4o-mini") for name in ("rac", "diva", "verdict")}
-costs["rac-homonyms"] = polyqa.cost(compiled, few, lm="openai/gpt-4o-mini")
+costs["rac-homonyms-local"] = polyqa.cost(compiled, few, lm="openai/gpt-4o-mini")
 for name, cost in costs.items():
     print(
-        f"{name:13} {cost.calls.mean:5.1f} calls  {cost.input_tokens.mean:6,.0f} tokens in  "
+        f"{name:18} {cost.calls.mean:5.1f} calls  {cost.input_tokens.mean:6,.0f} tokens in  "
         f"{cost.output_tokens.mean:4,.0f} out  at most {cost.depth} round trips"
     )
 

@@ -182,8 +182,9 @@ for name, program in PROGRAMS.items():
 # last column is certain: demos multiply the price. Look at the words as well: a program that imitates demos moves towards
 # their length.
 #
-# The embedded engine learns only labels, wordings, lengths and thresholds from demos. A language model learns more, such as
-# tone and care. So measure with the model that you will use.
+# The embedded engine learns only labels, wordings, lengths and thresholds from demos, and it is good at the form from the
+# start. So a small gain here says nothing about another model. A language model learns more: lesson 9 has the replies of a
+# real one, whose F1 of answers five demos raise from 1 to 62. Measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer

@@ -196,7 +196,7 @@ for gain in (2, 5, 10):
 
 # %% [markdown]
 # So before you compile, count your test questions, and know which gain you could see at all. A comparison on too few
-# questions shows nothing, not even a small gain. On statistics in this field see
+# questions shows nothing, not even a small gain; lesson 11 judges gains that others report. On statistics in this field see
 # [Card et al. 2020](https://arxiv.org/abs/2010.06595).
 
 # %% [markdown]

@@ -164,7 +164,8 @@ for name, records in SETS.items():
     print(name, [question.question for question in polyqa.Questions(f"{name}.json").asked])
 
 # %% [markdown]
-# This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least.
+# This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least. And do not
+# expect a gain: the embedded engine learns little from demos. What a language model learns from them is in lesson 9.
 #
 # ## Compile
 #

@@ -37,6 +37,7 @@ _SPANS = 2  # of a passage: beside the reader's best span the second is right as
 _READ = 5  # spans that the reader gives
 _LONGEST = 10  # words of a span
 _MOST = 6  # readings
+_DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 # Logistic regression over findings of development questions: 54 of the shipped corpus, 25 of ASQA (label: whether the
 # answer is one of the gold ones). Fitted on either alone the weights are much the same.
@@ -120,7 +121,7 @@ class Spanwise(RetrievingProgram):
         Marks the pieces.
     certainty
         The probability from which on a finding is a reading, in [0, 1]. From half of it on the likeliest one is a
-        reading all the same, and the sentences of the others stand at the end of the answer, as less certain.
+        reading all the same, and the answer ends with the sentences of the two likeliest others, as less certain.
     """
 
     paper_sampling = GREEDY_SAMPLING
@@ -219,7 +220,7 @@ class Spanwise(RetrievingProgram):
                 kept.append((probability, finding))
             else:
                 doubtful.append(finding)
-        return kept[:_MOST], doubtful[: max(0, _MOST - len(kept))]
+        return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
 
 
 def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]) -> list[Interpretation]:

@@ -143,7 +143,7 @@ def readers_place(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.filterwarnings("ignore:rac-homonyms was compiled over the index")
+@pytest.mark.filterwarnings("ignore:rac-homonyms-local was compiled over the index")
 @pytest.mark.parametrize("name", RUN)
 def test_the_snippets_of_a_page_run(name: str, readers_place: Path) -> None:
     if name == "docs/how-to/own-corpus.md":  # this page builds the index

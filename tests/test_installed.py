@@ -99,10 +99,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 def test_the_wheel_holds_one_package_with_all_that_runs_need(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"polyqa"}
-    assert [name for name in names if name.endswith("data/share/polyqa/lessons/01-five-systems.ipynb")]
+    for name in ("01-five-systems.ipynb", "scores.json", "spanwise.jsonl.gz"):
+        assert [path for path in names if path.endswith(f"data/share/polyqa/lessons/{name}")], name
     assert not [name for name in names if "/lab/" in name or "log.md" in name]
     wanted = (
-        "compiled/rac-homonyms/program.json",
+        "compiled/rac-homonyms-local/program.json",
         "models/weights/reader/weights.int8.safetensors",
         "models/weights/writer/vocabulary.json",
         "models/weights/writer/weights.int8.safetensors",
@@ -147,10 +148,10 @@ def test_it_is_set_up_and_answers_beside_a_stranger_in_either_order(
     assert "ready" in run("polyqa", "setup")
     whole = answers()
     assert "1997" in whole
-    compiled = answers("--program", "rac-homonyms")
+    compiled = answers("--program", "rac-homonyms-local")
     install(stranger)
     run(str(python), "-c", theirs)
-    assert answers("--program", "rac-homonyms").splitlines()[:-2] == compiled.splitlines()[:-2]  # but for the seconds
+    assert answers("--program", "rac-homonyms-local").splitlines()[:-2] == compiled.splitlines()[:-2]  # but for the seconds
     pip("--python", python, "uninstall", "--yes", "stranger", "polyqa")
     install(stranger, wheel)
     run(str(python), "-c", theirs)

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 
 import polyqa
+from polyqa.artifacts.store import read_artifact
 from polyqa.lesson_files import Lesson, lesson, lessons, lessons_home
 
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
@@ -84,6 +85,12 @@ def assert_claims(script: Path, space: dict[str, Any]) -> None:
         assert eval(holds, space), claim
 
 
+def card_of_real_model() -> tuple[int, int]:
+    gain = read_artifact("rac-homonyms-local").card.test_gain
+    assert gain is not None
+    return round(gain.before.value), round(gain.after.value)
+
+
 ONLY_REAL = {3, 5}
 """Lessons whose cell for a real language model asks for what the embedded engine cannot do: to judge, to write."""
 
@@ -105,7 +112,7 @@ CLAIMS: dict[int, dict[str, str]] = {
             "costs['rac'].input_tokens.mean < costs['diva'].input_tokens.mean < costs['verdict'].input_tokens.mean"
         ),
         "compiled, the step costs more than twice as much": (
-            "costs['rac-homonyms'].input_tokens.mean > 2 * costs['rac'].input_tokens.mean"
+            "costs['rac-homonyms-local'].input_tokens.mean > 2 * costs['rac'].input_tokens.mean"
         ),
     },
     3: {
@@ -121,6 +128,7 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     4: {
         "demos multiply the tokens": "score(fixed, dev[:2])[2] > 1.5 * score(rac, dev[:2])[2]",
+        "five demos raise the F1 of a real model from 1 to 62": f"{card_of_real_model()} == (1, 62)",
     },
     5: {
         "a sentence that is no clause changes nothing": (
@@ -150,6 +158,59 @@ CLAIMS: dict[int, dict[str, str]] = {
             " - sum(complete(one.to_example(), polyqa.ask(one.question, program=mine)) for one in dev))"
             " < abs(sum(scores['rac']) - sum(scores['one by one']))"
         ),
+    },
+    9: {
+        "every reply could be read": "not any(run.failed for run in runs.values())",
+        "it copies the form, copies the text, and loops": (
+            "'| answer [' in plain[THREE[0]].calls[0].reply and plain[THREE[2]].output_tokens == 1000"
+            " and all(len(one.answer.split()) > 8 for one in plain[THREE[1]].interpretations)"
+        ),
+        "F1 rises for sure, DR perhaps": "gain['f1_answer'].low > 0 > gain['dr'].low and gain['dr'].difference > 0",
+        "STR-EM hardly moves": "abs(gain['str_em'].difference) < 5",
+        "twice the prompt, little more of it read, a fifth written": (
+            "[round(new / old, 1) for old, new in zip(price['plain'], price['demos'])] == [2.2, 1.1, 0.2]"
+        ),
+        "Yes comes too readily, and with more conviction where it is right": (
+            "sum(yes > 0.5 for yes in wrong) > sum(yes > 0.5 for yes in right) and ahead > 0.75"
+        ),
+        "spanwise is better than the plain prompt in all": "all(last['plain'][metric].low > 0 for metric in METRICS)",
+        "and than demos in STR-EM only": (
+            "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['str_em']"
+            " and all(last['demos'][metric].high > 0 for metric in METRICS)"
+        ),
+        "nine calls are less work than one": (
+            "all(figures['spanwise']['calls'].value * price['spanwise'][at] < price['demos'][at] for at in (1, 2))"
+        ),
+    },
+    10: {
+        "the year tells most, the name nothing": (
+            "asked[int(gap.argmax())] == '1953' and abs(gap[asked.index('titanic')]) < 0.05"
+        ),
+        "come and out meet released": "{best[FILM][asked.index(word)] for word in ('come', 'out')} == {'released'}",
+        "most tokens meet titanic in the ship's passage": "best[SHIP].count('titanic') > len(asked) / 2",
+        "both find the right film": (
+            "all(title == f'Titanic ({year} film)' for (year, _), (_, title) in margins.items())"
+        ),
+        "now the one by more, now the other": (
+            "len({margins[year, 'MaxSim'][0] > margins[year, 'one vector'][0] for year in (1943, 1953, 1997)}) == 2"
+        ),
+        "the search says what the compressed vectors do": (
+            "abs(found - (question @ kept[FILM].T).max(axis=1).sum()) < 0.01"
+        ),
+        "more cells and more exact scores find more": "recall[5][0] < recall[5][-1] < recall[20][-1]",
+        "the usual settings lose nothing": "usual == 100",
+    },
+    11: {
+        "the same program differs from itself every fourth time": "0.2 < apart.mean() < 0.3",
+        "hardly chance with none lost, perhaps with twelve": "p_of[0] < 0.05 < 0.3 < p_of[12]",
+        "fifty are too few": "max(values[1] for values in powers.values()) < 0.8",
+        "what is striking exaggerates": "reported.mean() > 3 * TRUE",
+        "helped, cannot be told, nothing": (
+            "f1.low > 0 > dr.low and dr.high > 1 and -1 < embedded.low < embedded.high < 1"
+        ),
+        "one row of many is striking": "comparison.by_readings['3'].p < 0.05",
+        "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[2]",
+        "what to write is what was found": "f'{f1.a:.1f} → {f1.b:.1f}, {f1}' == '1.2 → 62.3, +61.1 [+45.0, +76.3]'",
     },
 }
 

@@ -64,7 +64,7 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
             partial(_looked_up, encoder=encoder, index=index),
             lambda path: QuestionDatabase(path, encoder=encoder, index=index).check(),
         ),
-        "an artifact": Subject(compiled_home() / "rac-homonyms", partial(_asked, index=open_index(), lm=lm)),
+        "an artifact": Subject(compiled_home() / "rac-homonyms-local", partial(_asked, index=open_index(), lm=lm)),
         "a run": Subject(folder / "run", _read),
     }
 

@@ -30,4 +30,4 @@ def test_its_demos_are_training_questions_and_it_lost_nothing_for_sure(name: str
 
 
 def test_something_is_shipped() -> None:
-    assert "rac-homonyms" in artifact_names()
+    assert "rac-homonyms-local" in artifact_names()

@@ -93,11 +93,11 @@ def test_an_artifact_shows_its_card_and_no_text_of_it_acts(make: Make, attack: s
 
 
 def test_a_shipped_artifact_shows_what_it_brought() -> None:
-    artifact = read_artifact("rac-homonyms")
+    artifact = read_artifact("rac-homonyms-local")
     gain = artifact.card.test_gain
     assert gain is not None
     change = f"{gain.difference:+.1f} ["
-    assert f"program='rac', recipe='knn', dr {change}" in repr(artifact)
+    assert f"program='rac', recipe='labeled-few-shot', f1_answer {change}" in repr(artifact)
     assert change in read_html(artifact._repr_html_()).text
     assert f"{gain.difference:+.1f} \\[" in artifact.to_markdown()
 

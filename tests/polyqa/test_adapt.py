@@ -222,7 +222,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
 def test_what_cannot_be_compiled_costs_no_questions(corpus: Path, run: Run, tmp_path: Path, mine: str) -> None:
     out = tmp_path / "none"
     for program, recipe, told in (
-        ("rac-homonyms", "knn", "rac-homonyms is compiled already"),
+        ("rac-homonyms-local", "knn", "rac-homonyms-local is compiled already"),
         ("rac", "magic", "no recipe 'magic'"),
     ):
         with pytest.raises(PolyqaError, match=told):

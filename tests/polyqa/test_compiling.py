@@ -113,7 +113,7 @@ def recipe(name: str, *predictors: str) -> Recipe:
 @pytest.mark.parametrize(
     ("program", "given", "told"),
     [
-        ("rac-homonyms", {}, r"rac-homonyms is compiled already, .* Compile 'rac' again"),
+        ("rac-homonyms-local", {}, r"rac-homonyms-local is compiled already, .* Compile 'rac' again"),
         ("oracle", {}, "Unknown program 'oracle'; there are auto"),
         ("rac", {"demos": "mine.json"}, "compile takes no demos"),
         ("rac", {"strict": False}, "compile takes no strict"),

@@ -36,7 +36,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-@pytest.mark.parametrize("name", ["rac-homonyms", "crag"])
+@pytest.mark.parametrize("name", ["rac-homonyms-local", "crag"])
 def test_calls_and_tokens_are_those_of_a_real_run(name: str) -> None:
     program = polyqa.load(name)
     with recording(polyqa.language_model()) as recorder:

@@ -22,7 +22,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.reports.compilation import read_report
 
 REPO = "tester/rac"
-NAMES = ["README.md", "card.json", "program.json"]
+NAMES = ["README.md", "card.json", "program.json", "scores.json"]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def at(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shipped() -> dict[str, bytes]:
     """Return the files of an artifact."""
-    return {name: (compiled_home() / "rac-homonyms" / name).read_bytes() for name in NAMES}
+    return {name: (compiled_home() / "rac-homonyms-local" / name).read_bytes() for name in NAMES}
 
 
 def refused(what: Callable[[], Any]) -> str:
@@ -63,7 +63,7 @@ def front(readme: bytes) -> dict[str, Any]:
 
 
 def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None:
-    pushed = polyqa.push("rac-homonyms", REPO, license="apache-2.0")
+    pushed = polyqa.push("rac-homonyms-local", REPO, license="apache-2.0")
     assert pushed.url == f"{hub.base}/{REPO}"
     files = hub.files("model", REPO, pushed.commit)
     assert sorted(files) == [".gitattributes", *NAMES]
@@ -71,20 +71,20 @@ def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None
     assert files["README.md"].endswith(shipped()["README.md"])
     data = front(files["README.md"])
     assert (data["library_name"], data["license"]) == ("polyqa", "apache-2.0")
-    assert {"dspy", "rac", "knn"} <= set(data["tags"])
+    assert {"dspy", "rac", "labeled-few-shot"} <= set(data["tags"])
 
     pulled = polyqa.pull(REPO)
     assert (pulled.path, pulled.commit, pulled.repo) == (Path("rac"), pushed.commit, REPO)
-    assert sorted(path.name for path in pulled.path.iterdir()) == [*NAMES[:2], "hub.json", NAMES[2]]
+    assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
     assert json.loads((pulled.path / "hub.json").read_text())["commit"] == pushed.commit
-    assert read_artifact(pulled.path).to_dict() == read_artifact("rac-homonyms").to_dict()
+    assert read_artifact(pulled.path).to_dict() == read_artifact("rac-homonyms-local").to_dict()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     assert not {path for _, path in hub.asked if path.endswith(".gitattributes")}, "only known names are downloaded"
 
 
 def test_a_report_is_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None:
     own = tmp_path / "own"
-    shutil.copytree(compiled_home() / "rac-homonyms", own)
+    shutil.copytree(compiled_home() / "rac-homonyms-local", own)
     (own / "report.html").write_text("<!DOCTYPE html><script>alert(1)</script>")
     pushed = polyqa.push(own, REPO)
     assert sorted(hub.files("model", REPO, pushed.commit)) == [".gitattributes", *NAMES]
@@ -95,11 +95,11 @@ def test_a_report_is_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None
     assert not {path for _, path in hub.asked if path.endswith(".html")}, "it is not even asked for"
     told = refused(lambda: read_report(read_artifact(pulled.path)))
     assert "was pulled, and reports are neither pushed nor pulled" in told
-    assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
+    assert "polyqa compile --program rac --recipe labeled-few-shot makes the program anew with one" in told
 
 
 def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path: Path) -> None:
-    own = Path(shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "own"))
+    own = Path(shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "own"))
     scores = SetScores(ids=["q1"], before={"rouge_l": [0.1]}, after={"rouge_l": [None]})
     (own / "scores.json").write_text(QuestionScores(test=scores).to_text())
     polyqa.push(own, REPO)
@@ -110,7 +110,7 @@ def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path
 
 
 def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:
-    polyqa.push("rac-homonyms", REPO, license="mit")
+    polyqa.push("rac-homonyms-local", REPO, license="mit")
     polyqa.push(polyqa.pull(REPO).path, "tester/again")
     readme = hub.files("model", "tester/again")["README.md"]
     assert "license" not in front(readme), "nobody said so"
@@ -159,9 +159,9 @@ def test_a_commit_pins_what_is_pulled(hub: Hub) -> None:
 
 
 def test_pushing_again_makes_a_commit_only_if_something_changed(hub: Hub) -> None:
-    first = polyqa.push("rac-homonyms", REPO).commit
-    assert polyqa.push("rac-homonyms", REPO).commit == first
-    assert polyqa.push("rac-homonyms", REPO, license="mit").commit != first
+    first = polyqa.push("rac-homonyms-local", REPO).commit
+    assert polyqa.push("rac-homonyms-local", REPO).commit == first
+    assert polyqa.push("rac-homonyms-local", REPO, license="mit").commit != first
 
 
 def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -
 
 def test_a_repository_of_something_else_is_left_alone(hub: Hub) -> None:
     commit = hub.commit("model", REPO, {"model.safetensors": b"weights", "README.md": b"# a model\n"})
-    assert "holds 'model.safetensors'" in refused(lambda: polyqa.push("rac-homonyms", REPO))
+    assert "holds 'model.safetensors'" in refused(lambda: polyqa.push("rac-homonyms-local", REPO))
     assert hub.commit_of("model", REPO, "main") == commit
     assert "holds no compiled program" in refused(lambda: polyqa.pull(REPO))
 
@@ -234,7 +234,7 @@ def test_questions_that_are_none_are_not_taken(hub: Hub, content: bytes) -> None
 def test_code_beside_an_artifact_stays_there(hub: Hub) -> None:
     hub.commit("model", REPO, shipped() | {"setup.py": b"raise SystemExit", "program.pkl": b"\x80"})
     pulled = polyqa.pull(REPO)
-    assert sorted(path.name for path in pulled.path.iterdir()) == [*NAMES[:2], "hub.json", NAMES[2]]
+    assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
     assert not [path for _, path in hub.asked if path.endswith((".py", ".pkl"))]
 
 
@@ -281,7 +281,7 @@ def test_what_comes_otherwise_than_listed_is_not_taken(
 
 @pytest.mark.parametrize("repo", ["rac", "a/b/c", "../x", "tester/..", "", "tester/a b", "https://example.com/a/b"])
 def test_names_that_are_none_are_told(hub: Hub, repo: str) -> None:
-    for what in (lambda: polyqa.pull(repo), lambda: polyqa.push("rac-homonyms", repo)):
+    for what in (lambda: polyqa.pull(repo), lambda: polyqa.push("rac-homonyms-local", repo)):
         assert "give OWNER/NAME" in refused(what)
     assert hub.asked == []
 
@@ -304,10 +304,10 @@ def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, tok
         monkeypatch.delenv("HF_TOKEN")
     else:
         monkeypatch.setenv("HF_TOKEN", token)
-    message = refused(lambda: polyqa.push("rac-homonyms", REPO))
+    message = refused(lambda: polyqa.push("rac-homonyms-local", REPO))
     assert "log in with hf auth login" in message
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert "refused to push strangers/rac (403)" in refused(lambda: polyqa.push("rac-homonyms", "strangers/rac"))
+    assert "refused to push strangers/rac (403)" in refused(lambda: polyqa.push("rac-homonyms-local", "strangers/rac"))
     assert not (hub.root / "model" / "strangers").exists()
 
 
@@ -323,7 +323,7 @@ def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_pat
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("[]")
     broken = tmp_path / "broken"
-    shutil.copytree(compiled_home() / "rac-homonyms", broken)
+    shutil.copytree(compiled_home() / "rac-homonyms-local", broken)
     (broken / "program.json").write_text("{}")
     for what, why in {
         "nothing": "There is nothing to push",
@@ -333,24 +333,24 @@ def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_pat
         "broken": "is not a saved",
     }.items():
         assert why in refused(lambda what=what: polyqa.push(what, REPO))
-    assert "no licence of the hub" in refused(lambda: polyqa.push("rac-homonyms", REPO, license="do: what\nyou: want"))
+    assert "no licence of the hub" in refused(lambda: polyqa.push("rac-homonyms-local", REPO, license="do: what\nyou: want"))
     assert hub.asked == []
 
 
 def test_a_link_in_an_artifact_sends_no_file_of_the_users(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the key")
-    shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "linked")
+    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "linked")
     (tmp_path / "linked" / "README.md").unlink()
     (tmp_path / "linked" / "README.md").symlink_to(tmp_path / "secret")
     polyqa.push("linked", REPO)
     assert b"the key" not in hub.files("model", REPO)["README.md"]
     (tmp_path / "linked" / "card.json").unlink()
-    (tmp_path / "linked" / "card.json").symlink_to(compiled_home() / "rac-homonyms" / "card.json")
+    (tmp_path / "linked" / "card.json").symlink_to(compiled_home() / "rac-homonyms-local" / "card.json")
     assert "is no regular file" in refused(lambda: polyqa.push("linked", REPO))
 
 
 def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub: Hub) -> None:
-    first = polyqa.push("rac-homonyms", REPO).commit
+    first = polyqa.push("rac-homonyms-local", REPO).commit
 
     def meanwhile(path: str, answer: Answer) -> Answer:
         if path.endswith("preupload/main"):
@@ -358,7 +358,7 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub: Hub) -> No
         return answer
 
     hub.twist = meanwhile
-    assert "A commit has happened since" in refused(lambda: polyqa.push("rac-homonyms", REPO, license="mit"))
+    assert "A commit has happened since" in refused(lambda: polyqa.push("rac-homonyms-local", REPO, license="mit"))
     assert hub.files("model", REPO)["README.md"] == b"# theirs\n"
 
 
@@ -376,7 +376,7 @@ def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.Mo
     hub.twist = silent
     pushes = path == "/api/repos/create"
     try:
-        message = refused(lambda: polyqa.push("rac-homonyms", REPO) if pushes else polyqa.pull("tester/other"))
+        message = refused(lambda: polyqa.push("rac-homonyms-local", REPO) if pushes else polyqa.pull("tester/other"))
     finally:
         done.set()
     assert "cannot be reached" in message
@@ -393,7 +393,7 @@ def test_the_commands(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         captured = capsys.readouterr()
         return int(stop.value.code or 0), captured.out, captured.err
 
-    code, out, _ = run("push", "rac-homonyms", REPO, "--private")
+    code, out, _ = run("push", "rac-homonyms-local", REPO, "--private")
     commit = hub.commit_of("model", REPO, "main")
     assert (code, out) == (0, f"pushed compiled program: {hub.base}/{REPO}, commit {commit}\n")
     code, out, _ = run("pull", REPO, "--to", "here", "--revision", str(commit))

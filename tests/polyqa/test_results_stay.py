@@ -68,7 +68,7 @@ def test_a_run_is_not_replaced(tmp_path: Path) -> None:
 def test_an_artifact_is_not_replaced(tmp_path: Path) -> None:
     made = tmp_path / "made"
     made.mkdir()
-    for path in (compiled_home() / "rac-homonyms").iterdir():
+    for path in (compiled_home() / "rac-homonyms-local").iterdir():
         if path.is_file():
             (made / path.name).write_bytes(path.read_bytes())
     before = stored(tmp_path)

@@ -53,7 +53,7 @@ def complete(*words: str, shell: str = "bash", **surroundings: str) -> list[str]
         (["evaluate", "--index", ""], index_names()),
         (["index", "info", ""], index_names()),
         (["questions", "build", "--index", ""], index_names()),
-        (["show", "rac"], ["rac", "rac-homonyms", "rac-homonyms-local"]),
+        (["show", "rac"], ["rac", "rac-homonyms-local"]),
         (["compare", "a", "b", "--metric", "g_"], [name for name in COLUMNS if name.startswith("g_")]),
         (["evaluate", "--questions", "h"], list(completion.QUESTION_SETS)),
         (["index", "del"], ["delete"]),

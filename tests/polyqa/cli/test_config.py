@@ -105,9 +105,9 @@ def test_what_nobody_may_set(name: str, project: Path) -> None:
 
 def test_paths_are_those_of_the_project_s_folder(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / ".git").mkdir()
-    (project / FILE).write_text('index = "indexes/mine"\nprogram = "rac-homonyms"\n')
+    (project / FILE).write_text('index = "indexes/mine"\nprogram = "rac-homonyms-local"\n')
     monkeypatch.chdir(project / "deep")
-    assert defaults([]) == {"index": str(project / "indexes/mine"), "program": "rac-homonyms"}
+    assert defaults([]) == {"index": str(project / "indexes/mine"), "program": "rac-homonyms-local"}
 
 
 def test_a_file_above_counts_within_one_repository(project: Path) -> None:

@@ -9,7 +9,7 @@ Refused = Callable[..., str]
 
 def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    words = ("cost", "--program", "diva-homonyms", "--limit", 2, "--lm", "openai/gpt-4o-mini")
+    words = ("cost", "--program", "diva", "--limit", 2, "--lm", "openai/gpt-4o-mini")
     lines = printed(*words).splitlines()
     assert max(map(len, lines)) <= 80
     shown = "\n".join(lines)

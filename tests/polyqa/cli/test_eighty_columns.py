@@ -16,7 +16,7 @@ from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
 Printed = Callable[..., str]
-NAMES = ("diva--homonyms-dev", "diva-homonyms--homonyms-dev--openai-gpt-4o-mini")
+NAMES = ("diva--homonyms-dev", "diva-mine--homonyms-dev--openai-gpt-4o-mini")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def page(text: str, n: int = 24) -> str:
         train=[0] * 5,
         dev=[0] * 3,
         held_out=[0] * 4,
-        shipped=[SimpleNamespace(name="rac-homonyms", difference="+1.0 [-0.2, +2.1]")],
+        shipped=[SimpleNamespace(name="rac-homonyms-local", difference="+1.0 [-0.2, +2.1]")],
         dropped={"no reader found it": 1_200, text: 2},
     )
     return adaptation_report(adapted)  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def test_it_tells_what_changed() -> None:
         "# bridges (rac)",
         "Adapting helped: D-F1 20.0 → 60.0, +40.0 [+30.0, +50.0] on 24 questions.",
         "Index bridges, 1,234 passages. Questions: 5 questions to train, 3 to pick, 4 held out.",
-        "rac-homonyms, which comes with polyqa, against the uncompiled program: +1.0 [-0.2, +2.1].",
+        "rac-homonyms-local, which comes with polyqa, against the uncompiled program: +1.0 [-0.2, +2.1].",
         "## Won: 23 questions, the 20 that changed most",
         "## Lost: 1 question",
         "**When did it open?** D-F1 50 → 10",

@@ -10,7 +10,7 @@ from polyqa.reports.readme import artifact_readme
 
 def told(folder: str | Path) -> list[str]:
     """Return the lines of an artifact's README that say how it is loaded."""
-    text = artifact_readme(read_artifact("rac-homonyms").card, {}, folder)
+    text = artifact_readme(read_artifact("rac-homonyms-local").card, {}, folder)
     return [line for line in text.splitlines() if "polyqa.load(" in line or "polyqa show" in line]
 
 
@@ -27,7 +27,7 @@ def test_a_readme_shows_at_most_three_demos_of_a_predictor(name: str) -> None:
 
 
 def test_instructions_that_a_language_model_wrote_are_printed() -> None:
-    artifact = read_artifact("rac-homonyms")
+    artifact = read_artifact("rac-homonyms-local")
     written = artifact.card.model_copy(update={"recipe": RECIPES["gepa"].model_dump(mode="json")})
     state = artifact.state | {"clarify": artifact.state["clarify"] | {"demos": [], "knn": None}}
     instructions = state["clarify"]["signature"]["instructions"]
@@ -50,7 +50,7 @@ def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Pa
     ("recipe", "told"), [("knn", False), ("bootstrap-few-shot", True), ("knn-then-bootstrap", True)]
 )
 def test_a_threshold_is_told_where_runs_become_demos(recipe: str, told: bool) -> None:
-    card = read_artifact("rac-homonyms").card
+    card = read_artifact("rac-homonyms-local").card
     made = card.model_copy(update={"recipe": RECIPES[recipe].model_dump(mode="json")})
     assert ("demos from 0.5 on" in artifact_readme(made, {}, "mine/oc")) == told
 
@@ -59,7 +59,7 @@ def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatc
     assert told(compiled_home() / "mine")[0] == 'program = polyqa.load("mine")'
     monkeypatch.chdir(compiled_home().parent)
     assert told("compiled/mine")[0] == 'program = polyqa.load("mine")'
-    assert find_artifact("rac-homonyms") == compiled_home() / "rac-homonyms"
+    assert find_artifact("rac-homonyms-local") == compiled_home() / "rac-homonyms-local"
     # `rac` is the plain program wherever a compiled one of that name lies.
     assert told("compiled/rac")[0] == 'program = polyqa.load("compiled/rac")'
     monkeypatch.chdir("/")
@@ -67,7 +67,7 @@ def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_cards_with_former_names_of_optimizers_are_read() -> None:
-    card = read_artifact("rac-homonyms").card
+    card = read_artifact("rac-homonyms-local").card
     step = {"name": "bootstrap", "optimizer": "few-shot", "summary": "s"}
     for recipe in (step, {"name": "both", "optimizer": "chain", "steps": [step]}):
         older = card.model_copy(update={"recipe": {**recipe, "seed": 0}})

@@ -77,13 +77,13 @@ def test_a_port_that_is_taken_is_told(films: ColBERTIndex, refused: Callable[...
 
 def test_names_on_a_shelf_are_folders_names_and_one_each(films: ColBERTIndex, tmp_path: Path) -> None:
     lm = embedded_lm()
-    shelf = Shelf(lm, indexes=[films.path], programs=["rac", "rac-homonyms"])
+    shelf = Shelf(lm, indexes=[films.path], programs=["rac", "rac-homonyms-local"])
     assert list(shelf.indexes) == ["films"]
     assert shelf.names(None, None) == ("rac", "films")
-    assert shelf.names("rac-homonyms", None) == ("rac-homonyms", "films")
-    assert shelf.programs["rac-homonyms"].about["compiled"]
-    assert "rac, compiled with the recipe" in shelf.programs["rac-homonyms"].about["summary"]
-    with pytest.raises(WebError, match="There is no program 'diva'; there are rac, rac-homonyms"):
+    assert shelf.names("rac-homonyms-local", None) == ("rac-homonyms-local", "films")
+    assert shelf.programs["rac-homonyms-local"].about["compiled"]
+    assert "rac, compiled with the recipe" in shelf.programs["rac-homonyms-local"].about["summary"]
+    with pytest.raises(WebError, match="There is no program 'diva'; there are rac, rac-homonyms-local"):
         shelf.names("diva", None)
     with pytest.raises(PolyqaError, match="Two indexes are called films"):
         Shelf(lm, indexes=[films.path, films.path])
@@ -112,7 +112,7 @@ def test_a_users_own_index_is_the_default(films: ColBERTIndex, tmp_path: Path, m
 def test_programs_that_were_compiled_here_are_offered(
     films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(compiled_home() / "rac-homonyms", tmp_path / "compiled" / "my-corpus")
+    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "compiled" / "my-corpus")
     monkeypatch.chdir(tmp_path)
     shelf = Shelf(embedded_lm(), indexes=[films.path])
     assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]

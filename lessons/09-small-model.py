@@ -1,0 +1,392 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   polyqa:
+#     title: A small model
+#     minutes: 20
+#     learns: see what a grammar, five demos and another program change for a real model, and what they do not
+# ---
+
+# %% [markdown]
+# # Lesson 9: A small model
+#
+# The embedded engine of the other lessons learns little from demos. A language model learns a lot. This lesson looks at the
+# replies of a real one: Qwen2.5-Coder-1.5B, which fits into 2 GB of memory and runs on an ordinary processor
+# (`polyqa model pull`, then `--lm local`).
+#
+# After this lesson you can
+#
+# - recognize how a small model fails at a prompt that a large one understands;
+# - say what a grammar and demos change, with a figure and its interval;
+# - shape a program for a small model: short questions, and the probability of Yes instead of the word.
+#
+# The replies were **recorded**: every request is stored with its reply, and a replay gives the same replies without the model.
+# So you need neither the model nor its hours, and your figures are the same as here. A cell near the end asks a live model.
+
+# %% [markdown]
+# ## Eighteen questions
+#
+# `rac-homonyms-local` is a compiled program that polyqa ships: `rac` (lesson 1) with five demos for this model. Beside its card
+# are the replies, before and after compiling, to 18 test questions. Let us ask them again. (Whoever has read test questions
+# must not tune on them any more. Here nothing is tuned.)
+
+# %%
+import json
+
+import dspy
+
+import polyqa
+from polyqa.artifacts.store import read_artifact
+
+dspy.disable_logging()  # DSPy reports replies that broke off; we shall look at them
+shipped = read_artifact("rac-homonyms-local").path
+lm = polyqa.recorded(shipped / "replies.jsonl.gz")
+index = polyqa.open_index("homonyms")
+rac = polyqa.load("rac", index=index)
+by_id = {question.id: question for question in polyqa.Questions("homonyms/test").asked}
+TEST = [by_id[one] for one in json.loads((shipped / "scores.json").read_text())["test"]["ids"]]
+print(lm.model, "answers", len(TEST), "questions with", sum(len(one.readings) for one in TEST), "readings")
+
+# %% [markdown]
+# ## The plain prompt
+#
+# The prompt is that of lesson 2: an instruction, the fields, passages, a question. A large model answers it as intended. Here
+# are three replies of the small one, as they came.
+
+# %%
+plain = {one.id: polyqa.ask(one.question, program=rac, lm=lm) for one in TEST}
+THREE = ["cricket-world-cup-shrubsole", "hyde-park-president", "curie-nobel"]
+for name in THREE:
+    print(f"──── {by_id[name].question} ({plain[name].output_tokens} tokens)")
+    print(plain[name].calls[0].reply[:600], "…\n")
+
+# %% [markdown]
+# Three ways to fail, and you will meet them with every model of this size:
+#
+# - it **copies the form** instead of filling it in: the short answer is the word *answer*, the name of a field;
+# - it **copies the text**: whole sentences of the passages as *short* answers;
+# - it **loops**: numbers or sentences again and again, until the limit of 1,000 tokens cuts it off.
+#
+# How often?
+
+
+# %%
+def count(results):
+    """Print what the replies are like."""
+    answers = [reading.answer for result in results.values() for reading in result.interpretations]
+    replies = [result.calls[0].reply for result in results.values()]
+    long = sum(len(answer.split()) > 8 for answer in answers)
+    print(f"{len(answers)} readings; of their short answers {long} have more than eight words,", end=" ")
+    print(sum(answer.strip() == "answer" for answer in answers), "are the word 'answer'")
+    several = [result.interpretations for result in results.values() if len(result.interpretations) > 1]
+    same = sum(len({reading.answer for reading in readings}) == 1 for readings in several)
+    print(f"{len(several)} replies have several readings, {same} of these one and the same answer for all")
+    print(sum(result.output_tokens >= 1000 for result in results.values()), "replies ran to the limit")
+    print("words in a short answer:", round(sum(len(answer.split()) for answer in answers) / len(answers), 1))
+    joined = sum(len(word) > 20 for reply in replies for word in reply.split())
+    print("words of more than twenty letters:", joined)
+
+
+count(plain)
+
+# %% [markdown]
+# ## What a grammar changes
+#
+# Yet each of the 18 replies could be read into fields. That is the work of a **grammar**: while the model writes, every token that would break the
+# form is forbidden, and the model has to take another one. polyqa makes the grammar from the signature and the passages of the
+# call, and gives it to models that it runs itself.
+
+# %%
+from polyqa.base.values import render_passages
+from polyqa.lm.grammar import reply_grammar
+
+found = plain[THREE[0]]
+inputs = {"passages": render_passages(found.passages), "question": by_id[THREE[0]].question}
+grammar = reply_grammar(rac.clarify.signature, inputs)
+for line in grammar.splitlines():
+    print(line[:110])
+
+# %% [markdown]
+# Read the first lines: two headers; below the first one none or at most six numbered readings, each with a question that ends
+# in `?`, a bar, an answer, and the number of a passage that exists. A question has at most 30 words, an answer 15, a text 250. No
+# reply is without a form, no source does not exist, no list is endless.
+#
+# But a grammar gives **form, not sense**. See what the model does when it wants to go on and may not: it leaves out the
+# spaces, because the grammar counts words. The long words in the count above come from this.
+
+# %%
+squeezed = {word for result in plain.values() for word in result.calls[0].reply.split() if len(word) > 28}
+print(
+    len(squeezed),
+    "different words of more than 28 letters, such as",
+    *sorted(squeezed, key=str.lower)[::4],
+    sep="\n   ",
+)
+
+# %% [markdown]
+# ## What five demos change
+#
+# The recipe `labeled-few-shot` put five worked examples between the instruction and the question, the same for every question.
+# Nobody changed a word of the instruction.
+
+# %%
+compiled = polyqa.load("rac-homonyms-local", index=index)
+for demo in compiled.clarify.demos:
+    print(demo["question"], "→", [reading["answer"] for reading in demo["interpretations"]])
+
+# %%
+demos = {one.id: polyqa.ask(one.question, program=compiled, lm=lm) for one in TEST}
+for name in THREE:
+    print(f"──── {by_id[name].question} ({demos[name].output_tokens} tokens)")
+    print(demos[name].calls[0].reply, "\n")
+count(demos)
+
+# %% [markdown]
+# The form is right, the answers are short, nothing loops. Not all of it is true: read the replies again, against the passages.
+#
+# Now the figures. **F1 of the answers** compares the short answers of the readings with those that people wrote
+# ([Min et al. 2020](https://arxiv.org/abs/2004.10645)); **DR** looks at the long answer only (lesson 3). Both programs answered the
+# same questions, so they are compared in pairs (lesson 6).
+
+# %%
+from polyqa.evaluation.comparison import compare_runs
+
+METRICS = {"f1_answer": "F1 of answers", "dr": "DR", "str_em": "STR-EM of the long answer"}
+models = polyqa.Models(lm=lm, judge=None)
+questions = polyqa.Questions(TEST, name="18 of homonyms/test")
+runs = {
+    name: polyqa.evaluate(program, questions, models=models, folder=name, threads=1)
+    for name, program in (("plain", rac), ("demos", compiled))
+}
+gain = compare_runs(runs["plain"], runs["demos"]).metrics
+for metric, label in METRICS.items():
+    one = gain[metric]
+    print(f"{label:26} {one.a:5.1f} → {one.b:5.1f}  {one!s:22} p {one.p:.4f}; {one.wins} won, {one.losses} lost")
+
+# %% [markdown]
+# - F1 of the answers rises by far more than chance: the whole interval is above zero.
+# - DR rises a little, and 18 questions cannot tell whether that is chance. Lesson 11 says how many it would take.
+# - STR-EM, whether the right short answers *stand in* the long text, hardly moves: the model found about as much before. So what the demos
+#   taught is **form**: what a short answer is. They taught no reading of passages.
+#
+# Say which metric rose when you report a gain. Somebody who reads only *1 → 62* would think that the model became clever.
+#
+# ## What a fixed beginning saves
+#
+# Demos make prompts longer. But a server that keeps what it has read need not read the same beginning twice. The recording
+# knows how many tokens of each prompt were there already:
+
+# %%
+from polyqa.lm.recorded import Recording
+
+
+def tokens(recording, chosen):
+    """Return the means of tokens: of the prompt, of those read anew, of the reply."""
+    used = [record.usage for record in recording if chosen(record.request.messages)]
+    read = [one["input_tokens"] for one in used]
+    anew = [one["input_tokens"] - one.get("cache_read_tokens", 0) for one in used]
+    written = [one["output_tokens"] for one in used]
+    return [sum(numbers) / len(numbers) for numbers in (read, anew, written)]
+
+
+recording = Recording(shipped / "replies.jsonl.gz")
+price = {
+    "plain": tokens(recording, lambda messages: len(messages) == 2),
+    "demos": tokens(recording, lambda messages: len(messages) > 2),
+}
+print(f"{'':6} prompt  read anew  written")
+for name, (read, anew, written) in price.items():
+    print(f"{name:6} {read:6,.0f} {anew:10,.0f} {written:8,.0f}")
+common = price["plain"][0] - price["plain"][1]
+print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew")
+
+# %% [markdown]
+# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a fifth: with demos
+# a question is *cheaper*. This holds for demos that are the same for every question. The nearest demos of each question (`knn`)
+# differ each time, so only the instruction would be known already; that is the last line. And where a hosted model has no such
+# cache, the longer prompt is paid in full.
+#
+# ## A program for small models
+#
+# A small model cannot read five passages, find all readings, word them, answer and cite in one reply. `spanwise` takes the
+# work apart:
+#
+# 1. polyqa's span reader (22 million parameters) marks two pieces of each passage that may answer.
+# 2. The model is asked about **each piece alone** whether the question can mean it: Yes or No.
+# 3. It words what is left, in one short reply.
+#
+# Here is one of the calls of step 2.
+
+# %%
+from polyqa.lesson_files import lessons_home
+
+spanned_lm = polyqa.recorded(lessons_home() / "spanwise.jsonl.gz")
+spanwise = polyqa.load("spanwise", index=index)
+spans = {one.id: polyqa.ask(one.question, program=spanwise, lm=spanned_lm) for one in TEST}
+example = spans["hyde-park-president"]
+call = example.calls[1]
+print(call.messages[0]["content"], "\n…")
+for message in [*call.messages[-3:], {"role": "reply", "content": call.reply}]:
+    print(f"──── {message['role']}\n{message['content']}")
+print(len(example.calls), "calls")
+
+# %% [markdown]
+# ## Yes, but how sure?
+#
+# A small model says Yes too readily. But *how sure* it is of its Yes tells something. The probability of the token is part of the
+# reply, so we need not ask again. Let us take every piece of the 18 questions. It counts as right if it is one of the answers
+# that people wrote down.
+
+# %%
+import matplotlib.pyplot as plt
+
+from polyqa.lm.adapter import LeanAdapter
+from polyqa.lm.probabilities import probability_of_yes
+from polyqa.metrics.exact_match import exact_match
+
+pieces = []
+with dspy.context(lm=spanned_lm, adapter=LeanAdapter()):
+    for one in TEST:
+        gold = [answer for reading in one.readings for answer in reading.short_answers]
+        for finding in spanwise.mark(one.question, spans[one.id].passages):
+            reply = spanwise.verify(question=one.question, finding=finding.render())
+            pieces.append(
+                (one.id, finding, probability_of_yes(reply, reply.holds), exact_match(finding.answer, gold) == 1)
+            )
+
+right, wrong = ([yes for *_, yes, is_right in pieces if is_right is wanted] for wanted in (True, False))
+for name, values in (("right", right), ("wrong", wrong)):
+    said = sum(yes > 0.5 for yes in values)
+    print(
+        f"{name}: {len(values)} pieces, Yes to {said} ({100 * said / len(values):.0f}%), mean {sum(values) / len(values):.2f}"
+    )
+ahead = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong) / (len(right) * len(wrong))
+print(f"a right piece has more than a wrong one in {100 * ahead:.0f}% of all pairs")
+fig, ax = plt.subplots(figsize=(6.5, 2.8))
+ax.hist([right, wrong], bins=20, range=(0, 1), stacked=True, label=["right", "wrong"], color=["C2", "0.75"])
+ax.set(xlabel="probability of Yes", ylabel="pieces")
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# The word alone would keep every piece in the right half of the picture. `spanwise` adds up what it knows: the probability, the
+# passage's score, and how sure the span reader is. A logistic regression on dev questions said how much each counts. So it can
+# keep the likely ones, and tell the doubtful ones as *less certain*.
+
+# %%
+chosen = [piece for piece in pieces if piece[0] == "hyde-park-president"]
+for _, finding, yes, is_right in sorted(chosen, key=lambda piece: -piece[1].probability(piece[2])):
+    print(f"{finding.probability(yes):.2f}  P(Yes) {yes:.2f}  {finding.answer[:44]:46}{'right' if is_right else ''}")
+print(example.answer)
+
+# %% [markdown]
+# ## The same model, three ways to ask
+#
+# Now all three on the same 18 questions:
+
+# %%
+runs["spanwise"] = polyqa.evaluate(
+    spanwise, questions, models=polyqa.Models(lm=spanned_lm, judge=None), folder="spanwise", threads=1
+)
+figures = {name: run.summarized() for name, run in runs.items()}
+for metric, label in METRICS.items():
+    print(f"{label:26}", "  →  ".join(f"{name} {own[metric]}" for name, own in figures.items()))
+print()
+last = {name: compare_runs(runs[name], runs["spanwise"]).metrics for name in ("plain", "demos")}
+for name, differences in last.items():
+    for metric, label in METRICS.items():
+        print(f"spanwise against {name}: {label:26} {differences[metric]!s:22} p {differences[metric].p:.4f}")
+
+fig, ax = plt.subplots(figsize=(6.5, 3.2))
+for shift, metric in enumerate(("f1_answer", "dr")):
+    values = [own[metric] for own in figures.values()]
+    errors = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
+    places = [at + 0.36 * shift for at in range(len(values))]
+    ax.bar(places, [one.value for one in values], width=0.34, yerr=errors, capsize=3, label=METRICS[metric])
+ax.set_xticks([at + 0.18 for at in range(len(figures))], ["plain prompt", "five demos", "spanwise"])
+ax.set(ylabel="points, with 95% interval")
+ax.legend(loc="upper left")
+plt.show()
+
+# %% [markdown]
+# Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more
+# of what is right (STR-EM), but for F1 and DR 18 questions cannot tell the two apart. Nobody taught the model anything: the
+# weights are the same in all three columns.
+#
+# And the price?
+
+# %%
+price["spanwise"] = tokens(Recording(lessons_home() / "spanwise.jsonl.gz"), lambda messages: True)
+print(f"{'':9} calls  prompts  read anew  written   (tokens a question)")
+for name, own in figures.items():
+    calls = own["calls"].value
+    print(
+        f"{name:9} {calls:5.1f}"
+        + "".join(f"{calls * count:{width},.0f}" for count, width in zip(price[name], (9, 11, 9), strict=True))
+    )
+
+# %% [markdown]
+# Nine calls, and less work than one: each begins with the same examples, which are read once, and ends with a word. For a model
+# that charges for every token of a prompt it is the dearest of the three. **A program is made for a model and for its price.**
+
+# %% [markdown]
+# ## With a real language model
+#
+# The same three programs, live, on one question: `POLYQA_LESSON_LM=local` takes the model of this lesson, after
+# `polyqa model pull`; expect some minutes on a laptop. Or name any other.
+
+# %%
+import os
+
+LM = os.environ.get("POLYQA_LESSON_LM")
+if LM:
+    for name, program in (("plain", rac), ("demos", compiled), ("spanwise", spanwise)):
+        live = polyqa.ask("Who founded Alexandria?", program=program, lm=LM)
+        print(name, [reading.answer for reading in live.interpretations], f"{live.output_tokens} tokens written")
+else:
+    print("Skipped: POLYQA_LESSON_LM names no language model.")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. F1 of answers does not look at the *questions* of the readings. In how many replies with demos do several readings ask
+#    the very same question? And with `spanwise`?
+# 2. Keep only pieces with P(Yes) above a threshold. Is there one that keeps most of the right pieces and few of the wrong ones?
+# 3. What happens if a request is not in the recording? Ask `rac` another question with `lm`, and read the error.
+
+# %% [markdown]
+# ## Solutions
+#
+# **1.** A metric that does not look at something cannot find it wrong.
+
+# %%
+for name, results in (("demos", demos), ("spanwise", spans)):
+    several = [result for result in results.values() if len(result.interpretations) > 1]
+    double = sum(
+        len({reading.question for reading in one.interpretations}) < len(one.interpretations) for one in several
+    )
+    print(f"{name}: {double} of {len(several)} replies with several readings ask the same question twice")
+
+# %% [markdown]
+# **2.** Go down from 1, and count. No threshold does: that is why the other two clues are needed.
+
+# %%
+for threshold in (0.95, 0.9, 0.8, 0.7, 0.6, 0.5):
+    hits, false = (sum(yes >= threshold for yes in values) for values in (right, wrong))
+    print(f"P(Yes) from {threshold:.2f} on: {hits} right, {false} wrong")
+
+# %% [markdown]
+# **3.** The error names the nearest recorded request and the first difference. So a recording notices every change of a prompt.
+
+# %%
+try:
+    polyqa.ask("Who founded Alexandria?", program=rac, lm=lm)
+except Exception as error:
+    print(type(error).__name__, str(error)[:300], "…")

@@ -1,0 +1,313 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   polyqa:
+#     title: Is it a gain?
+#     minutes: 20
+#     learns: judge a reported gain, and tell "it helped" from "nothing changed" from "nobody can tell"
+# ---
+
+# %% [markdown]
+# # Lesson 11: Is it a gain?
+#
+# A notebook on prompt optimization ends like this: *before 16 of 50 questions right, after 22. Our prompt is 38% better.* You find
+# such endings everywhere. What do they show?
+#
+# After this lesson you can
+#
+# - say what is missing from such a sentence, and compute it;
+# - tell three results apart: it helped, it changed nothing to speak of, it cannot be told;
+# - say how many questions a gain needs, and read what polyqa says about one.
+#
+# Lesson 6 asked how a gain appears out of nothing while one *searches*. This one is about a single comparison, yours or
+# somebody else's. The first half is arithmetic; the second uses recorded replies of a real model (lesson 9).
+
+# %% [markdown]
+# ## 16 of 50
+#
+# Had the authors drawn 50 other questions of the same kind, they would have had another number of right ones. How much another? If
+# each question is right with a probability of 32%, the spread is $\sqrt{50 \cdot 0.32 \cdot 0.68}$.
+
+# %%
+import math
+
+import numpy as np
+
+BEFORE, AFTER, N = 16, 22, 50
+spread = math.sqrt(N * BEFORE / N * (1 - BEFORE / N))
+print(f"standard deviation of the number of right questions: {spread:.1f}")
+
+rng = np.random.default_rng(0)
+twice = rng.binomial(N, (BEFORE + AFTER) / 2 / N, size=(100_000, 2))
+apart = np.abs(twice[:, 0] - twice[:, 1]) >= AFTER - BEFORE
+print(
+    f"one and the same program, asked two sets of 50 questions, differs by six or more in {100 * apart.mean():.0f}% of cases"
+)
+
+# %% [markdown]
+# So six questions are less than twice the noise of one such number, and a program that did not change at all differs so much
+# from itself every fourth time.
+#
+# That would be the end of it if the two numbers came from two sets of questions. But they come from the same 50, and this
+# helps, if one looks at the questions **in pairs**.
+#
+# ## What the sentence leaves out
+#
+# A question that is right both times, or wrong both times, says nothing. Those that *changed* count: some became right
+# (*won*), some became wrong (*lost*). 22 − 16 = won − lost = 6 can come about in many ways. Each row is one of them:
+
+# %%
+from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.statistics import compare
+
+
+def pairs(won, lost, both=10):
+    """Return the scores of 50 questions, before and after: so many won, so many lost."""
+    before = np.array([1.0] * both + [0.0] * won + [1.0] * lost + [0.0] * (N - both - won - lost))
+    after = np.array([1.0] * both + [1.0] * won + [0.0] * lost + [0.0] * (N - both - won - lost))
+    return before, after
+
+
+print("won lost   right            gain in points   p")
+p_of = {}
+for lost in (0, 2, 4, 8, 12):
+    before, after = pairs(lost + 6, lost, both=BEFORE - lost)
+    found = compare(COLUMNS["str_em"], [before], [after], seed=0)
+    p_of[lost] = found.p
+    print(f"{found.wins:3} {found.losses:4}   {before.sum():.0f} → {after.sum():.0f}   {found!s:>20}   {found.p:.3f}")
+
+# %% [markdown]
+# The same *16 → 22* is hardly chance in the first row, and could well be in the last. **p** says how often a difference of
+# at least this size would arise if before and after were the same thing and a coin decided for each question which is
+# which. The brackets are the 95% interval (lesson 6).
+#
+# So ask for the number of questions won and lost. Without it, nobody can say whether *16 → 22* is a gain. New prompts usually
+# change many answers, in both directions, so the lower rows are the likelier ones.
+#
+# ## How many questions?
+#
+# Suppose the gain is real: 12 points, 32% to 44%. How often would a study of $n$ questions see it with p < 0.05? That is its
+# **power**. It depends on how many questions change at all.
+
+# %%
+import matplotlib.pyplot as plt
+
+GAIN = (AFTER - BEFORE) / N
+SIZES = [25, 50, 100, 200, 400]
+
+
+def power(n, changed, gain=GAIN, studies=4_000):
+    """Return how often a study sees a gain: a z-test of the differences, which are 1, 0 or −1."""
+    shares = [(changed + gain) / 2, 1 - changed, (changed - gain) / 2]
+    differences = rng.choice([1, 0, -1], p=shares, size=(studies, n))
+    error = differences.std(axis=1, ddof=1) / math.sqrt(n)
+    return np.mean(np.abs(differences.mean(axis=1)) > 1.96 * np.maximum(error, 1e-9))
+
+
+fig, ax = plt.subplots(figsize=(6.5, 3.4))
+powers = {}
+for changed in (0.16, 0.3, 0.5):
+    powers[changed] = [power(n, changed) for n in SIZES]
+    ax.plot(SIZES, powers[changed], marker="o", label=f"{100 * changed:.0f}% of the questions change")
+    needed = 8 * (changed - GAIN**2) / GAIN**2
+    print(
+        f"{100 * changed:.0f}% change: power with 50 questions {powers[changed][1]:.2f}; for 0.8 one needs about {needed:.0f}"
+    )
+ax.axhline(0.8, color="0.7", linewidth=0.8)
+ax.set_xscale("log")
+ax.set(xticks=SIZES, xticklabels=SIZES, xlabel="questions", ylabel="power", ylim=(0, 1.02))
+ax.minorticks_off()
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# The number needed is the rule of thumb of lesson 6, $8 s^2 / g^2$: for right or wrong, $s^2$ is the share that changes, less
+# $g^2$. Fifty questions are too few in each of these cases.
+#
+# A study that is too small has a second trouble. If only striking results are reported, those exaggerate: from 50 questions only
+# a large difference is striking, so a small true gain is reported as a large one, or not at all.
+
+# %%
+TRUE = 0.04
+differences = rng.choice([1, 0, -1], p=[(0.3 + TRUE) / 2, 0.7, (0.3 - TRUE) / 2], size=(20_000, N))
+means = differences.mean(axis=1)
+striking = np.abs(means) > 1.96 * differences.std(axis=1, ddof=1) / math.sqrt(N)
+reported = means[striking & (means > 0)]
+print(f"true gain {100 * TRUE:.0f} points; seen by {100 * striking.mean():.0f}% of the studies")
+print(f"those that see a gain report {100 * reported.mean():.0f} points on average")
+
+# %% [markdown]
+# More on both in [Card et al. 2020](https://arxiv.org/abs/2010.06595) and [Miller 2024](https://arxiv.org/abs/2411.00640).
+#
+# ## A real comparison
+#
+# Now two runs of a real model: `rac` with its plain prompt, and with the five demos of `rac-homonyms-local` (lesson 9). The replies are
+# recorded; `evaluate` replays and scores them, and leaves two folders.
+
+# %%
+import json
+
+import dspy
+
+import polyqa
+from polyqa.artifacts.store import read_artifact
+
+dspy.disable_logging()
+shipped = read_artifact("rac-homonyms-local").path
+by_id = {question.id: question for question in polyqa.Questions("homonyms/test").asked}
+asked = [by_id[one] for one in json.loads((shipped / "scores.json").read_text())["test"]["ids"]]
+questions = polyqa.Questions(asked, name="18 of homonyms/test")
+models = polyqa.Models(lm=polyqa.recorded(shipped / "replies.jsonl.gz"), judge=None)
+index = polyqa.open_index("homonyms")
+programs = {"plain": polyqa.load("rac", index=index), "demos": polyqa.load("rac-homonyms-local", index=index)}
+runs = {
+    name: polyqa.evaluate(program, questions, models=models, folder=f"runs/{name}", threads=1)
+    for name, program in programs.items()
+}
+
+# %% [markdown]
+# In the terminal `polyqa compare runs/plain runs/demos` prints the following. (Only the row of the seconds is left out here:
+# those are of the replay, and differ each time.)
+
+# %%
+from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.tables import comparison_tables
+
+comparison = compare_runs(runs["plain"], runs["demos"])
+table = comparison_tables(comparison, everything=False)
+print("\n".join(line for line in table.splitlines() if not line.startswith("| s |")))
+
+# %% [markdown]
+# The first sentence is about the **headline metric**, DR, and it says that one cannot tell. This is not modesty: the
+# interval reaches from below zero to far above it. F1 of the answers, further down, is another matter: its whole interval is above zero.
+#
+# So which one is *the* result? Decide **before** you look. A table of so many rows will often have a striking one by chance;
+# the row of the six questions with three readings (p = 0.031) may be one. Here F1 of the answers was decided on: it is the
+# measure that the program was compiled for, and its card says so.
+#
+# ## Three things that a comparison can say
+#
+# The report of a compiled program (`report.html`) begins with such a sentence. It is made of the interval alone:
+
+# %%
+from polyqa.evaluation.verdicts import claim, verdict
+
+f1, dr = comparison.metrics["f1_answer"], comparison.metrics["dr"]
+print(verdict(f1, what="Compiling", metric="F1 of answers"))
+print(verdict(dr, what="Compiling", metric="DR"))
+embedded = read_artifact("rac-homonyms").card.test_gain
+said = claim(embedded.low, embedded.high, embedded.after.n, what="Compiling")
+print(
+    f"{said}: DR {embedded.difference:+.1f} [{embedded.low:+.1f}, {embedded.high:+.1f}] on {embedded.after.n} questions."
+)
+
+# %% [markdown]
+# - **It helped** (or did harm): zero is not in the interval.
+# - **Nothing to speak of**: the whole interval is within one point. That is the embedded engine with five demos, and it
+#   is a *finding*: it can hardly be more than a point.
+# - **It cannot be told**: anything else. It is no finding, neither *it helps* nor *it does not help*.
+#
+# The most common mistake is to read the third as the second: *p = 0.13, so demos do not raise DR*. The interval says that they may raise
+# it by a lot.
+
+# %%
+fig, ax = plt.subplots(figsize=(6.5, 2.2))
+rows = {"F1, demos, n = 18": f1, "DR, demos, n = 18": dr, "DR, embedded engine, n = 72": embedded}
+for height, one in enumerate(rows.values()):
+    ax.plot([one.low, one.high], [height, height], linewidth=5, solid_capstyle="butt")
+    ax.plot(one.difference, height, "k|", markersize=12)
+ax.axvline(0, color="0.6")
+ax.axvspan(-1, 1, color="0.9")
+ax.set(yticks=range(3), yticklabels=list(rows), ylim=(2.6, -0.6), xlabel="difference, points (grey: less than one)")
+plt.show()
+
+# %% [markdown]
+# ## How many questions would settle it?
+#
+# Take the differences of DR, question by question, and the rule of thumb.
+
+# %%
+from polyqa.evaluation.verdicts import question_values
+
+values = [question_values(run.records, "dr") for run in runs.values()]
+differences = values[1] - values[0]
+s, g = differences.std(ddof=1), dr.difference
+print(f"standard deviation {s:.0f} points; for a gain of {g:.1f} about {8 * s**2 / g**2:.0f} questions")
+SEEN = [18, 36, 72, 144, 288]
+shifted = differences - differences.mean() + g
+shares = []
+for number in SEEN:
+    drawn = rng.choice(shifted, size=(4_000, number))
+    shares.append(np.mean(np.abs(drawn.mean(axis=1)) > 1.96 * drawn.std(axis=1, ddof=1) / math.sqrt(number)))
+    print(f"{number:3} questions: power {shares[-1]:.2f}")
+
+# %% [markdown]
+# If the gain is what it looks like, 18 questions had little chance to show it. With a small model on a processor a question takes
+# a minute or two, so this is a question of patience; with a hosted model, of money. Know it before you begin.
+#
+# ## What to write
+#
+# Instead of *38% better*:
+#
+# > F1 of answers 1.2 → 62.3, +61.1 [+45.0, +76.3], p < 0.001, on 18 test questions (16 better, 0 worse), which took no part in
+# > choosing. DR: cannot be told.
+#
+# Points, not per cent of per cent. The interval. How many questions, won and lost. Which set, and what else was tried.
+# `polyqa compile` writes such a line into the card, `polyqa compare` and `polyqa evaluate --recheck` print one.
+
+# %% [markdown]
+# ## With a real language model
+#
+# The same comparison on four questions, live. The sentence at the end will most likely be honest about four questions.
+
+# %%
+import os
+
+LM = os.environ.get("POLYQA_LESSON_LM")
+if LM:
+    few = polyqa.Questions(asked[:4], name="four of homonyms/test")
+    live = [
+        polyqa.evaluate(program, few, models=polyqa.Models(lm=LM, judge=None), folder=f"live/{name}")
+        for name, program in programs.items()
+    ]
+    print(verdict(compare_runs(*live).metrics["f1_answer"], what="The demos", metric="F1 of answers"))
+else:
+    print("Skipped: POLYQA_LESSON_LM names no language model.")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Another notebook reports 160 → 220 of 500, with 90 won and 30 lost. Is that a gain?
+# 2. Ten people each try one prompt on 50 questions. All prompts are as good as the old one (32%), and a third of the answers
+#    changes. How often does at least one of them report six more right?
+# 3. What is the smallest gain in DR that 72 questions would show with a power of 0.8?
+
+# %% [markdown]
+# ## Solutions
+#
+# **1.** The same rates, ten times the questions.
+
+# %%
+before = np.array([1.0] * 130 + [0.0] * 90 + [1.0] * 30 + [0.0] * 250)
+after = np.array([1.0] * 130 + [1.0] * 90 + [0.0] * 30 + [0.0] * 250)
+print(compare(COLUMNS["str_em"], [before], [after], seed=0), "points")
+
+# %% [markdown]
+# **2.** Each question is won or lost with a probability of one sixth each.
+
+# %%
+draws = rng.choice([1, 0, -1], p=[1 / 6, 2 / 3, 1 / 6], size=(5_000, 10, N)).sum(axis=2)
+print(f"in {100 * np.mean(draws.max(axis=1) >= 6):.0f}% of the cases, though no prompt is better")
+
+# %% [markdown]
+# **3.** Solve the rule of thumb for $g$.
+
+# %%
+print(f"about {math.sqrt(8 * s**2 / 72):.1f} points")
