@@ -151,7 +151,9 @@ def test_it_is_set_up_and_answers_beside_a_stranger_in_either_order(
     compiled = answers("--program", "rac-homonyms-local")
     install(stranger)
     run(str(python), "-c", theirs)
-    assert answers("--program", "rac-homonyms-local").splitlines()[:-2] == compiled.splitlines()[:-2]  # but for the seconds
+    assert (
+        answers("--program", "rac-homonyms-local").splitlines()[:-2] == compiled.splitlines()[:-2]
+    )  # but for the seconds
     pip("--python", python, "uninstall", "--yes", "stranger", "polyqa")
     install(stranger, wheel)
     run(str(python), "-c", theirs)

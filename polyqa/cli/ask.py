@@ -80,7 +80,9 @@ class Answering:
 def ask_command(
     question: Annotated[
         str | None,
-        typer.Argument(help="A question, ambiguous or not. Without one a prompt opens; from a pipe comes one a line."),
+        typer.Argument(
+            help="A question, ambiguous or not. Without one an interactive prompt opens; from a pipe, each line is a question."
+        ),
     ] = None,
     program: options.Program = None,
     index: options.Index = None,

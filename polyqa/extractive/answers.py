@@ -33,7 +33,9 @@ def within_a_sentence(question: str, text: str, span: Span) -> Span:
     rows = [row for row in _ROW.finditer(text) if row.start() < span.end and row.end() > span.start]
     if rows and rows[0].start() <= span.start:
         row = max(rows, key=lambda one: len(asked & set(content_words(one[0]))))
-        values = [(field, row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])]
+        values = [
+            (field, row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])
+        ]
         touched = [value for value in values if value[1] < span.end and value[2] > span.start]
         if touched:
             _, start, end = max(touched, key=lambda value: len(asked & set(content_words(value[0][1]))))

@@ -44,7 +44,12 @@ ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: ga
 @pytest.mark.parametrize(
     ("question", "text", "found", "inside"),
     [
-        ("Where is it?", "Office in Ghent. The office opened in 2018. It is small.", "Ghent. The office opened in", "Ghent."),
+        (
+            "Where is it?",
+            "Office in Ghent. The office opened in 2018. It is small.",
+            "Ghent. The office opened in",
+            "Ghent.",
+        ),
         ("Who came?", "He met Dr. J. Who. Then he left.", "Dr. J. Who", "Dr. J. Who"),
         ("What price has the rain gauge?", ROWS, "2015-06-01. name: Rain gauge; kind: gauge; price: 78", "78 euros"),
         ("When was the rain gauge made?", ROWS, "price: 78 euros; made: 2020-02-28", "2020-02-28"),

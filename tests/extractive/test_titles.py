@@ -47,7 +47,11 @@ WORDS = st.lists(
         ),
         ("Where was the meeting held?", "News › The spring meeting", "Where was the spring meeting held?"),
         ("When was Falcon released?", "Falcon handbook › Falcon 2", "When was Falcon 2 released?"),
-        ("How long does the battery of Falcon last?", "Falcon 2 › Battery", "How long does the battery of Falcon 2 last?"),
+        (
+            "How long does the battery of Falcon last?",
+            "Falcon 2 › Battery",
+            "How long does the battery of Falcon 2 last?",
+        ),
         (
             "How many people live in Springfield?",
             "Springfield, Illinois",

@@ -333,7 +333,9 @@ def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_pat
         "broken": "is not a saved",
     }.items():
         assert why in refused(lambda what=what: polyqa.push(what, REPO))
-    assert "no licence of the hub" in refused(lambda: polyqa.push("rac-homonyms-local", REPO, license="do: what\nyou: want"))
+    assert "no licence of the hub" in refused(
+        lambda: polyqa.push("rac-homonyms-local", REPO, license="do: what\nyou: want")
+    )
     assert hub.asked == []
 
 

@@ -407,8 +407,14 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         (["--program", "rac-homonyms-local", "--set", "index=x"], "its settings and demos are fixed, index cannot be"),
         (["--program", "oracle", "--set", "index=x"], "Unknown program 'oracle'; there are auto, closed-book"),
         (["--program", "toc", "--set", "preset=cheap"], "The setting preset of toc is paper or lean, not 'cheap'"),
-        (["--program", "rac-homonyms-local", "--set", "preset=paper"], "its settings and demos are fixed, preset cannot be"),
-        (["--program", "rac-homonyms-local", "--set", "demos=x.json"], "its settings and demos are fixed, demos cannot be"),
+        (
+            ["--program", "rac-homonyms-local", "--set", "preset=paper"],
+            "its settings and demos are fixed, preset cannot be",
+        ),
+        (
+            ["--program", "rac-homonyms-local", "--set", "demos=x.json"],
+            "its settings and demos are fixed, demos cannot be",
+        ),
         (["--program", "rac", "--set", "passages=" + "[" * 100_000], "The setting passages of rac is int, not '[[["),
     ],
 )
