@@ -81,7 +81,7 @@ def ask_command(
     question: Annotated[
         str | None,
         typer.Argument(
-            help="A question, ambiguous or not. Without one an interactive prompt opens; from a pipe, each line is a question."
+            help="A question, ambiguous or not. Without one an interactive prompt opens; from a pipe, each line is one."
         ),
     ] = None,
     program: options.Program = None,

@@ -198,7 +198,7 @@ def shown_demos(program: dspy.Module) -> list[str]:
 
 
 def missing_demos(program: dspy.Module, plan: Plan) -> str:
-    """Return in a sentence which predictors a recipe gives no demos for want of long answers; empty if there are none."""
+    """Return in a sentence which predictors get no demos because no training question has a long answer."""
     bare = without_long_answers(program, plan.trainset)
     for step in plan.recipe.parts:
         names = step.predictors or shown_demos(program)

@@ -148,8 +148,8 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
     searched = [step.name for step in plan.recipe.parts if step.optimizer == "clauses"]
     if searched and len(plan.trainset) < LEAST_FOR_CLAUSES:
         raise PolyqaError(
-            f"The recipe {searched[0]!r} needs at least {LEAST_FOR_CLAUSES} training questions: one half chooses clauses "
-            f"and the other confirms them. There are {len(plan.trainset)}."
+            f"The recipe {searched[0]!r} needs at least {LEAST_FOR_CLAUSES} training questions, there are "
+            f"{len(plan.trainset)}: one half chooses clauses and the other confirms them."
         )
     scored = {name: questions for name, questions in sets.items() if name != "train" or plan.recipe.runs_train}
     check_measurable(plan.metric.measure, scored)

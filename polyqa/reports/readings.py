@@ -165,7 +165,7 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
 
 
 def _title_of_source(title: str, asked: frozenset[str]) -> str:
-    """Return what the title of a passage, document › section, adds to the question; its last part if it adds nothing."""
+    """Return what a title, document › section, adds to the question; its last part if it adds nothing."""
     parts = title.split(SECTION)[::-1]
     return next(filter(None, (_Question(part).titled(asked) for part in parts)), parts[0])
 
