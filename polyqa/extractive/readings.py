@@ -140,8 +140,8 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
 
     Answers that contain one another are one. The best supported is given, as its best supported passage words it. Its
     share of the support of all settles the matter, not how far off the next best is: that would settle fewer of the
-    plain questions. Of two answers one always has a large share, so a namesake with an answer about as well supported
-    leaves the matter open.
+    plain questions. Of two answers one always has a large share, so the answer of a namesake leaves the matter open if it
+    would be a reading of its own.
     """
     found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
     ranked = distinct(telling(prompt.question, found))
@@ -149,9 +149,10 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
         return {"short_answer": NULL, "source": NULL, "settled": "No"}
     best = ranked[0]
     settled = best.support >= _SETTLED * DOUBTS[prompt.clauses.doubt] * sum(answer.support for answer in ranked)
-    bar = max(_BARS["certain"].beside, _BARS["certain"].share * best.support)
+    bar = _BARS[prompt.clauses.certainty]  # from here on `extract_interpretations` would show another reading
+    least = max(bar.beside, bar.share * best.support)
     settled = settled and not any(
-        other.support >= bar and are_namesakes(prompt.question, best.passage.title, other.passage.title)
+        other.support >= least and are_namesakes(prompt.question, best.passage.title, other.passage.title)
         for other in ranked[1:]
     )
     return {

@@ -167,7 +167,8 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
 def _title_of_source(title: str, asked: frozenset[str]) -> str:
     """Return what a title, document › section, adds to the question; its last part if it adds nothing."""
     parts = title.split(SECTION)[::-1]
-    return next(filter(None, (_Question(part).titled(asked) for part in parts)), parts[0])
+    # In a question the first word has a capital whatever it is; in a title it may begin a name.
+    return next(filter(None, (_Question(f"of the {part}").titled(asked) for part in parts)), parts[0])
 
 
 def opening(question: str, readings: Sequence[str]) -> str:

@@ -60,6 +60,7 @@ def test_a_reading_that_adds_nothing_or_differs_in_everything_keeps_its_question
             ["Leuven", "Porto"],
         ),
         ("Who sings?", ["Who sings?", "Who sings alto?"], ["News › The choir", ""], ["choir", "alto"]),
+        ("Who made Terra?", ["Who made Terra?", "Who made Terra 1?"], ["Terra 3", "Terra 1"], ["Terra 3", "Terra 1"]),
         ("Who sings?", ["Who sings?", "Who sings alto?"], ["Alto", "alto"], ["Alto", "alto"]),
         ("Who sings?", ["Who sings?", "Who sings alto?"], ["alto", "x"], ["Who sings?", "alto"]),
         ("Who sings?", ["Who sings?", "Who sings it?"], ["Choir", "Choir"], ["Choir", "Who sings it?"]),
