@@ -4,7 +4,8 @@ python -m lab.folders FOLDERS [--only zim] [--json lab/results/folders.json]
 
 FOLDERS holds the ten folders of `folders.toml`, which says where each comes from. What is built and answered is kept in
 ``--work``. Answers are labelled by a person: ``label`` beside a question in `folders.toml`, given for the answer whose
-first digits of SHA-256 are ``of``; an answer that differs counts as not labelled.
+first digits of SHA-256 are ``of``; an answer that differs counts as not labelled. A question without an answer needs no
+label: it is right if ``gold`` is empty, else missed.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import os
 import re
 import resource
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,8 +27,14 @@ from polyqa.documents import Documents
 from .results import JsonFile, Measured, Table, report, today
 
 LIST = Path(__file__).with_name("folders.toml")
-_LABELS = ("right", "clumsy", "wrong", "not labelled")
-_HEADS = ["folder", "files", "passages", "CPU s", "MB", *_LABELS, "citations that lead there"]
+_LABELS = ("right", "clumsy", "wrong")
+_OUTCOMES = (
+    *(f"{standing}, {label}" for standing in ("answered", "unsure") for label in _LABELS),
+    "unanswered, right",
+    "unanswered, missed",
+    "not labelled",
+)
+_HEADS = ["folder", "files", "passages", "CPU s", "MB", *_OUTCOMES, "citations that lead there"]
 
 
 def build(folder: Path, work: Path) -> dict[str, float]:
@@ -61,27 +69,41 @@ def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dic
         if question["ask"] not in known:
             result = ask(question["ask"], index=work / name)
             answer = result.cited_answer
-            cited = [result.passages[int(at) - 1] for at in dict.fromkeys(re.findall(r"\[(\d+)\]", answer))]
-            known[question["ask"]] = {"answer": answer, "cited": [passage.model_dump() for passage in cited]}
+            numbers = dict.fromkeys(map(int, re.findall(r"\[(\d+)\]", answer)))  # some are those of a quoted text
+            cited = [result.passages[number - 1] for number in numbers if 0 < number <= len(result.passages)]
+            known[question["ask"]] = {
+                "answer": answer,
+                "cited": [passage.model_dump() for passage in cited],
+                "standing": result.standing,
+                "readings": [reading.model_dump(mode="json") for reading in result.interpretations],
+                "confidence": result.confidence,
+                "passages": [passage.model_dump() for passage in result.passages],
+            }
             path.write_text(json.dumps(known))
     rows = []
     for question in questions:
         row = question | known[question["ask"]]
         row["digest"] = hashlib.sha256(row["answer"].encode()).hexdigest()[:6]
-        row["label"] = question.get("label") if question.get("of") == row["digest"] else "not labelled"
-        rows.append(row)
+        rows.append(row | {"outcome": outcome(row)})
     return rows
 
 
+def outcome(row: Mapping[str, Any]) -> str:
+    """Return how a question stands, and how its answer was labelled."""
+    if row["standing"] == "unanswered":
+        return "unanswered, missed" if row["gold"] else "unanswered, right"
+    return f"{row['standing']}, {row['label']}" if row.get("of") == row["digest"] else "not labelled"
+
+
 def leads_there(passage: Passage, folder: Path) -> bool:
-    """Return whether a cited passage begins at the line that its citation names; of other places, is in the file."""
+    """Return whether a paragraph of a cited passage begins at its line; of other places, whether the file is there."""
     path = folder / str(passage.metadata["source"])
     if "line" not in passage.metadata:
         return path.is_file()
     line = int(passage.metadata["line"])
     nearby = " ".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[line - 1 : line + 12])
-    words = re.findall(r"\w+", passage.text)[:4]
-    return all(word in nearby for word in words)
+    beginnings = [re.findall(r"\w+", paragraph)[:4] for paragraph in passage.text.split("\n\n")]
+    return any(all(word in nearby for word in words) for words in beginnings)
 
 
 def main(
@@ -100,17 +122,17 @@ def main(
         asked = answered(name, about["questions"], work)
         cited = [Passage(**passage) for row in asked for passage in row["cited"]]
         there = sum(leads_there(passage, folders / name) for passage in cited)
-        counts = [sum(row["label"] == label for row in asked) for label in _LABELS]
+        counts = [sum(row["outcome"] == one for row in asked) for one in _OUTCOMES]
         numbers = [f"{built[one]:,.0f}" for one in ("files", "passages", "seconds", "mb")]
         numbers += [*map(str, counts), f"{there} of {len(cited)}"]
         rows.append([f"`{name}`, {about['format']}", *numbers])
         for row in asked:
             places = "; ".join(Passage(**passage).place for passage in row["cited"])
-            answers.append([name, row["ask"], places, row["label"]])
+            answers.append([name, row["ask"], places, row["outcome"]])
             typer.echo(
-                f"\n{name} · {row['ask']} · {row['digest']} · {row['label']}\n{row['answer']}\n  {places}", err=True
+                f"\n{name} · {row['ask']} · {row['digest']} · {row['outcome']}\n{row['answer']}\n  {places}", err=True
             )
-    heads = ["folder", "question", "cited", "label"]
+    heads = ["folder", "question", "cited", "outcome"]
     report(
         Measured(
             about=f"Ten questions a folder, the default program, embedded models, no language model; {today()}.",

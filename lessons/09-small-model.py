@@ -316,7 +316,7 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %% [markdown]
-# Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more
+# Against the plain prompt everything rises, and every interval is above zero, that of STR-EM only just. Against the demos the long answers hold more
 # of what is right (STR-EM), but for F1 and DR 18 questions cannot tell the two apart. Nobody taught the model anything: the
 # weights are the same in all three columns.
 #

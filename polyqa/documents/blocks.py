@@ -19,6 +19,8 @@ class Block:
         Of a table, a row a line.
     kind
         What it is; a list item is a text.
+    item
+        Of what stands in a list: which item of the file's outermost lists it belongs to, from 1; else 0.
     level
         Of a heading, from 1.
     page, line
@@ -30,6 +32,7 @@ class Block:
     level: int = 0
     page: int | None = None
     line: int | None = None
+    item: int = 0
 
 
 @dataclass(frozen=True)

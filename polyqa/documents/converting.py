@@ -30,6 +30,7 @@ FORMATS = {
 }  # fmt: skip
 """The formats by suffix."""
 
+_WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
@@ -56,6 +57,8 @@ def convert(path: Path) -> Iterator[Document]:
         yield _mail(path.read_bytes(), archived=False)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
+    elif suffix in _WEB:
+        yield _extracted(path.read_bytes(), suffix, "text/html")
     else:
         yield _extracted(path, suffix, None)
 
@@ -146,6 +149,8 @@ def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
     slides = suffix == ".pptx"
+    if isinstance(file, bytes):
+        file = _with_listed_terms(file)
     result = _result(file, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
@@ -157,12 +162,11 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         blocks = cleaning.printed_blocks(_whole(blocks, pages))
         first = next(iter(pages.values()), "").strip().split("\n")[0].strip()
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
-    elif suffix in (".html", ".htm", ".xhtml"):  # of these its structure lacks the terms of lists of definitions
+    elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     elif suffix == ".csv":
-        rows = [row for block in blocks for row in block.text.splitlines()]
-        blocks = [Block(row, "table", line=line) for line, row in enumerate(rows, 2)]
+        blocks = [replace(block, line=2) for block in blocks]
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
@@ -170,6 +174,17 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"
         title = heading
     return Document(title, blocks, _metadata(about))
+
+
+def _with_listed_terms(page: bytes) -> bytes:
+    r"""Return a web page whose lists of definitions are lists of items: kreuzberg runs a term into what it means.
+
+    >>> _with_listed_terms(b"<dl><dt>flag1<dd>Sets it.</dd></dl>")
+    b'<ul><li>flag1: Sets it.</li></ul>'
+    """
+    page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
+    page = re.sub(rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</span>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page)
+    return re.sub(rb"(?i)</dd>", b"</li>", page)
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
@@ -195,7 +210,7 @@ def _reason(message: str) -> str:
 
 def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Block]:
     page = 1 if paged else None
-    for node in nodes:
+    for number, node in enumerate(nodes, 1):
         content = node["content"]
         page = node.get("page", page) if paged else None
         if node.get("content_layer") in ("header", "footer"):
@@ -209,8 +224,9 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
                 yield Block(content.get("text", ""), "code", page=page)
             case "page_break" | "group" | "list" | "metadata_block" | "slide":
                 pass
-            case _:
-                yield Block(content.get("text") or "", page=page)
+            case kind:
+                item = number if kind == "list_item" else 0
+                yield Block(content.get("text") or "", page=page, item=item)
 
 
 def _rows(grid: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from polyqa.base.files import visible_files
 from polyqa.base.rows import SUFFIXES, exists, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import with_id
+from polyqa.colbert_index.corpus import content_id, repeated_id, with_id
 
 from .converting import FORMATS
 from .corpora import is_ready
@@ -75,7 +75,7 @@ class Documents:
     ------
     PolyqaError
         If there is no such folder or file, or a package of the extra `documents` is missing; while it is read, if
-        nothing in it can be.
+        nothing in it can be, or two different passages share an id.
 
     Examples
     --------
@@ -108,14 +108,17 @@ class Documents:
         self.files, self.skipped, self.left_out, self.ids = {}, set(), {}, {}
         self.passages, self._others = 0, Counter()
         root = self.path if self.path.is_dir() else self.path.parent
-        seen: set[str] = set()
+        seen: dict[str, tuple[str, str]] = {}  # id to file and hash
         for source, passages in self._converted(root):
             self.ids[source] = [passage.pid for passage in passages]
             for passage in passages:
+                content = content_id(passage)
                 if passage.pid not in seen:
-                    seen.add(passage.pid)
+                    seen[passage.pid] = source, content
                     self.passages += 1
                     yield passage
+                elif seen[passage.pid][1] != content:
+                    raise repeated_id(passage.pid, seen[passage.pid][0], source)
         if not self.files:
             raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,8 @@ _SHORTCODE = re.compile(
 )
 """Tags of Hugo and of Jekyll, containers, and roles and labels of MyST."""
 _ATTRIBUTES = re.compile(r"^( *#.*?)\s*\{\s*[:#.][^{}]*\}$")
-_MYST_CODE = re.compile(r"\{(?:code.*|literalinclude|math|mermaid|toctree|contents|include|image|figure)\}.*")
+_MYST_CODE = re.compile(r"\{(?:code.*|math|mermaid)\}.*")
+_MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|image|figure)\}.*")
 
 
 def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
@@ -80,15 +82,21 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text if web else _flat(text))
     blocks: list[Block] = []
     rows: list[list[str]] = []
-    first = 1
+    first, items, depth = 1, 0, 0
     for at, token in enumerate(tokens):
         line = token.map[0] + 1 if token.map else 1
         before = tokens[at - 1]
+        if token.type in ("list_item_open", "list_item_close"):
+            depth += token.nesting
+            items += depth == token.nesting  # an outermost one begins
+        item = items if depth else 0
         if token.type in ("fence", "code_block"):
+            if _MYST_WITHOUT_TEXT.fullmatch(token.info):
+                continue
             if token.info.startswith("{") and not _MYST_CODE.fullmatch(token.info):
                 blocks += _moved(markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content)), line)
             else:
-                blocks.append(Block(token.content, "code", line=line + (token.type == "fence")))
+                blocks.append(Block(token.content, "code", line=line + (token.type == "fence"), item=item))
         elif token.type == "html_block" and not re.match(r"(?i)\s*<(?:script|style)\b", token.content):
             blocks.append(Block(token.content, line=line))
         elif token.type == "table_open":
@@ -96,7 +104,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
         elif token.type == "tr_open":
             rows.append([])
         elif token.type == "table_close":
-            blocks.append(Block(rows_text(rows), "table", line=first))
+            blocks.append(Block(rows_text(rows), "table", line=first + 2, item=item))  # below the header and its rule
         elif token.type == "inline" and before.type in ("th_open", "td_open"):
             rows[-1].append(_shown(token.children or ()))
         elif token.type == "inline":
@@ -105,12 +113,12 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
                 if not (web and FURNITURE.fullmatch(inline(shown))):
                     blocks.append(Block(shown, "heading", int(before.tag[1]), line=line))
             elif not (web and _is_furniture(token.children or (), shown)):
-                blocks.append(Block(shown, line=line))
+                blocks.append(Block(shown, line=line, item=item))
     return blocks
 
 
 def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
-    return (Block(block.text, block.kind, block.level, line=(block.line or 1) + lines) for block in blocks)
+    return (replace(block, line=(block.line or 1) + lines) for block in blocks)
 
 
 def _shown(children: "Sequence[Token]") -> str:

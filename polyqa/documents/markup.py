@@ -138,12 +138,19 @@ def _directive(lines: list[str], at: int, match: re.Match[str]) -> int:
         return max(end, at + 2 + len(table))
     if name is None and other.startswith("["):  # a footnote
         lines[at] = argument.strip()
-    elif name is None or _WITHOUT_TEXT.fullmatch(name) or ("-" in name and end == at + 1):  # the last makes its text
+    elif name is None or _holds_no_text(name, [line for line in lines[body:end] if line.strip()]):
         lines[at:end] = [""] * (end - at)
         return end
     else:
         lines[at] = _VERSIONS.get(name, "") + argument.strip()
     return at + 1
+
+
+def _holds_no_text(name: str, body: Sequence[str]) -> bool:
+    """Return whether a directive adds nothing to a text, or only what is made when its page is."""
+    if len(body) == 1 and (inner := _DIRECTIVE.match(body[0])) and inner[2]:  # such as an empty tab
+        return _holds_no_text(inner[2], [])
+    return _WITHOUT_TEXT.fullmatch(name) is not None or ("-" in name and not body)
 
 
 def _table(lines: Sequence[str]) -> list[str]:

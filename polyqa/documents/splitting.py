@@ -1,7 +1,9 @@
 """Splits documents, and passages that are too long, into passages that ColBERT reads whole."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from polyqa.base.errors import PolyqaError
@@ -16,6 +18,10 @@ from .blocks import Block, Document
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
 _STEP = 16
 _LONGEST_PART = 80  # characters of a title's parts
+_NUMBER = re.compile(r"\A(?:\d+(?:\.\d+)*\.|\d+(?:\.\d+)+)\s+(?=\S)")  # of a section: "3.", "3.1"
+_LONGEST_LEAD = 200  # characters of a sentence that leads to items
+_LONGEST_NAME = 60  # characters of the cells that name a row
+_NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(]|[.:;!?](?=\S)){1,80}):\s+\S")  # "loop.index: The iteration, from 1"
 
 
 class Splitter:
@@ -70,15 +76,21 @@ class Splitter:
             Its path, relative to its folder.
         """
         title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-        for path, blocks in _sections(document.blocks):
-            section = [heading for heading in path if heading.casefold() != title.casefold()]
-            full_title = SECTION.join(map(_short, [title, *section[-1:]]))
+        sections = [
+            (tuple(heading for heading in path if heading.casefold() != title.casefold()), blocks)
+            for path, blocks in _sections(document.blocks)
+        ]
+        paths = dict.fromkeys(section for section, _ in sections)
+        for section, part in ((section, part) for section, blocks in sections for part in _parts(blocks)):
+            blocks = part.lead + part.blocks
+            headings = [title, *_telling(section, paths), part.name]
+            full_title = SECTION.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
             starts, at = [], 0
             for block in blocks:
                 starts.append(at)
                 at += len(block.text) + 2
             for start, text in self.split(full_title, "\n\n".join(block.text for block in blocks)):
-                number = bisect_right(starts, start) - 1
+                number = max(bisect_right(starts, start) - 1, len(part.lead))
                 block = blocks[number]
                 place: dict[str, MetadataValue] = {"source": source}
                 if section:
@@ -115,6 +127,81 @@ def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[B
             placed.append((tuple(text for _, text in path), block))
     for section, group in groupby(placed, key=lambda pair: pair[0]):
         yield section, [block for _, block in group]
+
+
+def _telling(section: tuple[str, ...], sections: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the last heading of a path, with as many before it as tell it from the other paths of a document."""
+    last = next(
+        (last for last in range(1, len(section)) if sum(other[-last:] == section[-last:] for other in sections) == 1),
+        len(section),
+    )
+    return section[-last:] if last else ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a passage may hold: blocks, what leads to them (other passages repeat it), and their name, if any."""
+
+    blocks: list[Block]
+    lead: list[Block] = field(default_factory=list)
+    name: str = ""
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
+    """Yield what a passage may hold: each row of a table, and each item of a list that has a name, stands alone."""
+    prose: list[Block] = []
+    lead: list[Block] = []
+    for name, entry in _entries(blocks):
+        if name is None:
+            prose, lead = prose + entry, []
+            continue
+        if prose and _leads(prose[-1]):
+            lead = [prose.pop()]
+        if prose:
+            yield _Part(prose)
+        prose = []
+        yield _Part(entry, lead, name)
+    if prose:
+        yield _Part(prose)
+
+
+def _leads(last: Block) -> bool:
+    """Return whether a sentence, or a row without columns, says what the rows or items behind it are about."""
+    return len(last.text) < _LONGEST_LEAD and (last.kind == "table" or last.text.endswith(":"))
+
+
+def _entries(blocks: Iterable[Block]) -> Iterator[tuple[str | None, list[Block]]]:
+    """Yield rows, the blocks of each item, and other blocks; with a name, which may be empty, what can stand alone."""
+    for item, group in groupby(blocks, key=lambda block: block.item):
+        entry = list(group)
+        if item:
+            named = _NAMED_ITEM.match(entry[0].text)
+            yield (named[1].strip() if named else None), entry
+            continue
+        for block in entry:
+            if block.kind != "table":
+                yield None, [block]
+                continue
+            rows = block.text.split("\n")
+            for number, (row, name) in enumerate(zip(rows, _row_names(rows), strict=True)):
+                yield name, [replace(block, text=row, line=None if block.line is None else block.line + number)]
+
+
+def _row_names(rows: Sequence[str]) -> list[str | None]:
+    """Return what tells each row of a table from the others: its first cell, or two; none for a row without columns.
+
+    >>> _row_names(["Of 2024.", "Bird: Hawk; Kind: 1; Prey: hare.", "Bird: Hawk; Kind: 2; Prey: vole."])
+    [None, 'Hawk 1', 'Hawk 2']
+    """
+    cells = [[cell.partition(": ")[2] or cell for cell in row.removesuffix(".").split("; ")] for row in rows]
+    named = ["; " in row and ": " in row for row in rows]
+    first = [row[0] for row, has in zip(cells, named, strict=True) if has]
+    width = 1 if len({*first}) == len(first) else 2
+    return [_as_name(" ".join(row[:width])) if has else None for row, has in zip(cells, named, strict=True)]
+
+
+def _as_name(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME and re.search(r"[^\W\d_]{2}", text) else ""
 
 
 def split_passages(passages: Iterable[Passage], splitter: Splitter) -> Iterator[Passage]:

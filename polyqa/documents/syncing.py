@@ -19,7 +19,7 @@ from polyqa.base.rows import exists
 from polyqa.base.text import counted
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, remove_passages
-from polyqa.colbert_index.corpus import read_corpus, same_passage
+from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
 from polyqa.colbert_index.update import replace_metadata
 
 from .folder import Documents, holds_documents
@@ -76,7 +76,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     Raises
     ------
     PolyqaError
-        If there is no such index or folder, or nothing in the folder can be read; then nothing is changed.
+        If there is no such index or folder, nothing in the folder can be read, or two different passages share an id;
+        then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     folder = Path(folder).expanduser()
@@ -108,6 +109,10 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
             new.append(passage)
             if old is not None:
                 rewritten.add(passage.pid)
+    skipped = documents.skipped if documents else set()
+    for pid in rewritten:  # by a file that is new, or was changed
+        if (place := str(present[pid].metadata.get("source"))) in skipped:
+            raise repeated_id(pid, place, str(at_hand[pid].metadata["source"]))
     as_before = {*documents.left_out, *documents.skipped} if documents else set()
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []

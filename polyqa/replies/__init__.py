@@ -10,66 +10,35 @@ and with it the validator, and DSPy takes nothing but classes when it copies or 
 Each is named after the type it stands for, because DSPy shows that name to the language model.
 """
 
-from .answers import parse_answers
-from .interpretations import parse_interpretations
-from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
-from .long_answers import clean_answer, tells_nothing
-from .nothing import is_null, looks_like_refusal
-from .numbers import parse_numbers
-from .questions import parse_questions
-from .tagged import parse_interpretation_lines
-from .text import parse_lines, without_thoughts
-from .types import (
-    PASSAGE_NUMBER,
-    AmbiguityTypes,
-    Answers,
-    AtMost,
-    FewWords,
-    Grades,
-    Interpretations,
-    Numbers,
-    OneLine,
-    PassageNumber,
-    Questions,
-    Readings,
-    Sentences,
-    Supports,
-    Usefulness,
-    YesNo,
-)
-from .verdicts import parse_yes_no
-
-__all__ = [
-    "PASSAGE_NUMBER",
-    "AmbiguityTypes",
-    "Answers",
-    "AtMost",
-    "FewWords",
-    "Grades",
-    "Interpretations",
-    "Numbers",
-    "OneLine",
-    "PassageNumber",
-    "Questions",
-    "Readings",
-    "Sentences",
-    "Supports",
-    "Usefulness",
-    "YesNo",
-    "clean_answer",
-    "is_null",
-    "looks_like_refusal",
-    "parse_ambiguity_types",
-    "parse_answers",
-    "parse_grade",
-    "parse_interpretation_lines",
-    "parse_interpretations",
-    "parse_lines",
-    "parse_numbers",
-    "parse_questions",
-    "parse_support",
-    "parse_usefulness",
-    "parse_yes_no",
-    "tells_nothing",
-    "without_thoughts",
-]
+from .answers import parse_answers as parse_answers
+from .interpretations import parse_interpretations as parse_interpretations
+from .labels import parse_ambiguity_types as parse_ambiguity_types
+from .labels import parse_grade as parse_grade
+from .labels import parse_support as parse_support
+from .labels import parse_usefulness as parse_usefulness
+from .long_answers import clean_answer as clean_answer
+from .long_answers import tells_nothing as tells_nothing
+from .nothing import is_null as is_null
+from .nothing import looks_like_refusal as looks_like_refusal
+from .numbers import parse_numbers as parse_numbers
+from .questions import parse_questions as parse_questions
+from .tagged import parse_interpretation_lines as parse_interpretation_lines
+from .text import parse_lines as parse_lines
+from .text import without_thoughts as without_thoughts
+from .types import PASSAGE_NUMBER as PASSAGE_NUMBER
+from .types import AmbiguityTypes as AmbiguityTypes
+from .types import Answers as Answers
+from .types import AtMost as AtMost
+from .types import FewWords as FewWords
+from .types import Grades as Grades
+from .types import Interpretations as Interpretations
+from .types import Numbers as Numbers
+from .types import OneLine as OneLine
+from .types import PassageNumber as PassageNumber
+from .types import Questions as Questions
+from .types import Readings as Readings
+from .types import Sentences as Sentences
+from .types import Supports as Supports
+from .types import Usefulness as Usefulness
+from .types import YesNo as YesNo
+from .verdicts import parse_yes_no as parse_yes_no

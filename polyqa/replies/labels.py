@@ -9,24 +9,9 @@ from polyqa.base.values import AmbiguityType, Grade, Support
 
 from .text import shown, told, without_fence
 
-_LABELS: dict[str, AmbiguityType] = {
-    "ambsub": AmbiguityType.SUBJECT,
-    "subject": AmbiguityType.SUBJECT,
-    "ambobj": AmbiguityType.OBJECT,
-    "object": AmbiguityType.OBJECT,
-    "ambpred": AmbiguityType.PREDICATE,
-    "predicate": AmbiguityType.PREDICATE,
-    "ambtime": AmbiguityType.TIME,
-    "time": AmbiguityType.TIME,
-    "ambloc": AmbiguityType.LOCATION,
-    "location": AmbiguityType.LOCATION,
-    "n/a": AmbiguityType.NONE,
-    "na": AmbiguityType.NONE,
-    "none": AmbiguityType.NONE,
-    "unambiguous": AmbiguityType.NONE,
-    "not ambiguous": AmbiguityType.NONE,
-    "no ambiguity": AmbiguityType.NONE,
-}
+_KINDS = [kind for kind in AmbiguityType if kind is not AmbiguityType.NONE]
+_LABELS: dict[str, AmbiguityType] = {word: kind for kind in _KINDS for word in (kind.lower(), kind.name.lower())}
+_LABELS |= dict.fromkeys(("n/a", "na", "none", "unambiguous"), AmbiguityType.NONE)
 
 
 def _any_of(words: list[str]) -> str:
@@ -34,26 +19,14 @@ def _any_of(words: list[str]) -> str:
 
 
 _LABEL = re.compile(_any_of(list(_LABELS)))
-_CERTAIN = re.compile(_any_of([word for word in _LABELS if word.startswith("amb")]))
 _ONE = rf"[\[*_`\"'(]*{_any_of([word for word in _LABELS if not word.startswith(('n', 'un'))])}[\])*_`\"']*"
-# After a label and a colon: the reason for the label, no denial of it, as in "AmbTime: no year is given".
-_LACKING = (
-    r"(?:no|not)\s+(?:(?:specific|particular|exact|clear)\s+)?"
-    r"(?:year|date|season|edition|version|period|place|location|country|city|name|given|specified|stated|clear|said)\b"
-    r"(?!\s+(?:\w+\s+)?ambig)"
-)
 _DENIED = re.compile(
-    rf"(?:\b(?:not|no|nor|neither|without|non|excluding|except|rather than|instead of)|n't)[\s-]+"
-    rf"(?:(?:really|an?|any|the|so much|both|either)\s+)*{_ONE}(?:\s*(?:,\s*)?(?:\b(?:or|nor)\b|/)\s*{_ONE})*"
-    rf"|{_ONE}\s*(?:[:=]\s*|\s[-–—]\s)(?!{_LACKING})(?:no\b|not\b|false\b|0\b|absent\b|n/a\b|none\b)[^\n,;]*"
-    rf"|{_ONE}\s+(?:(?:does|do|is|are|was)\s?(?:not|n't)|cannot|can't)\b"
+    rf"(?:\b(?:not|no|nor|neither|without|excluding|except|rather than)|n't)\s+(?:an?\s+|any\s+|the\s+)?{_ONE}"
+    rf"(?:\s*(?:\b(?:or|nor)\b|/)\s*{_ONE})*"
+    rf"|{_ONE}\s+(?:does|do|is|are)\s?(?:not|n't)\b|{_ONE}\s*[:=]\s*(?:no|not|false|n/a|none)\b\W*(?=[,;\n]|\Z)"
 )
-_UNCLEAR = re.compile(rf"\b(?:not|no)\b[^.;\n]{{0,40}}{_ONE}\s+and\s+{_ONE}")
-_LISTED = re.compile(
-    rf"\b(?:not|no|neither|without|excluding|except)\s+{_ONE}\s*,\s*{_ONE}"
-)  # is the second denied, too?
-_DENIES = re.compile(r"\b(?:not|no|never|without)\b|n't\b")
-_ITEM = re.compile(r"[\[\](){}\s*_`\"'.-]*(?P<word>[a-z/ ]+?)(?:\s+ambigu\w+)?[\[\](){}\s*_`\"'.-]*")
+_LISTED = re.compile(rf"\b(?:not|no|without)\s+{_ONE}\s*,\s*{_ONE}")  # is the second denied, too?
+_ITEM = re.compile(r"[\W_]*(?:\d{1,2}\.\s*)?(?P<word>[a-z/ ]+?)(?:\s+ambigu\w+)?[\W_]*")
 
 
 def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
@@ -78,20 +51,13 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
         text = json.dumps(value, default=str)
     if value is None or text.strip() == "[]":
         text = "none"
-    lowered = re.sub(r"(?<=\bn)\.\s?a\b\.?", "/a", text.lower())
-    none_denied = re.sub(r"\bnot ambiguous\b|\bno ambiguity\b", "unambiguous", lowered)
-    if _UNCLEAR.search(none_denied) or _LISTED.search(none_denied):
+    lowered = re.sub(r"\bnot ambiguous\b|\bno ambiguity\b", "unambiguous", text.lower())
+    if _LISTED.search(lowered):
         raise ValueError(f"no ambiguity type is clear in: {shown(text)}")
-    left = _DENIED.sub(" ", none_denied)
-    found = [match[0] for match in _CERTAIN.finditer(left)]
-    items = [item["word"] for part in re.split(r"[,;\n(]|\band\b", left) if (item := _ITEM.fullmatch(part))]
-    plain = {word for word in items if word in _LABELS}
-    if found:
-        found = [match[0] for match in _LABEL.finditer(left) if match[0] in found or match[0] in plain]
-    else:
-        found = [match[0] for match in _LABEL.finditer(left)]
-        if not plain.issuperset(found) and _DENIES.search(left):
-            found = []  # "the time of the event is not given" names no kind
+    left = _DENIED.sub(" ", re.sub(r"(?<=\bn)\.\s?a\b\.?", "/a", lowered))
+    items = [item["word"] for part in re.split(r"[,;:\n(]|\band\b", left) if (item := _ITEM.fullmatch(part))]
+    # "the time of the event is not given" names no kind
+    found = [word for word in _LABEL.findall(left) if word.startswith("amb") or word in (*items, "n/a", "unambiguous")]
     labels = list(dict.fromkeys(_LABELS[word] for word in found))
     if not labels:
         raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {shown(text)}")

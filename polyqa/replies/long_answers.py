@@ -4,7 +4,7 @@ import re
 
 from .nothing import is_bare_null, looks_like_refusal, says_unanswered
 from .records import split_citation
-from .text import shown, strip_dress, strip_quotes, told, without_fence, without_thoughts
+from .text import shown, strip_dress, strip_quotes, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
     r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:long[- ]form |long |final )?answer[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
@@ -25,7 +25,13 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#:]*")
 _ROW = re.compile(
     r"\s*(?:(?:\d{1,2}[.)]|[-*•])\s+)?(?P<question>[^|]{1,300}\?)[*_\"”]{0,3}\s*\|\s*(?P<answer>[^|\s][^|]{0,300})"
 )
-_CITED = re.compile(r"[(\[](?:see )?(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)[)\]]", re.I)
+_CITED = re.compile(
+    r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
+    r"(?:[)\]]|(?=[.,;]))",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
+_MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
 # A sentence says that something is missing (the first), and from where or what for (the second).
 _LACK = re.compile(
     r"\b(?:not|cannot|\w{1,9}n['’]t|no|none|nothing|neither|never|lacks?|lacking|fails?|insufficient|unable|unclear|"
@@ -54,7 +60,8 @@ def clean_answer(text: str) -> str:
     """Return a long answer without thoughts, fence or quotes, an introduction before it and a note after it.
 
     A heading goes before the line that it heads, a list of readings is dropped where the prose tells their answers and
-    told as prose where it does not, and "(Passage 1)" is written [1], as in the prompt.
+    told as prose where it does not, "(Passage 1)" is written [1], as in the prompt, "The passage states that" goes, and
+    of a loop each sentence is kept once.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
@@ -73,7 +80,20 @@ def clean_answer(text: str) -> str:
         left = _AFTERWORD.sub("", left).strip()
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    return _CITED.sub(lambda found: f"[{', '.join(re.findall(r'[0-9]+', found[1]))}]", _as_prose(left))
+    return without_lead(_CITED.sub(_cited, _once(_as_prose(left))))
+
+
+def _cited(found: re.Match[str]) -> str:
+    return f"{' ' if found[0][0] == ',' else ''}[{', '.join(re.findall(r'[0-9]+', found[1]))}]"
+
+
+def _once(text: str) -> str:
+    """Return an answer that went round and round with each of its sentences told once."""
+    sentences = _SENTENCE_END.split(text)
+    if max(map(sentences.count, {*sentences}), default=0) <= _MOST_TOLD:
+        return text
+    told_before = list(dict.fromkeys(sentences))
+    return " ".join(told_before[:-1] if told_before[-1][-1:] not in '.!?]"' else told_before)
 
 
 def _as_prose(text: str) -> str:

@@ -29,34 +29,31 @@ _BROKEN = re.compile(rf"[*_`\"']*(?:{_WORDS}|unknown)\b[*_`\"'.]*\s*[,.;:(\[–�
 _LACKS = re.compile(
     rf"\b(?:{_SOURCE}|not|no|nothing|n't|cannot|answer|only|unknown|mention\w*|missing|lack\w*|without)\b|n't\b", re.I
 )
+_IT = r"(?:(?:this|that|it|(?:the|an|its)\s+(?:\w+\s+){0,3}\w+)\s+)?"
+_THERE = r"(?:there\s+(?:is|are|was|were)\s+)?"
 _STATEMENTS = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        # The passages do not contain the answer; Neither passage mentions it; None of the passages say so
+        # The passages do not contain the answer; None of the passages say so; None of the 3 readings
         rf"(?:(?:the|this|these|those|given|provided|both|any|all|above|retrieved|cited|such|numbered)\s+)*{_SOURCE}\b"
         rf"[^.!?\n]{{0,40}}?\b(?:do|does|did|can|could|is|are)\s?(?:not|n't)\b\s*(?:\w+ly\s+)?(?:{_TELL}|{_UNTOLD})",
         rf"(?:no|neither|none|nothing)\b(?:\s+(?:of|in|the|these|this|those|given|provided|single|above|any))*\s+{_SOURCE}"
         r"\b.*\b\w+",
-        # Not mentioned; It is not stated in the passages; The year was not given
-        rf"(?:(?:this|that|it|(?:the|an|its)\s+(?:\w+\s+){{0,3}}\w+)\s+(?:is|was|are|were)\s+)?"
-        rf"(?:not|n't|never|un(?=answer))\s?(?:\w+ly\s+)?{_UNTOLD}{_END}",
-        rf"(?:this|that|it|the\s+(?:\w+\s+){{0,3}}\w+)\s+(?:is|was|are|were)\s?(?:not|n't)\s+(?:\w+ly\s+)?{_UNTOLD}{_END}",
-        # Cannot be determined
-        r"(?:(?:this|that|it|(?:the|an)\s+(?:\w+\s+){0,3}\w+)\s+)?"
-        r"(?:cannot|can\s?not|can't|could\s?n[o']t|impossible to)\s+"
-        r"(?:be\s+)?(?:determined?|answer(?:ed)?|inferred|infer|found|established|say|tell|known)\b",
-        r"(?:insufficient|not enough)\s+(?:information|evidence|context|data)\b",
-        # No answer; There is no information on it
-        rf"(?:there\s+(?:is|are|was|were)\s+)?no\s+(?:{_NO_WHAT}){_END}",
-        rf"(?:there\s+(?:is|are|was|were)\s+)?no\s+(?:{_NO_WHAT})\s+(?:is|are|was|were|can|could|that|answers?)\b",
-        rf"there\s+is\s?n(?:o|')t\s+(?:an?|any)\s+(?:{_NO_WHAT})\b",
-        r"(?:(?:this|that)(?:\s+\w+)?|it|the\s+(?:\w+\s+){0,2}\w+)\s+(?:is|remains)\s+(?:unknown|unanswerable|undetermined|unanswered)\b",
-        r"(?:unanswerable|undetermined|undeterminable)\W*\Z",
-        r"none\s+of\s+(?:the|these|them|those)\s*(?:\Z|\W+\Z|(?:\d+\s+|given\s+|above\s+)?(?:candidates?|readings?|"
+        r"none\s+of\s+(?:the|these|them|those)\s*(?:\W*\Z|(?:\d+\s+|given\s+|above\s+)?(?:candidates?|readings?|"
         r"interpretations?|questions?|answers?)\b)",
+        # Not mentioned; The year was not given; It cannot be determined; This remains unknown; Unanswerable
+        rf"{_IT}(?:(?:is|was|are|were)\s?)?(?:not|n't|never|un(?=answer))\s?(?:\w+ly\s+)?{_UNTOLD}{_END}",
+        rf"{_IT}(?:cannot|can\s?not|can't|could\s?n[o']t|impossible to)\s+"
+        r"(?:be\s+)?(?:determined?|answer(?:ed)?|inferred|infer|found|established|say|tell|known)\b",
+        rf"{_IT}(?:is|remains)\s+(?:unknown|unanswerable|undetermined|unanswered)\b",
+        r"(?:unanswerable|undetermined|undeterminable)\W*\Z",
+        # No answer; There is no information on it; Insufficient evidence; I don't know
+        r"(?:insufficient|not enough)\s+(?:information|evidence|context|data)\b",
+        rf"{_THERE}no\s+(?:{_NO_WHAT})(?:{_END}|\s+(?:is|are|was|were|can|could|that|answers?)\b)",
+        rf"there\s+is\s?n(?:o|')t\s+(?:an?|any)\s+(?:{_NO_WHAT})\b",
+        r"(?-i:I\s+(?:do not|don't|don’t)\s+know)\b",
     )
 )
-_NOT_KNOWING = re.compile(r"I\s+(?:do not|don't|don’t)\s+know\b")
 _DOING = (
     r"(?:answer|help (?:with|you)|assist|provide|determine|find|give|comply|fulfil\w*|generate|create|identify|verify|"
     r"confirm|access|browse|tell|infer|rewrite|produce|complete|disambiguate|discuss|share|make|extract|list|read|say|"
@@ -123,7 +120,7 @@ def says_unanswered(text: str) -> bool:
     (True, False)
     """
     said = bare(text)
-    return any(pattern.match(said) for pattern in _STATEMENTS) or bool(_NOT_KNOWING.match(said))
+    return any(pattern.match(said) for pattern in _STATEMENTS)
 
 
 def looks_like_refusal(text: str) -> bool:

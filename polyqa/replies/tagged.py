@@ -1,179 +1,127 @@
 """Readings in lines that say what they hold: ``DQ n: … / DA n: …``, ``Question: … / Answer: … / Passage: …``."""
 
 import re
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from polyqa.base.values import Interpretation
 
-from .nothing import is_null, looks_like_refusal
-from .records import passage_number, split_citation
+from .records import passage_number, reading_of
 from .text import is_rule, shown, strip_dress
 
-_NUMBER = r"(?:\s*[#(\[]?\s*(?P<number>\d{1,3})\s*[)\]]?)?"
-_BEFORE = r"(?:[-*•–+]\s+|\(?\d{1,3}\s*[.)]\s*|\[\d{1,3}\]\s*)?[#>\s]*(?P<mark>[*_`]+)?"
-_KINDS = {
-    "question": r"DQ|disambiguated[ _]question|question|interpretation|reading|Q(?=\s*\d*[*_]*\s*:)",
-    "answer": r"DA|disambiguated[ _]answer|short[ _]answer|answer|A(?=\s*\d*[*_]*\s*:)",
-    "passage": r"pid|passages?|sources?|citation",
-}
-_KIND = "|".join(f"(?P<{kind}>{words})" for kind, words in _KINDS.items())
-_HEADER = re.compile(rf"\s*{_BEFORE}(?:{_KIND}){_NUMBER}[*_`]*\s*(?:[:=]|\.(?!\w)|\s[-–—]\s)(?(mark)[*_`]*)\s*", re.I)
-_BARE_HEADER = re.compile(
-    rf"\s*{_BEFORE}(?P<tag>DQ|DA|question|answer|reading)\s*#?(?P<number>\d{{1,3}})[*_`]*\s*\Z", re.I
+_BEFORE = r"\s*(?:[-*•–+]\s+|\(?\d{1,3}\s*[.)]\s*|\[\d{1,3}\]\s*)?[#>\s]*(?P<mark>[*_`]+)?"
+_KIND = (
+    r"(?:(?P<question>DQ|disambiguated[ _]question|question|interpretation|reading|Q(?=\s*\d*[*_]*\s*:))|"
+    r"(?P<answer>DA|disambiguated[ _]answer|short[ _]answer|answer|A(?=\s*\d*[*_]*\s*:))|"
+    r"(?P<passage>pid|passages?|sources?|citation))"
 )
-_LETTER = re.compile(rf"\s*{_BEFORE}[QA]\s*[:.]", re.I)
-# A passage that is cited on a line of its own: "[3]", "Passage 5", "(passages 9 and 2)", "passage [3]".
+# After the name a colon or the like, or nothing but the number: then what it names stands on the next line.
+_HEADER = re.compile(
+    rf"{_BEFORE}{_KIND}(?:\s*[#(\[]?\s*(?P<number>\d{{1,3}})\s*[)\]]?)?[*_`]*"
+    r"\s*(?:[:=]|\.(?!\w)|\s[-–—]\s|(?(number)\Z|(?!)))(?(mark)[*_`]*)\s*",
+    re.I,
+)
+# A passage that is cited on a line of its own: "[3]", "Passage 5", "(passages 9 and 2)".
 _CITATION = re.compile(
-    r"[\s*_]*(?:\[(?P<bare>\d{1,3})\]|[\[(]?(?:passages?|sources?)\s*[\[(#]*\s*(?P<named>\d{1,3})[\])]*)"
-    r"(?:\s*,?\s*\[\d{1,3}\]|\s*(?:,|;|&|and)\s*\d{1,3}[\])]*)*[\s*_.]*",
-    re.I,
+    r"[\s*_]*(?:\[|\(?(?:passages?|sources?)\s*[\[(#]*)(?P<number>\d{1,3})[\])\[\d\s,;&and]*[\s*_.]*", re.I
 )
-_INLINE_DQ = re.compile(r"(?<=\S)[|;,/–—-]*\s+[\s|;,/–—-]*(?=[*_]*D[QA]\s*#?\s*\d{1,3}[*_]*\s*:)", re.I)
-_INLINE = re.compile(
-    r"(?<=\S)[*_]*\s*(?:[|;/–—-]\s*|,\s+|(?<=[?\"”'])[*_]*\s+)"
-    r"(?=[*_]*(?:(?:short |disambiguated )?answer|passage|pid|source|A)\s*#?\d*\s*[*_]*:[*_]*\s)",
-    re.I,
-)
-
-
-class _Kind(Enum):
-    QUESTION = "question"
-    ANSWER = "answer"
-    PASSAGE = "passage"
 
 
 @dataclass(frozen=True)
 class _Line:
-    kind: _Kind
+    kind: str
+    """``question``, ``answer`` or ``passage``."""
     number: int | None
     text: str
     tagged: bool
     """Whether it is named DQ or DA."""
 
 
-def question_of(line: str) -> str | None:
-    """Return what stands after ``DQ 1:`` or ``Question:``, ``None`` if the line has no such header.
+def _lines(text: str) -> list[_Line]:
+    """Return the lines that have a header; an empty one takes the line that follows, if that has none."""
+    found: list[_Line] = []
+    named = bool(re.search(r"\bD[QA]\s*#?\d", text))  # then "Q:" is no header: "Q: The Winged Serpent" is a film
+    for line in text.splitlines():
+        match = _HEADER.match(line)
+        kind = next(kind for kind in ("question", "answer", "passage") if match[kind]) if match else ""
+        if match and not (named and len(match[kind]) == 1):
+            body = line[match.end() :].strip()
+            body, number = "" if is_rule(body) else body, match["number"]
+            if kind == "passage" and not body and number:
+                body, number = number, None  # "Passage 5"
+            tagged = match[kind].upper() in ("DQ", "DA")
+            found.append(_Line(kind, int(number) if number else None, body, tagged))
+        elif found and not found[-1].text and not is_rule(line):
+            found[-1] = replace(found[-1], text=line.strip())
+        elif found and found[-1].kind == "answer" and (cited := _CITATION.fullmatch(line)):
+            found.append(_Line("passage", None, cited["number"], False))
+    return found
 
-    >>> question_of("- **DQ 1:** Who won?"), question_of("Who won?")
-    ('Who won?', None)
+
+def headed_questions(text: str) -> list[str]:
+    r"""Return what stands after ``DQ 1:`` or ``Question:``.
+
+    >>> headed_questions("- **DQ 1:** Who won?\nDA 1: Jones"), headed_questions("Who won?")
+    (['Who won?'], [])
     """
-    match = _HEADER.match(line) or _BARE_HEADER.match(line)
-    if not match or match.groupdict().get("answer") or match.groupdict().get("passage"):
-        return None
-    return line[match.end() :]
-
-
-def is_other_header(line: str) -> bool:
-    """Return whether a line begins with ``DA 1:``, ``Answer:`` or ``Passage:``."""
-    match = _HEADER.match(line)
-    return bool(match and not match["question"])
+    return [_clean(line.text) for line in _lines(text) if line.kind == "question" and line.text]
 
 
 def is_tagged(text: str) -> bool:
-    r"""Return whether a text has lines for questions and for answers, or numbered ``DQ`` lines.
+    r"""Return whether a text has lines for questions and for answers, or ``DQ`` lines.
 
     >>> is_tagged("Reading: Who won?\nShort answer: Jones"), is_tagged("Question: Who won?")
     (True, False)
     """
     lines = _lines(text)
-    if {line.kind for line in lines} >= {_Kind.QUESTION, _Kind.ANSWER}:
-        return True
-    return any(line.tagged for line in lines)
-
-
-def _lines(text: str) -> list[_Line]:
-    """Return the lines that have a header; an empty one takes the line that follows, if that has none."""
-    found: list[_Line] = []
-    waits = False
-    named = bool(re.search(r"\bD[QA]\s*#?\d", text))  # then "Q:" is no header: "Q: The Winged Serpent" is a film
-    physical = [part for line in text.splitlines() for whole in _INLINE_DQ.split(line) for part in _split(whole)]
-    for line in physical:
-        match = _HEADER.match(line) or _BARE_HEADER.match(line)
-        if match and not (named and _LETTER.match(line)):
-            kind = _kind(match)
-            number = int(match["number"]) if match["number"] else None
-            tag = line[: match.end()].upper()
-            body = line[match.end() :].strip()
-            found.append(_Line(kind, number, body, "DQ" in tag or "DA" in tag))
-            waits = not body or is_rule(body)
-        elif waits and line.strip() and not is_rule(line):
-            last = found[-1]
-            found[-1] = _Line(last.kind, last.number, line.strip(), last.tagged)
-            waits = False
-        elif found and found[-1].kind is _Kind.ANSWER and (cited := _CITATION.fullmatch(line)):
-            found.append(_Line(_Kind.PASSAGE, None, cited["bare"] or cited["named"], False))
-    return found
-
-
-def _split(line: str) -> list[str]:
-    """Return a line in parts if it begins with a question's header and has that of the answer further on."""
-    match = _HEADER.match(line)
-    return _INLINE.split(line) if match and match["question"] else [line]
-
-
-def _kind(match: re.Match[str]) -> _Kind:
-    groups = match.groupdict()
-    if tag := groups.get("tag"):
-        return _Kind.ANSWER if tag.lower() in ("da", "answer") else _Kind.QUESTION
-    return next(kind for kind in _Kind if groups[kind.value])
-
-
-@dataclass
-class _Reading:
-    number: int | None
-    question: str
-    answer: str | None = None
-    pid: str | None = None
+    return {line.kind for line in lines} >= {"question", "answer"} or any(line.tagged for line in lines)
 
 
 def parse_interpretation_lines(text: str) -> list[Interpretation]:
     """Read ``DQ n: … / DA n: …`` lines (the format of the RAC prompt of Tree of Clarifications).
 
-    An answer belongs to the question of its number, in whatever order they stand; where one of them has no
-    number, to the question before it. A question without an answer line is dropped, one whose answer line
-    says that there is none stays, with that answer. Lines of other kinds are passed over; an ``Answer:`` line without
-    a number ends the list of ``DQ`` lines, as there the long answer begins.
+    An answer belongs to the question of its number, in whatever order they stand; where one of them has no number, to
+    the question before it. A question without an answer, or whose answer says that there is none, is dropped. Lines of
+    other kinds are passed over; an ``Answer:`` line without a number ends the list of ``DQ`` lines, as there the long
+    answer begins.
 
     Raises
     ------
     ValueError
-        If it cannot be told which question an answer belongs to.
+        If there is no answer, or it cannot be told which question one belongs to.
     """
-    lines = _lines(text)
-    tagged = False
-    for place, line in enumerate(lines):
-        if line.kind is _Kind.ANSWER and tagged and not line.tagged and line.number is None:
-            lines = lines[:place]  # the long answer
-            break
-        tagged = tagged or (line.tagged and line.kind is _Kind.QUESTION)
-    asked = [line for line in lines if line.kind is _Kind.QUESTION and line.text]
-    numbers = [line.number for line in asked if line.number is not None]
-    numbered = len(set(numbers)) == len(numbers) > 0  # all called "DQ 1" are told apart by their order
-    readings = [_Reading(line.number if numbered else None, _clean(line.text)) for line in asked]
-    by_number = {reading.number: reading for reading in readings if reading.number is not None}
-    upcoming = iter(readings)
-    last: _Reading | None = None
-    answered: _Reading | None = None
+    lines = list(_before_the_long_answer(_lines(text)))
+    asked = [line for line in lines if line.kind == "question" and line.text]
+    numbers = [line.number for line in asked]
+    numbered = None not in numbers and len(set(numbers)) == len(numbers)  # all called "DQ 1" are told apart by order
+    answers: dict[int, str] = {}
+    pids: dict[int, str | None] = {}
+    last, answered = -1, -1
     for line in lines:
-        if line.kind is _Kind.QUESTION:
-            last = next(upcoming) if line.text else None
-        elif line.kind is _Kind.ANSWER:
-            owner = by_number.get(line.number) if numbered and line.number is not None else last
-            if owner is None and line.number in by_number:
-                owner = by_number[line.number]
-            if owner is None and not line.text:
-                continue
-            if owner is None or owner.answer is not None:
-                raise ValueError(
-                    f"no interpretation found in: {shown(text)}: which question is answered by {line.text!r:.80}?"
-                )
-            owner.answer, answered = line.text, owner
+        by_number = numbered and line.number is not None
+        if line.kind == "question":
+            last += bool(line.text)
+        elif line.kind == "answer":
+            place = numbers.index(line.number) if by_number and line.number in numbers else -1 if by_number else last
+            if place < 0 or place in answers:
+                raise ValueError(f"no interpretation found in: {shown(text)}: what does {line.text!r:.80} answer?")
+            answers[place], answered = line.text, place
         else:
-            owner = by_number.get(line.number) if numbered and line.number is not None else answered
-            if owner is not None:
-                owner.pid = owner.pid or _pid(line.text)
-    return [_told(reading) for reading in readings if reading.answer is not None]
+            place = numbers.index(line.number) if by_number and line.number in numbers else answered
+            pids[place] = pids.get(place) or _pid(line.text)
+    if not answers:
+        raise ValueError(f"no interpretation found in: {shown(text)}")
+    found = [reading_of(_clean(one.text), answers[n], pids.get(n)) for n, one in enumerate(asked) if n in answers]
+    return [reading for reading in found if reading is not None]
+
+
+def _before_the_long_answer(lines: list[_Line]) -> Iterator[_Line]:
+    tagged = False
+    for line in lines:
+        if line.kind == "answer" and tagged and not line.tagged and line.number is None:
+            return
+        tagged = tagged or line.tagged
+        yield line
 
 
 def _pid(text: str) -> str | None:
@@ -184,12 +132,3 @@ def _pid(text: str) -> str | None:
 
 def _clean(text: str) -> str:
     return strip_dress(text.strip().removesuffix("**").removesuffix("__") if text.count("**") == 1 else text)
-
-
-def _told(reading: _Reading) -> Interpretation:
-    assert reading.answer is not None
-    answer = _clean(reading.answer)
-    if is_null(answer) or looks_like_refusal(answer):
-        return Interpretation(question=reading.question, answer="")
-    answer, cited = split_citation(answer)
-    return Interpretation(question=reading.question, answer=_clean(answer), pid=reading.pid or cited)

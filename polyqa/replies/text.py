@@ -1,9 +1,8 @@
 """What all lenient parsers do with text first: leave out thoughts, find JSON in it, split it into items."""
 
-import ast
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from typing import Any
 
 from polyqa.base.text import well_formed
@@ -12,10 +11,17 @@ _THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.S | re.I)
 _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)
 _UNCLOSED = re.compile(r"<(?:think|thinking|thought)>.*\Z", re.S | re.I)
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n?(.*?)\n?[ \t]*```\Z", re.S)
-_BULLET = re.compile(r"\A\s*(?:[-*•–]\s+|\(?\d{1,2}\s*[.):](?!\d)\s*|\[\d{1,3}\]\s*)")
-_NUMBERED = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*")
+_BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*|\A\s*[-*•–]\s+")
+# The number of a passage is a source, and stays.
+_LEAD = re.compile(
+    r"(?<![^\s\"“])(?:According to the passage, |"
+    r"The (?:given |provided )?(?:passage|text|context)s? (?:clearly )?(?:states?|says?|mentions?) that )([^\W\d_])"
+)
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
+_OPENS = re.compile(r"[\[{]")
+# Outside the JSON values of a text: JSON that breaks off, or Python.
+_BROKEN_JSON = re.compile(r"\{\s*(?:[\"']|\Z)|\[\s*(?:[\"'{\[,]|\Z)|\w\(\w+=[\"']")
 _MOST_UNCLOSED = 8
 _MOST_REPEATED = 64
 _LONGEST_REPEATED = 24
@@ -118,134 +124,92 @@ def strip_dress(text: str) -> str:
     return text
 
 
-def without_bullet(line: str) -> str:
-    """Return a line without its bullet or its number."""
-    numbered = _NUMBERED.match(line)
-    # "- 3." is an item that consists of a number.
-    return line[numbered.end() :] if numbered and line[numbered.end() :].strip() else _BULLET.sub("", line, count=1)
+def without_lead(text: str) -> str:
+    """Return an answer without the words that only say that a passage says it.
+
+    >>> without_lead("The passage states that the film came out in 1997."), without_lead("The text is long.")
+    ('The film came out in 1997.', 'The text is long.')
+    """
+    return _LEAD.sub(lambda lead: lead[1].upper(), text)
 
 
 def is_item(line: str) -> bool:
-    """Return whether a line begins with a bullet or a number."""
-    return bool(_BULLET.match(line) or _NUMBERED.match(line))
+    """Return whether a line has a bullet or a number in front."""
+    return bool(_BULLET.match(line))
 
 
 def is_rule(line: str) -> bool:
-    """Return whether nothing but marks stands in a line: ``---``, ``**``, a fence's end."""
+    """Return whether a line is empty, or only drawn."""
     return bool(_RULE.fullmatch(line))
 
 
+def without_bullet(line: str) -> str:
+    """Return a line without the bullet or number in front of it.
+
+    >>> without_bullet("- **2.** Who won?"), without_bullet("1998 was what?")
+    ('Who won?', '1998 was what?')
+    """
+    return _BULLET.sub("", line).strip()
+
+
 def parse_lines(text: str) -> list[str]:
-    r"""Return the items of a bulleted, numbered or plain list, one line each.
+    r"""Return the items of a numbered or bulleted list, or all lines if no line is an item, without quotes.
 
-    When at least one line carries a bullet or a number, the lines without one are prose around the
-    list and are left out.
-
-    >>> parse_lines("Here they are:\n1: Who won in 1998?\n2: Who won in 2002?")
+    >>> parse_lines("Two of them:\n1. Who won in 1998?\n- Who won in 2002?")
     ['Who won in 1998?', 'Who won in 2002?']
     """
-    lines = [line for line in text.splitlines() if line.strip() and not is_rule(line)]
+    lines = [line for line in text.splitlines() if not is_rule(line)]
     marked = [line for line in lines if is_item(line)]
     return [item for line in (marked or lines) if (item := strip_dress(without_bullet(line)))]
 
 
-def split_numbered(line: str, whole: Callable[[str], bool] = bool) -> list[str]:
-    """Return the items of a numbered list that stands on one line; the line itself if it is none.
+def is_one_line_list(text: str) -> bool:
+    """Return whether a numbered list stands on one line, where its items cannot be told apart."""
+    return bool(re.match(r"\(?1[.)] .* \(?2[.)] ", text))
 
-    The numbers must count up from 1, and ``whole`` tells whether a text can be an item.
 
-    >>> split_numbered("1. Who won? 2. Who lost?"), split_numbered("Who won Act 2. Scene 1?")
-    (['Who won?', 'Who lost?'], ['Who won Act 2. Scene 1?'])
+def json_in(text: str) -> Any:
+    r"""Return the JSON value of a reply, ``None`` if it has none. Prose or a fence may stand around it.
+
+    Objects on lines of their own are a list. A list of numbers counts only alone: "[1]" may cite a passage.
+
+    >>> json_in('Two:\n{"a": 1}\n{"a": 2}\nDone.'), json_in("Nagano [1]")
+    ([{'a': 1}, {'a': 2}], None)
+
+    Raises
+    ------
+    ValueError
+        If the JSON breaks off, or there are several lists, which are a first and a second try.
     """
-    starts: list[tuple[int, int]] = []
-    for mark in (r"{}\.", r"\(?{}\)", r"\[{}\]"):
-        starts, position = [], 0
-        while match := re.compile(rf"(?:\A|(?<=\s)){mark.format(len(starts) + 1)}\s+").search(line, position):
-            position = match.end()
-            if not starts or whole(line[starts[-1][1] : match.start()].strip(" \t;,")):
-                starts.append(match.span())
-        if len(starts) > 1 and not line[: starts[0][0]].strip() and whole(line[starts[-1][1] :].strip(" \t;,")):
-            break
-        starts = []
-    if not starts:
-        return [line]
-    ends = [start for start, _ in starts[1:]] + [len(line)]
-    return [line[start:end].strip(" \t;,") for (_, start), end in zip(starts, ends, strict=True)]
+    text = without_fence(text)
+    found, rest = _decoded(text)
+    if len(found) == 1 and not rest.strip():
+        return found[0]
+    found = [
+        value
+        for value in found
+        if isinstance(value, Mapping) or not value or not all(isinstance(one, int) for one in value)
+    ]
+    several = len(found) > 1 and not all(isinstance(value, Mapping) for value in found)
+    if several or _BROKEN_JSON.search(rest):
+        raise ValueError(f"{'several lists' if several else 'JSON that is not complete'}: {shown(text)}")
+    return found[0] if len(found) == 1 else found or None
 
 
-def decode(text: str) -> Any:
-    """Return the JSON or Python literal in ``text`` (a code fence around it is fine), else the text."""
-    body = without_fence(text)
-    if body[:1] in ("[", "{"):
-        found = _literal(body)
-        return text if found is None else found
-    return text
-
-
-def _literal(text: str) -> Any:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            continue  # literal_eval documents all of these for malformed text
-    return None
-
-
-def embedded(text: str) -> tuple[list[Any], str]:
-    r"""Return the JSON or Python lists and mappings that stand in a text, and the text without them.
-
-    >>> embedded('Two:\n{"a": 1}\n{"a": 2}\nDone.')
-    ([{'a': 1}, {'a': 2}], 'Two:\n\n\nDone.')
-    """
+def _decoded(text: str) -> tuple[list[Any], str]:
+    """Return the JSON lists and objects in a text, and the text without them."""
+    decoder = json.JSONDecoder()
     found: list[Any] = []
-    rest, position = [], 0
-    for start, end in _spans(text):
-        value = _literal(text[start:end])
-        if value is None:
+    rest, position, failed = [], 0, 0
+    for match in _OPENS.finditer(text):
+        if match.start() < position or failed == _MOST_UNCLOSED:
             continue
-        found.append(value)
-        rest.append(text[position:start])
-        position = end
-    return found, "".join([*rest, text[position:]])
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where outermost brackets open and close."""
-    position = failed = 0
-    while failed < _MOST_UNCLOSED:
-        match = re.compile(r"[\[{]").search(text, position)
-        if not match:
-            return
-        end = closing(text, match.start())
-        if end is None:
-            position = match.end()
+        try:
+            value, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
             failed += 1
             continue
-        yield match.start(), end
+        found.append(value)
+        rest.append(text[position : match.start()])
         position = end
-
-
-def closing(text: str, start: int) -> int | None:
-    """Return where the bracket that opens at ``start`` has closed, ``None`` if it does not; quotes are heeded."""
-    pairs = {"[": "]", "{": "}", "(": ")"}
-    due: list[str] = []
-    quote = before = ""
-    place = start
-    while place < len(text):
-        mark = text[place]
-        if quote:
-            if mark == "\\":
-                place += 1
-            elif mark == quote:
-                quote = ""
-        elif mark == '"' or (mark == "'" and before in "[{(,:="):  # an apostrophe follows a letter
-            quote = mark
-        elif mark in pairs:
-            due.append(pairs[mark])
-        elif due and mark == due[-1]:
-            due.pop()
-            if not due:
-                return place + 1
-        before = before if mark.isspace() else mark
-        place += 1
-    return None
+    return found, "".join([*rest, text[position:]])

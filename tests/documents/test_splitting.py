@@ -6,7 +6,8 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 from polyqa.documents import Splitter, split_passages
-from polyqa.documents.blocks import Block, Document
+from polyqa.documents.blocks import Block, Document, rows_text
+from polyqa.documents.markdown import markdown_blocks
 
 pytest.importorskip("semantic_text_splitter")
 SENTENCES = [f"Falcon number {number} flies over the cold northern sea at dawn." for number in range(60)]
@@ -29,7 +30,7 @@ def test_every_passage_fits_and_nothing_is_lost() -> None:
     tokenizer = document_tokenizer(splitter.location)
     counts = token_counts(tokenizer, [passage.indexed_text for passage in passages])
     assert max(counts) <= 80 - SPECIAL_TOKENS
-    assert len(passages) < 16
+    assert len(passages) < 20
     flight = [passage for passage in passages if passage.title == "Falcons › Flight"]
     assert " ".join(passage.text for passage in flight).split() == " ".join(SENTENCES).split()
     assert all(passage.text.endswith(".") for passage in flight)
@@ -39,11 +40,53 @@ def test_every_passage_fits_and_nothing_is_lost() -> None:
     assert flight[0].metadata == {"author": "Ann", "source": "a.pdf", "section": "Flight", "page": 1}
 
 
-def test_a_table_stays_whole_where_it_fits() -> None:
-    assert [p.text.count("\n") for p in Splitter(180).passages(DOCUMENT, "a.pdf") if "Table" in p.title] == [8]
-    parts = [p.text for p in Splitter(64).passages(DOCUMENT, "a.pdf") if "Table" in p.title]
-    assert len(parts) > 1
-    assert all(line.startswith("Row: ") and line.endswith(" m.") for part in parts for line in part.splitlines())
+def test_a_row_of_a_table_stands_alone() -> None:
+    rows = [p.text for p in Splitter().passages(DOCUMENT, "a.pdf") if "Table" in p.title]
+    assert rows == [f"Row: {number}; Height: {number * 7} m." for number in range(9)]
+
+
+def test_an_item_with_a_name_stands_alone_with_what_leads_to_it() -> None:
+    text = """# Rockets
+
+All of them burn kerosene.
+
+There are two:
+
+- **Falcon 1**: it flew in 2006.
+
+  It is gone.
+- **Falcon 9**: it flew in 2010.
+
+Then:
+
+- buy one
+- fly it
+"""
+    document = Document("", markdown_blocks(text), {})
+    assert [(p.text, p.metadata["line"]) for p in Splitter().passages(document, "a.md")] == [
+        ("All of them burn kerosene.", 3),
+        ("There are two:\n\nFalcon 1: it flew in 2006.\n\nIt is gone.", 7),
+        ("There are two:\n\nFalcon 9: it flew in 2010.", 10),
+        ("Then:\n\nbuy one\n\nfly it", 12),
+    ]
+
+
+def test_a_row_of_one_cell_says_what_the_rows_are_about() -> None:
+    table = rows_text([["Zone", "Sales"], ["In 2022", ""], ["East", "4"], ["West", "5"]])
+    document = Document("Sales", [Block(table, "table", line=4)], {})
+    assert [(p.text, p.metadata["line"]) for p in Splitter().passages(document, "a.md")] == [
+        ("Zone: In 2022.\n\nZone: East; Sales: 4.", 5),
+        ("Zone: In 2022.\n\nZone: West; Sales: 5.", 6),
+    ]
+
+
+def test_a_title_names_as_many_headings_as_tell_it_from_others() -> None:
+    text = (
+        "# Commands\n\n## add\n\n### Options\n\nIt adds.\n\n## build\n\n### Options\n\nIt builds.\n\n### Files\n\nTwo."
+    )
+    document = Document("", markdown_blocks(text), {})
+    titles = [passage.title for passage in Splitter().passages(document, "a.md")]
+    assert titles == ["Commands › add › Options", "Commands › build › Options", "Commands › Files"]
 
 
 def test_overlap_repeats_the_end() -> None:

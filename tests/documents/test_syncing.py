@@ -198,6 +198,23 @@ def test_a_folder_of_corpora(tmp_path: Path, encoded: list[str]) -> None:
     assert [passage.pid for passage in ColBERTIndex(tmp_path / "index").passages] == ["1", "2", "4", "5"]
 
 
+def test_two_passages_of_one_id(birds: Path, tmp_path: Path) -> None:
+    (birds / "kites.jsonl").write_text('{"id": "1", "text": "Kites soar."}')
+    documents = Documents(birds)
+    index = build_index(documents, tmp_path / "index", progress=False)
+    remember(index, documents)
+
+    (birds / "crows.jsonl").write_text('{"id": "1", "text": "Crows caw."}')
+    with pytest.raises(PolyqaError, match=r"crows.jsonl: the id '1' already stands at kites.jsonl; ids must be unique"):
+        sync_index(index, birds)
+    assert "Kites soar." in places(ColBERTIndex(index.path))
+    with pytest.raises(PolyqaError, match=r"kites.jsonl: the id '1' already stands at crows.jsonl"):
+        list(Documents(birds))
+
+    (birds / "crows.jsonl").write_text('{"id": "1", "text": "Kites soar."}')  # the same passage in two files
+    assert sync_index(index, birds).added == 0
+
+
 def test_nothing_to_read_changes_nothing(birds: Path, built: ColBERTIndex, tmp_path: Path) -> None:
     for path in birds.iterdir():
         path.unlink()

@@ -31,7 +31,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     **{name: getattr(types, name) for name in ("_interpretations", "_questions", "_numbers")},
     "lines": parse_interpretation_lines,
     "rows": rows.parse_rows,
-    "questions in rows": rows.questions_in_rows,
     "long answer": clean_answer,
     "thoughts": without_thoughts,
     "refusal": tells_nothing,

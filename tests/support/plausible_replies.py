@@ -132,16 +132,10 @@ def _json(readings: Sequence[Interpretation], draw: random.Random) -> str:
     return f"```json\n{text}\n```" if dress == "fence" else text
 
 
-def _python(readings: Sequence[Interpretation], draw: random.Random) -> str:
-    calls = [f"Interpretation(question={one.question!r}, answer={one.answer!r})" for one in readings]
-    return f"[{', '.join(calls)}]"
-
-
 _READING_FORMATS: dict[str, Callable[[Sequence[Interpretation], random.Random], str]] = {
     "readings as lines": _lines,
     "readings as DQ and DA": _tagged,
     "readings as JSON": _json,
-    "readings as Python": _python,
 }
 
 
@@ -202,11 +196,8 @@ def _verdict(draw: random.Random) -> Reply:
 
 def _numbers(draw: random.Random) -> Reply:
     numbers = sorted(draw.sample(range(1, 9), draw.randint(0, 4)))
-    words = ("one", "two", "three", "four", "five", "six", "seven", "eight")
     row = ", ".join(map(str, numbers))
-    dresses = [row, f"[{row}]", f"{len(numbers)} of them: {row}", "\n".join(f"- {number}" for number in numbers)]
-    if len(numbers) > 1:
-        dresses.append(" and ".join(words[number - 1] for number in numbers))
+    dresses = [row, f"[{row}]", f"Covered: {row}.", "\n".join(f"- {number}" for number in numbers)]
     if not numbers:
         dresses = ["none", "[]", "None of the 5 candidates", "None of them."]
     return Reply("numbers", draw.choice(dresses), parse_numbers, numbers)
