@@ -86,7 +86,7 @@ class Tokens:
         choices = getattr(chunk, "choices", None)
         text = choices[0].delta.content if choices else None
         if text:
-            self._emit("writing", {"name": self._names.get(getattr(chunk, "predict_id", None), ""), "text": text})
+            self._emit("writing", {"name": self._names.get(getattr(chunk, "predict_id", 0), ""), "text": text})
 
 
 def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:

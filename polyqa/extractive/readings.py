@@ -140,8 +140,8 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
 
     Answers that contain one another are one. The best supported is given, as its best supported passage words it. Its
     share of the support of all settles the matter, not how far off the next best is: that would settle fewer of the
-    plain questions. Of two answers one always has a large share, so the answer of a namesake leaves the matter open if it
-    would be a reading of its own.
+    plain questions. Of two answers one always has a large share, so the answer of a namesake leaves the matter open
+    if it would be a reading of its own.
     """
     found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
     ranked = distinct(telling(prompt.question, found))

@@ -113,7 +113,7 @@ def about_another(question: str, passage: PromptPassage) -> bool:
     body = question.rstrip(" ?").split()
     name = split_title(_part_meant(body, passage.title))[0]
     mention = _mention(body, name)
-    meant = mention and _other_figure(body, mention, name)
+    meant = _other_figure(body, mention, name) if mention else ""
     return bool(meant) and meant.lower() not in passage.text.lower()
 
 
