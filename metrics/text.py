@@ -196,6 +196,10 @@ def with_title(question: str, title: str) -> str:
     return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
 
 
+SECTION = " › "
+"""Between the title of a document and that of a section in the title of a passage."""
+
+
 def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
     """Split a title into its name and the qualifier that follows in brackets; the qualifier may be empty.
 

@@ -17,6 +17,7 @@ from polyqa.base.text import counted
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
+from polyqa.documents import Documents, holds_documents
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.progress import display
@@ -157,7 +158,8 @@ def adapt(
     Parameters
     ----------
     corpus
-        A file that `polyqa.colbert_index.read_corpus` reads.
+        What `polyqa.colbert_index.read_corpus` reads, or a folder of `polyqa.documents.Documents`. Files that cannot be
+        read are left out with a warning.
     program, recipe
         See `polyqa.compile`.
     out
@@ -187,7 +189,7 @@ def adapt(
     out = Path(out)
     require_free(out)
     with job("adapt", out.name, trace=False) as report:
-        passages = read_corpus(corpus)
+        passages = _passages(corpus)
         if questions is None and len(passages) < _PARTS:
             raise PolyqaError(
                 f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, "
@@ -253,6 +255,17 @@ def adapt(
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done
+
+
+def _passages(corpus: str | Path) -> list[Passage]:
+    """Return the passages of a corpus, or of documents, which are converted."""
+    if not holds_documents(Path(corpus)):
+        return read_corpus(corpus)
+    documents = Documents(corpus)
+    passages = list(documents)
+    if documents.left_out:
+        warnings.warn(documents.summary(), stacklevel=3)
+    return passages
 
 
 def _measure(measure: Measure | None, given: Questions | None) -> Measure:

@@ -66,6 +66,29 @@ class Watch(Listener):
             self._emit("step", step)
 
 
+class Tokens:
+    """Tells what a language model writes, as it is written; for ``dspy.context(send_stream=…)``.
+
+    Parameters
+    ----------
+    emit
+        Is told an event ``writing`` with the name of the predictor and the next piece of its reply.
+    program
+        Its predictors have names.
+    """
+
+    def __init__(self, emit: Emit, program: dspy.Module) -> None:
+        self._emit = emit
+        self._names = {id(one): name for name, one in program.named_predictors()}
+
+    async def send(self, chunk: Any) -> None:
+        """Tell a piece of a reply; what DSPy sends of other kinds is none."""
+        choices = getattr(chunk, "choices", None)
+        text = choices[0].delta.content if choices else None
+        if text:
+            self._emit("writing", {"name": self._names.get(getattr(chunk, "predict_id", 0), ""), "text": text})
+
+
 def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:
     """Return the kind of a predictor's step and its title; no title if the signature is none of polyqa's."""
     call = kind_of(signature)

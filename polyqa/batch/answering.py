@@ -15,7 +15,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.asking import check_question, result_of
+from polyqa.asking import check_confidence, check_question, result_of
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, write_atomically
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
@@ -149,8 +149,8 @@ class Answered:
 class Answerer:
     """Answers questions with a program and a language model; an error becomes part of the answer's line."""
 
-    def __init__(self, program: dspy.Module, lm: dspy.LM, label: str) -> None:
-        self.program, self.lm, self.label = program, lm, label
+    def __init__(self, program: dspy.Module, lm: dspy.LM, label: str, min_confidence: float | None = None) -> None:
+        self.program, self.lm, self.label, self.min_confidence = program, lm, label, min_confidence
 
     async def __call__(self, asked: Asked) -> dict[str, Any]:
         """Return the line of a question, without its id."""
@@ -160,7 +160,7 @@ class Answerer:
             with recording(self.lm, self.program) as recorder:
                 prediction = await self.program.acall(question=question)
             result = await asyncio.to_thread(
-                result_of, question, prediction, self.label, self.program, self.lm, recorder
+                result_of, question, prediction, self.label, self.program, self.lm, recorder, self.min_confidence
             )
             return {**result.to_dict(), "question": asked.question}
         except Exception as error:
@@ -217,6 +217,7 @@ def answer_many(
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
     models: Models = Models(),
+    min_confidence: float | None = None,
     batch: Batch = Batch(),
     **settings: Any,
 ) -> Answered:
@@ -232,6 +233,8 @@ def answer_many(
         See `polyqa.load`; or a program from it, which has its index and settings. If not given, `default_program`.
     models
         What answers (``lm``, ``helper_lm``).
+    min_confidence
+        See `polyqa.ask`. It belongs to the file: answers of another one are not mixed with these.
     batch
         How it is done.
 
@@ -242,6 +245,7 @@ def answer_many(
         that are not asked now; if the limit is reached, or questions fail one after the other (what was answered is
         kept, and the same call goes on).
     """
+    check_confidence(min_confidence)
     bound_cache()
     path = Path(out).expanduser()
     asked = read_asked(questions)
@@ -252,13 +256,15 @@ def answer_many(
         for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
     make, label = checked_program(program, given, models.helping())
     lm = models.answering()
-    here = Answerer(make(), lm, label)
+    here = Answerer(make(), lm, label, min_confidence)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
     source = questions.source if isinstance(questions, Questions) else questions
     named = str(source) if isinstance(source, (str, Path)) else ""
     if isinstance(questions, Questions) and questions.split:
         named += f"@{questions.split}"
-    identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), questions=named)
+    identity = RunIdentity.of(
+        here.program, lm, name=label, index=index_of(here.program), questions=named, min_confidence=min_confidence
+    )
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
         asked_ids = {one.id: None for one in asked}
@@ -283,7 +289,8 @@ def answer_many(
                 if ray is None:
                     warm_up(here.program, lm)
                 else:
-                    workers = programs_on_ray(make_answerer, program, given, models, label, ray=ray, at_once=each)
+                    more = (label, min_confidence)
+                    workers = programs_on_ray(make_answerer, program, given, models, *more, ray=ray, at_once=each)
                     work = running.enter_context(workers).call
                 for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
                     limit.add(outcome.took.calls)
@@ -295,10 +302,12 @@ def answer_many(
     return replace(answered, dollars=None if price is None else price.of(took.input_tokens, took.output_tokens))
 
 
-def make_answerer(program: str | Path, given: dict[str, Any], models: Models, label: str) -> Answerer:
+def make_answerer(
+    program: str | Path, given: dict[str, Any], models: Models, label: str, min_confidence: float | None = None
+) -> Answerer:
     """Return what answers questions; called in every worker of a cluster."""
     make, _ = checked_program(program, given, models.helping())
-    answerer = Answerer(make(), models.answering(), label)
+    answerer = Answerer(make(), models.answering(), label, min_confidence)
     warm_up(answerer.program, answerer.lm)
     return answerer
 

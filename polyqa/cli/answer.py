@@ -35,6 +35,7 @@ def answer_command(
     models: options.LanguageModels = options.EMBEDDED,
     passages: options.Passages = None,
     sets: options.Settings = None,
+    min_confidence: options.MinConfidence = None,
     at_once: Annotated[
         int | None,
         options.more(
@@ -92,6 +93,7 @@ def answer_command(
             program=program,
             index=index,
             models=answering,
+            min_confidence=min_confidence,
             batch=Batch(at_once, max_calls, cluster, overwrite=overwrite, merge=merge),
             **chosen,
         )

@@ -52,12 +52,12 @@ def _readings(result: "Result") -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from polyqa.reports.readings import sure, titles
+    from polyqa.reports.readings import sure, titles_of
     from polyqa.reports.result import sources_of
     from polyqa.standing import SURE
 
     every = result.interpretations
-    apart = titles(result.question, [reading.question for reading in every]) if len(every) > 1 else [""]
+    apart = titles_of(result) if len(every) > 1 else [""]
     by_pid = {passage.pid: passage for passage in result.passages}
     made = Table.grid(padding=(0, 2, 0, 0))
     made.add_column(justify="right")

@@ -80,7 +80,9 @@ class Answering:
 def ask_command(
     question: Annotated[
         str | None,
-        typer.Argument(help="A question, ambiguous or not. Without one a prompt opens; from a pipe comes one a line."),
+        typer.Argument(
+            help="A question, ambiguous or not. Without one an interactive prompt opens; from a pipe, each line is one."
+        ),
     ] = None,
     program: options.Program = None,
     index: options.Index = None,
@@ -88,15 +90,7 @@ def ask_command(
     models: options.LanguageModels = options.EMBEDDED,
     passages: options.Passages = None,
     sets: options.Settings = None,
-    min_confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            min=0,
-            max=1,
-            help="No answer unless a reading is so sure; by default 0.23 with the embedded engine.",
-        ),
-    ] = None,
+    min_confidence: options.MinConfidence = None,
     ask_back: Annotated[
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
     ] = False,

@@ -217,7 +217,7 @@ def compare_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compare two runs question by question: which is better, by how much, and can one tell.
+    """Compare two runs question by question: which is better, by how much, and whether that is more than chance.
 
     Every difference has an interval, a p-value, and the numbers of questions won, tied and lost.
     """

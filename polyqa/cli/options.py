@@ -54,7 +54,7 @@ Where = Annotated[
     str | None,
     typer.Option(
         metavar="CONDITION",
-        help="Search only passages whose metadata fulfil this condition, such as \"product = 'Falcon' and date >= "
+        help="Search only passages whose metadata match this condition, such as \"product = 'Falcon' and date >= "
         '2024-01-01"; `polyqa index info NAME` lists the columns.',
     ),
 ]
@@ -67,6 +67,15 @@ Passages = Annotated[
         min=1,
         max=50,
         help="Number of passages that the language model sees, 5 by default. Programs without that setting ignore it.",
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        max=1,
+        help="Answer only if the confidence of some reading is at least X; by default 0.23 with the embedded engine.",
     ),
 ]
 Settings = Annotated[
@@ -227,7 +236,7 @@ class LanguageModels:
         _of_models(
             metavar="NAME",
             help="Runs the calls whose output is not shown (what is ambiguous, what to search for, what holds); by "
-            "default --lm does. --api-base is not for it: write openai/NAME@http://HOST/v1.",
+            "default --lm does. --api-base does not apply to it: write openai/NAME@http://HOST/v1.",
         ),
     ] = None
     prompt_lm: Annotated[
@@ -243,7 +252,7 @@ class LanguageModels:
             metavar="X",
             min=0.0,
             show_default="0.3",
-            help="Of --lm and the helper; models that reason (gpt-5, o-series) have their own.",
+            help="Temperature of --lm and the helper; reasoning models (gpt-5, o-series) use their own.",
         ),
     ] = None
     max_tokens: Annotated[
@@ -288,7 +297,7 @@ class LanguageModels:
         Path | None,
         _of_models(
             metavar="FILE",
-            help="Record what every model replies in this .jsonl.gz file; what it has is not asked for again. "
+            help="Record the replies of all models in this .jsonl.gz file; recorded requests are not sent again. "
             "--lm recorded/FILE replays it.",
         ),
     ] = None

@@ -36,7 +36,7 @@ def show_command(
         typer.Option("--html", metavar="FILE", help="Write the report of the compilation to this HTML file instead."),
     ] = None,
 ) -> None:
-    """Show what a program is, what compiling it brought, and its prompts; or how two programs differ."""
+    """Show what a program is, what compiling gained, and its prompts; or how two programs differ."""
     from polyqa.artifacts.state import dump_program
     from polyqa.artifacts.store import read_artifact
     from polyqa.loading import load

@@ -53,6 +53,8 @@ _HEADING_LINE = re.compile(
     r"Appendix [A-Z]\b[^!?]{0,70}"
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
+_TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
+_TITLE_WORDS = 8
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
 
@@ -244,6 +246,21 @@ def plain_blocks(text: str) -> list[Block]:
                 blocks.extend([Block(lines[0], "heading", 1, **place)] if heading else _plain_block(lines, place))
         first += page.count("\n")
     return cleaned(blocks)
+
+
+def titled(blocks: list[Block]) -> list[Block]:
+    r"""Return the blocks of a plain text, the first line as a heading if it stands alone and reads like a title.
+
+    >>> [block.kind for block in titled(plain_blocks("Office in Leuven\n\nThe office opened in 2018."))]
+    ['heading', 'text']
+    >>> [block.kind for block in titled(plain_blocks("Dear all,\n\nwe meet at 9."))]
+    ['text', 'text']
+    """
+    if len(blocks) < 2 or blocks[0].kind != "text":
+        return blocks
+    line = blocks[0].text.removesuffix(".")  # lines that stand alone got one
+    title = _TITLE_LINE.fullmatch(line) and len(line.split()) <= _TITLE_WORDS
+    return [replace(blocks[0], text=line, kind="heading", level=1), *blocks[1:]] if title else blocks
 
 
 def _centred(paragraphs: Sequence[tuple[int, list[str]]]) -> str:

@@ -82,7 +82,7 @@ def _text_document(text: str, suffix: str) -> Document:
     if suffix not in (".md", ".markdown", ".rst"):
         suffix = markup_of(text)
     if suffix == ".txt":
-        return Document("", cleaning.plain_blocks(text), metadata)
+        return Document("", cleaning.titled(cleaning.plain_blocks(text)), metadata)
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
     else:

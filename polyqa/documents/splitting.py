@@ -12,10 +12,10 @@ from polyqa.base.extras import needs
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
+from polyqa.metrics.text import SECTION
 
 from .blocks import Block, Document
 
-SEPARATOR = " › "
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
 _STEP = 16
 _LONGEST_PART = 80  # characters of a title's parts
@@ -86,7 +86,7 @@ class Splitter:
         for section, part in ((section, part) for section, blocks in sections for part in _parts(blocks)):
             blocks = part.lead + part.blocks
             headings = [title, *_telling(section, endings), part.name]
-            full_title = SEPARATOR.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
+            full_title = SECTION.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
             starts, at = [], 0
             for block in blocks:
                 starts.append(at)
@@ -96,7 +96,7 @@ class Splitter:
                 block = blocks[number]
                 place: dict[str, MetadataValue] = {"source": source}
                 if section:
-                    place["section"] = SEPARATOR.join(section)
+                    place["section"] = SECTION.join(section)
                 if block.page is not None:
                     place["page"] = block.page
                 elif block.line is not None:

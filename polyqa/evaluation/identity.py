@@ -34,6 +34,8 @@ class RunIdentity(BaseModel):
     index
         Name and fingerprint of the index, and the condition that its passages had to fulfil; ``None`` for closed-book
         programs.
+    min_confidence
+        The bar below which a question was not answered, if one was given.
     questions, n
         Where the questions came from with their fingerprint, and how many there are.
     versions
@@ -51,6 +53,7 @@ class RunIdentity(BaseModel):
     reader: str = ""
     judge: str | None = None
     index: str | None = None
+    min_confidence: float | None = None
     questions: str = ""
     n: int = 0
     versions: dict[str, str] = {}
@@ -68,7 +71,7 @@ class RunIdentity(BaseModel):
         index
             What it searches.
         more
-            What it is asked and scored with: ``reader``, ``judge``, ``questions``, ``n``.
+            What it is asked and scored with: ``reader``, ``judge``, ``questions``, ``n``; or with ``min_confidence``.
         """
         return cls(
             program=name or type(program).__name__,

@@ -10,7 +10,7 @@ from .comparison import Comparison
 from .published import Published
 from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
-from .verdicts import LITTLE
+from .verdicts import LITTLE, is_nothing
 
 LONG_FORM = ("str_em", "rouge_l", "disambig_f1", "dr", "length")
 SHORT_FORM = ("f1_answer", "exact_match", "edit_f1")
@@ -160,9 +160,9 @@ def outcome(comparison: Comparison) -> str:
     figures = f"{change.a:.1f} → {change.b:.1f}, {change}, p = {p_text(change.p)}"
     if not _differs(change):
         said = f"No difference in {column.label}: {change.a:.1f}"
-    elif change.low > -LITTLE and change.high < LITTLE:
-        said = f"No difference in {column.label} to speak of: {figures}"
-    elif change.low > 0 or change.high < 0:
+    elif is_nothing(change.low, change.high, change.n):
+        said = f"No real difference in {column.label}: {figures}"
+    elif (change.low > 0 or change.high < 0) and max(-change.low, change.high) >= LITTLE:
         better = (change.difference > 0) is (column.higher_is_better is not False)
         said = f"B is {'better' if better else 'worse'} in {column.label}: {figures}"
     else:

@@ -16,6 +16,9 @@ from .statistics import Difference
 
 LITTLE = 1.0
 """Points of a metric in percent: a difference that is surely smaller counts as none."""
+FEW = 30
+"""Fewer questions cannot show that nothing changed: if 30 all stay the same, one in ten of all others may still change
+(the rule of three), and an interval that is drawn from so few is too short."""
 
 _SAME = 1e-9
 
@@ -56,15 +59,22 @@ def claim(low: float, high: float, n: int, *, what: str = "It") -> str:
         What was changed, as the beginning of a sentence.
 
     >>> claim(-0.4, 0.9, 72, what="Compiling")
-    'Compiling changed nothing to speak of'
+    'Compiling made no real difference'
+    >>> claim(0.0, 0.0, 3, what="Compiling")
+    'Whether compiling helped cannot be told with 3 questions'
     """
     if low > 0:
         return f"{what} helped"
     if high < 0:
         return f"{what} did harm"
-    if low > -LITTLE and high < LITTLE:
-        return f"{what} changed nothing to speak of"
-    return f"Whether {what.lower()} helped cannot be told with {n} questions"
+    if is_nothing(low, high, n):
+        return f"{what} made no real difference"
+    return f"Whether {what.lower()} helped cannot be told with {counted(n, 'question')}"
+
+
+def is_nothing(low: float, high: float, n: int) -> bool:
+    """Return whether the interval of a difference on n questions shows that it is smaller than `LITTLE`."""
+    return n >= FEW and low > -LITTLE and high < LITTLE
 
 
 def question_values(records: Sequence[Record], metric: str) -> NDArray[np.float64]:

@@ -1,5 +1,8 @@
 """From the reader's span to a whole answer: "18 February 1925", not "February 1925" of it or a clause around it."""
 
+import re
+
+from polyqa.metrics.text import content_words, sentences
 from polyqa.models import Span
 
 from .answer_kinds import answer_kind
@@ -7,6 +10,44 @@ from .grammar import DATE
 
 _MARKS = " .,;:"
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
+
+
+_ROW = re.compile(r"(?:(?<=\. )|\A)[^;:.]{1,40}: [^;]+?; .+?(?=\.(?: [^;:.]{1,40}: [^;]+; |\s*\Z))", re.DOTALL)
+_FIELD = re.compile(r"(?:(?<=; )|\A)([^;:]{1,40}): ([^;]+)")
+
+
+def within_a_sentence(question: str, text: str, span: Span) -> Span:
+    """Return the part of a span that is in one sentence; of the rows of a table, a single value.
+
+    The reader sometimes begins in one sentence or row and ends in another. Of several sentences the one with the
+    fewest words counts: it is a name or a date, not a clause. Of rows, ``name: Rain gauge; price: 78 euros``, the one
+    with most of the question's words counts, and of its values the one whose column the question names.
+
+    >>> row = "name: Bell; price: 9 euros. name: Rain gauge; price: 78 euros."
+    >>> within_a_sentence("What price has the rain gauge?", row, Span(row[19:61], 19, 61, 1.0)).text
+    '78 euros'
+    """
+    if not re.search(r"[.!?。！？;]", span.text[:-1]):
+        return span
+    asked = set(content_words(question))
+    rows = [row for row in _ROW.finditer(text) if row.start() < span.end and row.end() > span.start]
+    if rows and rows[0].start() <= span.start:
+        row = max(rows, key=lambda one: len(asked & set(content_words(one[0]))))
+        values = [
+            (field, row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])
+        ]
+        touched = [value for value in values if value[1] < span.end and value[2] > span.start]
+        if touched:
+            _, start, end = max(touched, key=lambda value: len(asked & set(content_words(value[0][1]))))
+            return _between(text, start, end, span)
+    ends = [(max(one.start, span.start), min(one.end, span.end)) for one in sentences(text)]
+    told = [(start, end) for start, end in ends if content_words(text[start:end])]
+    return _between(text, *min(told, key=lambda one: len(text[slice(*one)].split())), span) if len(told) > 1 else span
+
+
+def _between(text: str, start: int, end: int, span: Span) -> Span:
+    found = text[start:end].rstrip()
+    return Span(found, start, start + len(found), span.score)
 
 
 def whole_answer(question: str, text: str, span: Span) -> str:

@@ -10,8 +10,9 @@ from polyqa.metrics.text import holds, normalize_words, sentence_at
 from polyqa.models import Encoder, Reader, Span, Writer
 
 from .answer_kinds import answer_kind, fits_kind
-from .answers import whole_answer
+from .answers import whole_answer, within_a_sentence
 from .prompt import PromptPassage
+from .titles import about_another
 
 SPANS = 3
 """How many answers are taken from one passage."""
@@ -83,17 +84,22 @@ def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, 
     """Return the answers of all passages to a question, best supported first; ``keep`` of each passage."""
     if not passages:
         return []
-    readings = models.reader.read([(question, passage.text) for passage in passages], keep=keep)
+    readings = [
+        [within_a_sentence(question, passage.text, span) for span in reading.spans]
+        for passage, reading in zip(
+            passages, models.reader.read([(question, passage.text) for passage in passages], keep=keep), strict=True
+        )
+    ]
     shown = [f"{passage.title} {passage.text}".strip() for passage in passages]
     stated = [
-        [f"{passage.title}: {sentence_at(passage.text, span.start).text}" for span in reading.spans]
-        for passage, reading in zip(passages, readings, strict=True)
+        [f"{passage.title}: {sentence_at(passage.text, span.start).text}" for span in spans]
+        for passage, spans in zip(passages, readings, strict=True)
     ]
     texts = list(dict.fromkeys([*shown, *chain.from_iterable(stated)]))
     near = dict(zip(texts, map(float, models.encoder.similarity([question], texts)[0]), strict=True))
     found = []
-    for passage, text, reading, told in zip(passages, shown, readings, stated, strict=True):
-        for span, sentence in zip(reading.spans, told, strict=True):
+    for passage, text, spans, told in zip(passages, shown, readings, stated, strict=True):
+        for span, sentence in zip(spans, told, strict=True):
             features = Features(span.score, near[text], near[sentence])
             found.append(
                 Evidence(passage, span, whole_answer(question, passage.text, span), _support(features), features)
@@ -123,9 +129,18 @@ def says_something(answer: str, question: str) -> bool:
 
 
 def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
-    """Return the evidence whose answers are of the kind that is asked for and say something."""
+    """Return the evidence whose answers are of the kind that is asked for, say something, and are about what it names.
+
+    A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that.
+    """
     kind = answer_kind(question)
-    return [one for one in found if fits_kind(one.answer, kind) and says_something(one.answer, question)]
+    return [
+        one
+        for one in found
+        if fits_kind(one.answer, kind)
+        and says_something(one.answer, question)
+        and not about_another(question, one.passage)
+    ]
 
 
 def distinct(found: Iterable[Evidence]) -> list[Evidence]:

@@ -11,6 +11,7 @@ from .demos import best_cut, scored_demos
 from .evidence import Evidence, Models, distinct, gather, telling
 from .obeying import DOUBTS, as_asked, in_order, worded
 from .prompt import Prompt, evidence_in
+from .titles import are_namesakes
 from .wordings import phrase, readings_of
 
 NULL = "null"
@@ -137,9 +138,10 @@ def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
 def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``short_answer``, ``source`` and ``settled``.
 
-    Answers that hold one another are one. The best supported is told, as its best supported passage words it. Its
+    Answers that contain one another are one. The best supported is given, as its best supported passage words it. Its
     share of the support of all settles the matter, not how far off the next best is: that would settle fewer of the
-    plain questions.
+    plain questions. Of two answers one always has a large share, so the answer of a namesake leaves the matter open
+    if it would be a reading of its own.
     """
     found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
     ranked = distinct(telling(prompt.question, found))
@@ -147,6 +149,12 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
         return {"short_answer": NULL, "source": NULL, "settled": "No"}
     best = ranked[0]
     settled = best.support >= _SETTLED * DOUBTS[prompt.clauses.doubt] * sum(answer.support for answer in ranked)
+    bar = _BARS[prompt.clauses.certainty]  # from here on `extract_interpretations` would show another reading
+    least = max(bar.beside, bar.share * best.support)
+    settled = settled and not any(
+        other.support >= least and are_namesakes(prompt.question, best.passage.title, other.passage.title)
+        for other in ranked[1:]
+    )
     return {
         "short_answer": best.answer,
         "source": str(best.passage.number),

@@ -2,7 +2,7 @@
 
 import re
 
-from polyqa.metrics.text import STOPWORDS, content_words, sentences, split_title, words
+from polyqa.metrics.text import SECTION, STOPWORDS, content_words, sentences, split_title, words
 
 from .prompt import PromptPassage
 
@@ -47,13 +47,13 @@ def settle(question: str, title: str) -> str | None:
     str or None
         ``None`` if the question and the title share no word, or the question already says it all.
     """
-    name, qualifier = split_title(title)
+    body = question.rstrip(" ?").split()
+    name, qualifier = split_title(_part_meant(body, title))
     known = set(map(_stem, content_words(question)))
     if known.isdisjoint(map(_stem, content_words(name))):
         return None
-    body = question.rstrip(" ?").split()
     mention = _mention(body, name)
-    if mention is None:
+    if mention is None or _other_figure(body, mention, name):
         return None
     first, last = mention
     if qualifier and _contradicts(qualifier, question):
@@ -69,6 +69,7 @@ def settle(question: str, title: str) -> str | None:
     possessive = _POSSESSIVE.search(body[last])
     if first and name.startswith("The ") and body[first - 1].lower() == "the":
         first -= 1
+        name = re.sub(r"^The (?=[a-z])", "the ", name)
     return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
 
 
@@ -86,6 +87,50 @@ def _contradicts(qualifier: str, question: str) -> bool:
     return bool(figures and kinds and others) and kinds <= set(asked) and not figures & set(asked)
 
 
+def _part_meant(body: list[str], title: str) -> str:
+    """Return the part of a title, document › section, that the question's words name; the last of several."""
+    parts = title.split(SECTION)
+    return max(reversed(parts), key=lambda part: _weighed(body, split_title(part)[0])[0])
+
+
+def _other_figure(body: list[str], mention: tuple[int, int], name: str) -> str:
+    """Return the thing that a question names by another figure than a title: "Terra 2" for *Terra 1*; else nothing."""
+    first, last = mention
+    asked, own = list(map(_bare, body)), name.split()
+    for at, figure in ((last + 1, own[-1]), (first - 1, own[0])):
+        figures = figure.isdigit() and figure not in asked[first : last + 1] and 0 <= at < len(asked)
+        if figures and asked[at].isdigit() and asked[at] != figure:
+            return " ".join(asked[min(first, at) : max(last, at) + 1])
+    return ""
+
+
+def about_another(question: str, passage: PromptPassage) -> bool:
+    """Return whether a passage is about another one of a series than the question names, and does not mention that.
+
+    >>> about_another("What does Terra 2 cost?", PromptPassage(1, "Terra 1", "It costs 189 euros."))
+    True
+    """
+    body = question.rstrip(" ?").split()
+    name = split_title(_part_meant(body, passage.title))[0]
+    mention = _mention(body, name)
+    meant = _other_figure(body, mention, name) if mention else ""
+    return bool(meant) and meant.lower() not in passage.text.lower()
+
+
+def are_namesakes(question: str, one: str, other: str) -> bool:
+    """Return whether the same words of a question name two titles, and each says more than the question.
+
+    >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Titanic (musical)")
+    True
+    >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Iceberg")
+    False
+    """
+    body = question.rstrip(" ?").split()
+    mentions = [_mention(body, split_title(_part_meant(body, title))[0]) for title in (one, other)]
+    settled = {settle(question, one), settle(question, other)}
+    return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
+
+
 def names(question: str, title: str) -> bool:
     """Return whether what a question and a title share is written as a name in the question, with capitals.
 
@@ -93,7 +138,7 @@ def names(question: str, title: str) -> bool:
     (True, False)
     """
     body = question.rstrip(" ?").split()
-    mention = _mention(body, split_title(title)[0])
+    mention = _mention(body, split_title(_part_meant(body, title))[0])
     return mention is not None and any(body[place][:1].isupper() for place in range(mention[0], mention[1] + 1))
 
 
@@ -112,6 +157,17 @@ def _bare(word: str) -> str:
 
 def _mention(body: list[str], name: str) -> tuple[int, int] | None:
     """Return the first and last position of the longest run of the question's words that the name has."""
+    weight, negative, last = _weighed(body, name)
+    if not weight:
+        return None
+    first = -negative
+    while body[first].lower() in ("of", "in", "on", "at", "the") and first < last:
+        first += 1  # the run may begin with a word that belongs to the question
+    return first, last
+
+
+def _weighed(body: list[str], name: str) -> tuple[int, int, int]:
+    """Return the weight of the longest run of words that the name has, its beginning (negative) and its end."""
     wanted = {_stem(_bare(word)) for word in name.replace(",", " ").split()}
     stems = [_stem(_bare(word)) for word in body]
     best, start = (0, -1, -1), None
@@ -124,13 +180,7 @@ def _mention(body: list[str], name: str) -> tuple[int, int] | None:
             weight = sum(2 + body[n][:1].isupper() for n in range(start, position) if stems[n] not in STOPWORDS)
             best = max(best, (weight, -start, position - 1))
             start = None
-    weight, negative, last = best
-    if not weight:
-        return None
-    first = -negative
-    while body[first].lower() in ("of", "in", "on", "at", "the") and first < last:
-        first += 1  # the run may begin with a word that belongs to the question
-    return first, last
+    return best
 
 
 def _qualified(body: list[str], first: int, last: int, qualifier: str) -> list[str]:

@@ -21,6 +21,9 @@ from .examples import as_metric, as_question
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
+LEAST_FOR_CLAUSES = 12
+"""With fewer training questions a search over clauses has nothing to choose by."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -142,6 +145,12 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
     check_writer(plan.recipe, str(plan.writer.model))
     if not plan.trainset or not plan.devset:
         raise PolyqaError("Compiling needs training and development questions; one of the sets is empty.")
+    searched = [step.name for step in plan.recipe.parts if step.optimizer == "clauses"]
+    if searched and len(plan.trainset) < LEAST_FOR_CLAUSES:
+        raise PolyqaError(
+            f"The recipe {searched[0]!r} needs at least {LEAST_FOR_CLAUSES} training questions, there are "
+            f"{len(plan.trainset)}: one half chooses clauses and the other confirms them."
+        )
     scored = {name: questions for name, questions in sets.items() if name != "train" or plan.recipe.runs_train}
     check_measurable(plan.metric.measure, scored)
 

@@ -2,9 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from polyqa.base.text import counted
-from polyqa.metrics.text import STOPWORDS, words
+from polyqa.metrics.text import SECTION, STOPWORDS, words
+
+if TYPE_CHECKING:
+    from polyqa.asking import Result
 
 _LONGEST = 8  # words of a title; what differs more than that is a question of its own
 _PARTS = re.compile(r"[,;:?!()\[\]{}\"“”«»。，？！]")
@@ -112,10 +117,20 @@ class _Question:
         return runs
 
 
-def titles(question: str, readings: Sequence[str]) -> list[str]:
-    """Return for each reading the words that the others and the asked question lack; the whole of it if there are none.
+def titles_of(result: "Result") -> list[str]:
+    """Return the `titles` of a result's readings, with the titles of the passages that they cite."""
+    by_pid = {passage.pid: passage.title for passage in result.passages}
+    readings = result.interpretations
+    return titles(
+        result.question, [one.question for one in readings], [by_pid.get(one.pid or "", "") for one in readings]
+    )
 
-    A name stays whole, and so does a number with its noun. Titles of different readings differ.
+
+def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) -> list[str]:
+    """Return for each reading the words that the others and the asked question lack.
+
+    A name stays whole, and so does a number with its noun. Titles of different readings differ. If a reading lacks
+    such words, its title is what its passage's title adds to the question, else that title, else the whole reading.
 
     Parameters
     ----------
@@ -123,23 +138,37 @@ def titles(question: str, readings: Sequence[str]) -> list[str]:
         As it was asked.
     readings
         The disambiguated questions.
+    sources
+        The titles of the passages that the readings cite.
 
     >>> titles("When did Titanic sink?", ["When did RMS Titanic sink?", "When did the 1997 film's ship sink?"])
     ['RMS Titanic', "1997 film's ship"]
     >>> titles("When did Falcon fly?", ["When did Falcon 9 fly?", "When did Falcon Heavy fly?"])
     ['Falcon 9', 'Falcon Heavy']
+    >>> titles("Who is Keller?", ["Who is Keller?", "Who is Keller the elder?"], ["Jonas Keller", "Lars Keller"])
+    ['Jonas Keller', 'elder']
     """
     each = [_Question(one) for one in readings]
     shared = _shared(each)
     asked = shared | frozenset(_Question(question).words)
     titled = [one.titled(asked) for one in each]
     if not _tell_apart(titled) and len(each) > 1:
-        titled = [one.titled(shared) for one in each]
-    if not _tell_apart(titled):
-        titled = [title if titled.count(title) == 1 else "" for title in titled]
-    return [
-        title if title and len(title.split()) <= _LONGEST else one for title, one in zip(titled, readings, strict=True)
-    ]
+        by_others = [one.titled(shared) for one in each]
+        titled = by_others if _tell_apart(by_others) else titled
+    named = [_title_of_source(one, asked) for one in sources[: len(readings)]]
+    taken: list[str] = []
+    for reading, *options in zip_longest(readings, titled, named, fillvalue=""):
+        others = {*taken, *titled[len(taken) + 1 :], *readings}
+        fits = (one for one in options if one and one not in others and len(one.split()) <= _LONGEST)
+        taken.append(next(fits, reading))
+    return taken
+
+
+def _title_of_source(title: str, asked: frozenset[str]) -> str:
+    """Return what a title, document › section, adds to the question; its last part if it adds nothing."""
+    parts = title.split(SECTION)[::-1]
+    # In a question the first word has a capital whatever it is; in a title it may begin a name.
+    return next(filter(None, (_Question(f"of the {part}").titled(asked) for part in parts)), parts[0])
 
 
 def opening(question: str, readings: Sequence[str]) -> str:

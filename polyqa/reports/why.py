@@ -10,7 +10,7 @@ from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
 from polyqa.programs.tree import ClarificationNode, NodeStatus
 
-from .readings import sure, titles
+from .readings import sure, titles_of
 from .result import numbers_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
         Item(passage.title or passage.text[:60], "", numbers[passage.pid], passage.pid in cited)
         for passage in result.passages
     ]
-    named = titles(result.question, [reading.question for reading in result.interpretations])
+    named = titles_of(result)
     readings = [
         Item(
             title, f"{reading.answer}{f' – {sure(share)}' if share is not None else ''}", numbers.get(reading.pid or "")

@@ -8,7 +8,7 @@ from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
 from polyqa.reports.marks import all_places, pieces, places
-from polyqa.reports.readings import opening, sure, titles
+from polyqa.reports.readings import opening, sure, titles_of
 from polyqa.reports.result import cautions, cited_numbers
 from polyqa.reports.why import stages
 
@@ -34,7 +34,7 @@ def answered(result: Result, steps: Sequence[Mapping[str, Any]] = ()) -> dict[st
         "pieces": _pieces(result.cited_answer, result),
         "evidence": list(_evidence(result)),
         "opening": opening(result.question, readings),
-        "titles": titles(result.question, readings),
+        "titles": titles_of(result),
         "sure": [None if share is None else sure(share) for share in result.confidence],
         "why": [asdict(stage) for stage in stages(result, steps)],
         "cautions": cautions(result),

@@ -39,8 +39,9 @@ def api_router(service: Service) -> APIRouter:
     async def ask(asked: Ask, request: Request) -> Response:
         """Answer a question: its readings, their evidence, one answer with sources.
 
-        With `Accept: text/event-stream` each step is told as it ends: `waiting`, `started`, `step`, `sentence`, and at
-        last `result` (what is answered otherwise) or `error`.
+        With `Accept: text/event-stream` events are sent as they happen: `waiting`, `started`, `writing` (a piece of a
+        reply, only of a language model on the server's machine), `step`, `sentence`, and finally `result` (the same as
+        without this header) or `error`.
         """
         checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):

@@ -6,10 +6,11 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+import dspy
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
@@ -17,8 +18,9 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent,
 from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
+from polyqa.language_models import LOCAL
 from polyqa.lm.recorder import listening
-from polyqa.watching import Watch
+from polyqa.watching import Tokens, Watch
 
 from .answered import answered, sentence_events
 from .errors import Kind, WebError
@@ -238,10 +240,14 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def emit(name: str, data: Mapping[str, Any]) -> None:
-            steps.append(data)
+            if name == "step":
+                steps.append(data)
             loop.call_soon_threadsafe(queue.put_nowait, Event(name, data))
 
-        with listening(Watch(emit), program):
+        # A model on this machine writes for minutes. A hosted one is quick, and a call that streams is not retried.
+        local = str(lm.model).partition("/")[0] == LOCAL
+        written = dspy.context(send_stream=Tokens(emit, program)) if local else nullcontext()
+        with listening(Watch(emit), program), written:
             result = await aask(asked.question, program=program, lm=lm, min_confidence=asked.min_confidence)
         return replace(result, program=asked.program)
 

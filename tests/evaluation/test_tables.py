@@ -140,7 +140,7 @@ def calls(run: Run, count: int) -> Run:
         (lambda at: 0.0, 3, "No difference in DR: 22.9; B makes 3.0 calls more a question."),
         (lambda at: -0.01, -1, "B is worse in DR: 22.9 → 21.9"),
         (lambda at: 0.2 * (-1) ** at, 0, "Which is better in DR cannot be told with 12 questions: 22.9 → 22.9"),
-        (lambda at: 0.0001 * at, 0, "No difference in DR to speak of: 22.9"),
+        (lambda at: 0.0001 * at, 0, "Which is better in DR cannot be told with 12 questions: 22.9 → 23.0"),
     ],
 )
 def test_a_comparison_begins_with_what_comes_of_it(shift: Callable[[int], float], more: int, said: str) -> None:

@@ -33,8 +33,9 @@ def difference(low: float, high: float, n: int = 30) -> Difference:
             "Adapting helped: DR 60.0 → 62.2, +2.2 [+0.5, +4.0] on 30 questions; 9 became better, 2 worse.",
         ),
         (difference(-4, -0.5), "Adapting did harm: "),
-        (difference(-0.9, 0.9), "Adapting changed nothing to speak of: "),
+        (difference(-0.9, 0.9), "Adapting made no real difference: "),
         (difference(-3, 6), "Whether adapting helped cannot be told with 30 questions: "),
+        (difference(0, 0, 29), "Whether adapting helped cannot be told with 29 questions: "),
         (difference(nan, nan, 1), "Whether adapting helped cannot be told with 1 question"),
     ],
 )

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.extractive.answers import whole_answer
+from polyqa.extractive.answers import whole_answer, within_a_sentence
 from polyqa.models import Span
 
 TEXT = (
@@ -36,6 +36,40 @@ def span(text: str) -> Span:
 )
 def test_whole_answers(question: str, found: str, whole: str) -> None:
     assert whole_answer(question, TEXT, span(found)) == whole
+
+
+ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: gauge; price: 78 euros; made: 2020-02-28."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "found", "inside"),
+    [
+        (
+            "Where is it?",
+            "Office in Ghent. The office opened in 2018. It is small.",
+            "Ghent. The office opened in",
+            "Ghent.",
+        ),
+        ("Who came?", "He met Dr. J. Who. Then he left.", "Dr. J. Who", "Dr. J. Who"),
+        ("What price has the rain gauge?", ROWS, "2015-06-01. name: Rain gauge; kind: gauge; price: 78", "78 euros"),
+        ("When was the rain gauge made?", ROWS, "price: 78 euros; made: 2020-02-28", "2020-02-28"),
+        ("What price has the rain gauge?", ROWS, "78 euros", "78 euros"),
+        ("Who sold it?", "It was made by Kim; Lee sold it.", "Kim; Lee", "Kim; Lee"),
+    ],
+)
+def test_an_answer_is_in_one_sentence_or_value(question: str, text: str, found: str, inside: str) -> None:
+    start = text.index(found)
+    span = within_a_sentence(question, text, Span(found, start, start + len(found), 1.0))
+    assert (span.text, text[span.start : span.end], span.score) == (inside, inside, 1.0)
+
+
+@given(st.text(alphabet="aB1 .;:!\n。", max_size=40), st.integers(0, 39), st.integers(1, 20))
+def test_the_part_of_a_span_is_in_its_text(text: str, start: int, length: int) -> None:
+    found = text[start : start + length]
+    if found.strip():
+        span = within_a_sentence("Who?", text, Span(found, start, start + len(found), 1.0))
+        assert text[span.start : span.end] == span.text
+        assert span.text.strip()
 
 
 @given(

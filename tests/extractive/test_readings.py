@@ -5,6 +5,7 @@ from solaris import PASSAGES, QUESTION, extract
 from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.evidence import gather
 from polyqa.extractive.prompt import parse_passages
+from polyqa.signatures import LocateAnswer
 
 
 def test_extraction_finds_the_readings_and_says_where_they_stand() -> None:
@@ -47,3 +48,32 @@ def test_demos_limit_the_length_of_answers_and_not_the_number_of_readings() -> N
     bare, shown = extract(), extract(demos=demos)
     assert len(bare) == len(shown) == 3
     assert all(len(reading.answer.split()) <= 3 for reading in shown)
+
+
+TERRA = [
+    "Terra 1 | Terra 1 measures at one depth. It was designed by Ellis Varga.",
+    "Terra 2 | Terra 2 measures at three depths. It was designed by Ivo Brand.",
+    "Terra 3 | Terra 3 measures at five depths. It was designed by Sunniva Moe.",
+]
+
+
+def located(question: str, passages: list[str]) -> dspy.Prediction:
+    rendered = "\n".join(f"[{number}] «{passage}»" for number, passage in enumerate(passages, 1))
+    return dspy.Predict(LocateAnswer)(passages=rendered, question=question)
+
+
+def test_two_namesakes_leave_a_question_as_open_as_three() -> None:
+    """Leaving one passage out, as a condition does, takes away its reading and no other."""
+    assert located("Who designed Terra?", TERRA).settled == "No"
+    for left in (TERRA[:2], TERRA[1:], TERRA[::2]):
+        assert located("Who designed Terra?", left).settled == "No"
+        found = extract(passages=left, question="Who designed Terra?")
+        assert {reading.answer for reading in found} == {one.split("designed by ")[1].rstrip(".") for one in left}
+    assert located("Who designed Terra?", TERRA[:1]).settled == "Yes"
+
+
+def test_the_thing_that_a_question_names_is_the_only_reading() -> None:
+    found = extract(passages=TERRA, question="Who designed Terra 2?")
+    assert [reading.answer for reading in found] == ["Ivo Brand"]
+    assert located("Who designed Terra 2?", TERRA).settled == "Yes"
+    assert located("Who designed Terra 4?", TERRA).short_answer == "null"

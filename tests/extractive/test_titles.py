@@ -5,27 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.extractive.titles import common_words, settle
+from polyqa.extractive.prompt import PromptPassage
+from polyqa.extractive.titles import about_another, are_namesakes, settle
 
 WORDS = st.lists(
     st.sampled_from(["when", "did", "the", "film", "titanic", "come", "out", "who", "won", "cup", "in", "1998"]),
     min_size=1,
     max_size=8,
 )
-
-
-@pytest.mark.parametrize(
-    ("question", "title", "expected"),
-    [
-        ("When did Titanic sink?", "RMS Titanic", ["titanic"]),
-        ("When did Titanic's crew sink?", "Titanic", ["titanic"]),
-        ("Who sang the songs of summer?", "Summer Song", ["summer", "song"]),
-        ("Who won?", "Titanic", []),
-        ("Who is it?", "Who Is It", []),
-    ],
-)
-def test_common_words(question: str, title: str, expected: list[str]) -> None:
-    assert common_words(question, title) == expected
 
 
 @pytest.mark.parametrize(
@@ -58,6 +45,13 @@ def test_common_words(question: str, title: str, expected: list[str]) -> None:
             "1932 Winter Olympics",
             "Who won the hockey at the 1932 Lake Placid Olympics?",
         ),
+        ("Where was the meeting held?", "News › The spring meeting", "Where was the spring meeting held?"),
+        ("When was Falcon released?", "Falcon handbook › Falcon 2", "When was Falcon 2 released?"),
+        (
+            "How long does the battery of Falcon last?",
+            "Falcon 2 › Battery",
+            "How long does the battery of Falcon 2 last?",
+        ),
         (
             "How many people live in Springfield?",
             "Springfield, Illinois",
@@ -81,10 +75,45 @@ def test_settle(question: str, title: str, expected: str | None) -> None:
         ("When did the English Civil War end?", "Irish Civil War"),
         ("Who got the Nobel Peace Prize?", "Nobel Prize in Chemistry"),
         ("When did Titanic come out?", ""),
+        ("How long does the battery of Falcon 2 last?", "Falcon 1"),
+        ("Who won the 2008 Cup?", "2012 Cup"),
     ],
 )
 def test_nothing_to_settle(question: str, title: str) -> None:
     assert settle(question, title) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "text", "expected"),
+    [
+        ("What does Falcon 2 cost?", "Falcon 1", "It costs 9 euros.", True),
+        ("What does Falcon 2 cost?", "Falcon 1", "Falcon 2, which follows it, costs 9 euros.", False),
+        ("What does Falcon 2 cost?", "Falcon 2", "It costs 9 euros.", False),
+        ("What does Falcon 2 cost?", "Falcon", "It costs 9 euros.", False),
+        ("What did Falcon cost in 2019?", "Falcon 1", "It costs 9 euros.", False),
+        ("Who won the 100 metres at the Summer Games?", "2012 Summer Games", "Lee won.", False),
+        ("Who won the 2008 Summer Games?", "2012 Summer Games", "Lee won.", True),
+        ("Who won the Summer Games 100 metres?", "2012 Summer Games", "Lee won.", False),
+    ],
+)
+def test_a_passage_about_another_of_a_series(question: str, title: str, text: str, expected: bool) -> None:
+    assert about_another(question, PromptPassage(1, title, text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other", "expected"),
+    [
+        ("When did the office open?", "Office in Leuven", "Office in Porto", True),
+        ("When did Ann Reyes join?", "Ann Reyes (finance) › Ann Reyes, clerk", "Ann Reyes, head", True),
+        ("When did the office in Porto open?", "Office in Leuven", "Office in Porto", False),
+        ("When did Titanic sink?", "Titanic", "Titanic (film)", False),
+        ("When did Titanic sink?", "Titanic (film)", "Titanic (film)", False),
+        ("When did Titanic's crew sing?", "Titanic (film)", "Crew (song)", False),
+        ("", "", "", False),
+    ],
+)
+def test_namesakes_are_named_by_the_same_words(question: str, one: str, other: str, expected: bool) -> None:
+    assert are_namesakes(question, one, other) is are_namesakes(question, other, one) is expected
 
 
 def bare_words(text: str) -> Counter[str]:

@@ -104,6 +104,19 @@ def test_a_corpus_in_which_nothing_shares_a_name(run: Run, tmp_path: Path) -> No
     assert {question.ambiguity for question in questions} == {"none"}
 
 
+def test_a_folder_of_documents_is_read_as_an_index_reads_it(tmp_path: Path, mine: str) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    for at, line in enumerate(CORPUS.read_text().splitlines()[:3]):
+        (folder / f"{at}.md").write_text(f"# {json.loads(line)['title']}\n\n{json.loads(line)['text']}\n")
+    (folder / "prices.csv").write_text("name,price\nBell,9 euros\nGauge,78 euros\n")
+    (folder / "broken.pdf").write_text("no pdf")
+    stop = polyqa.Budget(confirm=lambda expected: False)
+    with pytest.warns(UserWarning, match="1 file left out: broken.pdf"):
+        assert adapt(folder, "rac", out=tmp_path / "manual", questions=mine, budget=stop) is None
+    assert "price: 9 euros" in " ".join(passage.text for passage in ColBERTIndex("manual").passages)
+
+
 @pytest.fixture
 def mine(tmp_path: Path) -> str:
     opened = {

@@ -154,8 +154,20 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
     assert made is not None
     assert made.card.dev_gain is not None
     assert made.card.dev_gain.metric == "disambig_f1"
-    # Labels are not scored, so train may lack long answers where dev does not.
-    assert polyqa.compile("rac", out=tmp_path / "labels", sets=replace(SHORT, dev=DEV)) is not None
+    # Labels are not scored, so train may lack long answers where dev does not; but then they make no demos.
+    without = {"sets": replace(SHORT, dev=DEV), "budget": polyqa.Budget(confirm=lambda expected: False)}
+    with pytest.warns(
+        UserWarning, match=r"The recipe knn shows clarify no demos, and changes nothing: .* long answers"
+    ):
+        assert polyqa.compile("rac", out=tmp_path / "labels", **without) is None
+    with pytest.warns(UserWarning, match="The recipe knn shows clarify, recall, write no demos: "):
+        assert polyqa.compile("auto", out=tmp_path / "auto", **without) is None
+
+
+def test_nothing_is_said_of_demos_that_are_made(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    stop = polyqa.Budget(confirm=lambda expected: False)
+    assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=stop) is None
+    assert not [one for one in recwarn if "no demos" in str(one.message)]
 
 
 # --- what was made can be loaded -----------------------------------------------------------------

@@ -35,8 +35,6 @@ HELD_OUT = 1 / 2
 """Share of the training questions that only confirm."""
 CONFIDENCE = 0.9
 """One-sided, of the gain on the questions held out."""
-LEAST = 12
-"""Training questions without which there is nothing to choose by."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +132,6 @@ class _Search:
             raise PolyqaError(
                 f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.instructions)} of "
                 f"{type(program).__name__} that the language model obeys. Take another recipe, or other predictors."
-            )
-        if len(plan.trainset) < LEAST:
-            raise PolyqaError(
-                f"The recipe {plan.recipe.name!r} needs {LEAST} training questions at least: one half chooses clauses "
-                f"and the other confirms them. There are {len(plan.trainset)}."
             )
         places = list(range(len(plan.trainset)))
         random.Random(plan.seed).shuffle(places)

@@ -49,6 +49,7 @@ from .shown import Demo, Held, Shown, cut, first_empty, held_readings
 Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
 _MAKERS: dict[type[dspy.Signature], Maker] = {}
 _FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
+_FROM_LONG_ANSWERS: set[Maker] = set()
 
 
 def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str, list[Demo]]:
@@ -86,6 +87,13 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     return demos
 
 
+def without_long_answers(program: dspy.Module, questions: Sequence[Question]) -> list[str]:
+    """Return the predictors to which labels give no demo because no question has a reference long answer."""
+    if any(question.long_answers for question in questions):
+        return []
+    return [name for name, one in program.named_predictors() if _maker(one.signature) in _FROM_LONG_ANSWERS]
+
+
 def _maker(signature: type[dspy.Signature]) -> Maker | None:
     inputs, outputs = signature.input_fields, signature.output_fields
     if set(inputs) == {"question"} and (recalled := find_by_fields(_FROM_MEMORY, inputs, outputs, exact=True)):
@@ -93,10 +101,14 @@ def _maker(signature: type[dspy.Signature]) -> Maker | None:
     return find_by_fields(_MAKERS, inputs, outputs)
 
 
-def _demos_of(signature: type[dspy.Signature], *, from_memory: bool = False) -> Callable[[Maker], Maker]:
+def _demos_of(
+    signature: type[dspy.Signature], *, from_memory: bool = False, from_long_answers: bool = False
+) -> Callable[[Maker], Maker]:
     """Register what makes the demos of a signature; those ``from_memory`` for predictors given a question only."""
 
     def register(make: Maker) -> Maker:
+        if from_long_answers:
+            _FROM_LONG_ANSWERS.add(make)
         (_FROM_MEMORY if from_memory else _MAKERS)[signature] = make
         return make
 
@@ -130,7 +142,7 @@ def _extractions(question: Question, shown: Shown) -> list[Demo]:
     return [_over_passages(question, shown, held, spare=1)] if held else []
 
 
-@_demos_of(WriteLongFormAnswer)
+@_demos_of(WriteLongFormAnswer, from_long_answers=True)
 def _long_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer beside the passages that its readings cite: others teach nothing about writing."""
     held = held_readings(question, shown.passages)
@@ -138,7 +150,7 @@ def _long_answers(question: Question, shown: Shown) -> list[Demo]:
     return [{**_over_passages(question, shown, held, spare=0), "answer": answer} for answer in answers]
 
 
-@_demos_of(ClarifyQuestion)
+@_demos_of(ClarifyQuestion, from_long_answers=True)
 def _clarifications(question: Question, shown: Shown) -> list[Demo]:
     """Give the readings that the passages answer, and the reference answer."""
     held = held_readings(question, shown.passages)
@@ -208,7 +220,7 @@ def _read_documents(question: Question, shown: Shown) -> list[Demo]:
     return [{"question": question.question, **demo} for demo in demos]
 
 
-@_demos_of(AnswerClosedBook, from_memory=True)
+@_demos_of(AnswerClosedBook, from_memory=True, from_long_answers=True)
 def _recalled_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer (the five examples of DIVA's Table 12 are such)."""
     return [{"question": question.question, "answer": answer} for answer in question.long_answers[:1]]
@@ -221,7 +233,7 @@ def _refinements(question: Question, shown: Shown) -> list[Demo]:
     return [{"question": question.question, "refinements": readings}]
 
 
-@_demos_of(AnswerRefined)
+@_demos_of(AnswerRefined, from_long_answers=True)
 def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer from the gold readings."""
     return [
@@ -390,7 +402,7 @@ def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
     ]
 
 
-@_demos_of(TellFindings)
+@_demos_of(TellFindings, from_long_answers=True)
 def _told_findings(question: Question, shown: Shown) -> list[Demo]:
     """Give the gold readings and the reference answer, if there is a finding for each reading.
 

@@ -57,6 +57,8 @@ export class Panel {
     } else if (name === "step") {
       this.steps.add(data);
       announce(`${this.asked.program}: ${data.title}`);
+    } else if (name === "writing") {
+      this.steps.write(data);
     } else if (name === "sentence") {
       this.live.append(...drawPieces(data.pieces, plainMark), " ");
     } else if (name === "result") {

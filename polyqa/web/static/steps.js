@@ -4,10 +4,12 @@ import { h } from "./dom.js";
 import { counted, seconds, wordsOf } from "./words.js";
 
 const SHOWN = 3;
+const DRAFT = 300; // characters
 
 export class Steps {
   constructor() {
     this.list = h("ol", { class: "steps-list" });
+    this.drafts = new Map();
     this.label = h("span", { class: "steps-label" }, "Asking…");
     this.clock = h("span", { class: "steps-clock", "aria-hidden": "true" });
     this.element = h("details", { class: "steps busy", open: true }, h("summary", {}, this.label, this.clock), this.list);
@@ -23,8 +25,19 @@ export class Steps {
     this.label.textContent = text;
   }
 
+  /** Shows the end of what a call is writing, until its step ends. */
+  write({ name, text }) {
+    const draft = this.drafts.get(name) ?? { text: "", element: h("p", { class: "step-draft", "aria-hidden": "true" }) };
+    draft.text = (draft.text + text).slice(-DRAFT);
+    draft.element.textContent = draft.text;
+    if (!this.drafts.has(name)) this.element.append(draft.element);
+    this.drafts.set(name, draft);
+  }
+
   add(step) {
     this.count += 1;
+    this.drafts.get(step.name)?.element.remove();
+    this.drafts.delete(step.name);
     const key = `${step.name}/${step.title}`;
     if (this.last?.key !== key) this.open(step, key);
     const entry = this.last;
@@ -61,6 +74,7 @@ export class Steps {
 
   end(text, { fold = false } = {}) {
     clearInterval(this.timer);
+    for (const draft of this.drafts.values()) draft.element.remove();
     this.clock.textContent = "";
     this.element.classList.remove("busy");
     this.say(text);

@@ -157,7 +157,7 @@ def test_the_limit_of_calls_stops_it_and_the_same_command_asks_nothing_again(sea
     assert len(resumed.seen) == len(undisturbed.seen) - 100
 
 
-@pytest.mark.parametrize(("train", "told"), [(11, "12 training questions at least"), (0, "sets is empty")])
+@pytest.mark.parametrize(("train", "told"), [(11, "at least 12 training questions"), (0, "sets is empty")])
 def test_too_few_questions_are_refused(train: int, told: str, search: Any) -> None:
     with pytest.raises(polyqa.PolyqaError, match=told):
         search(heeding, train=train)

@@ -71,6 +71,18 @@ def test_answers_are_those_of_ask_in_the_order_of_the_questions(answer: Answer, 
     assert answered.path.read_bytes() == before
 
 
+def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answer: Answer) -> None:
+    (line,) = answer(QUESTIONS[:1], min_confidence=1.0)
+    alone = polyqa.ask(QUESTIONS[0], program="rac", min_confidence=1.0).to_dict()
+    same = ("answer", "standing", "answered", "interpretations")
+    assert {name: line[name] for name in same} == {name: alone[name] for name in same}
+    assert line["standing"] == "unanswered"
+    with pytest.raises(PolyqaError, match="min_confidence"):
+        answer(QUESTIONS[:1])
+    with pytest.raises(PolyqaError, match="from 0 to 1, not 2"):
+        answer(QUESTIONS[:1], min_confidence=2)
+
+
 def test_questions_that_are_added_are_answered_and_moved_ones_keep_their_answers(
     answer: Answer, server: Server
 ) -> None:

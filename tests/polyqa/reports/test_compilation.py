@@ -50,7 +50,7 @@ def test_texts_of_strangers_are_shown_and_do_not_act(report: Report, text: str) 
     ("given", "told"),
     [
         ({"gain": 0.3}, "Compiling helped: DR 30.0 → "),
-        ({"gain": 0.0}, "changed nothing to speak of: DR"),
+        ({"gain": 0.0}, "made no real difference: DR"),
         ({"gain": -0.2}, "Compiling did harm: DR"),
         ({"gain": 0.02}, "Whether compiling helped cannot be told with 50 questions"),
         ({"failed_after": 9}, "0 of 50 questions failed before and 9 after: the difference says nothing"),

@@ -44,10 +44,40 @@ def test_a_reading_that_adds_nothing_or_differs_in_everything_keeps_its_question
     assert titles(plain, []) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "readings", "sources", "expected"),
+    [
+        (
+            "How long does Terra 2 last?",
+            ["How long does Terra 2 last?", "How long does Terra 1 2 last?"],
+            ["Terra 2", "Terra 1"],
+            ["Terra 2", "Terra 1"],
+        ),
+        (
+            "When did the office open?",
+            ["When did the office open?", "When did the office in Porto open?"],
+            ["Office in Leuven", "Office in Porto"],
+            ["Leuven", "Porto"],
+        ),
+        ("Who sings?", ["Who sings?", "Who sings alto?"], ["News › The choir", ""], ["choir", "alto"]),
+        ("Who made Terra?", ["Who made Terra?", "Who made Terra 1?"], ["Terra 3", "Terra 1"], ["Terra 3", "Terra 1"]),
+        ("Who sings?", ["Who sings?", "Who sings alto?"], ["Alto", "alto"], ["Alto", "alto"]),
+        ("Who sings?", ["Who sings?", "Who sings alto?"], ["alto", "x"], ["Who sings?", "alto"]),
+        ("Who sings?", ["Who sings?", "Who sings it?"], ["Choir", "Choir"], ["Choir", "Who sings it?"]),
+        ("Who sings?", ["Who sings?", "Who sings alto?"], ["Who sings alto?", ""], ["Who sings?", "alto"]),
+    ],
+)
+def test_a_reading_that_adds_nothing_is_titled_by_its_passage(
+    question: str, readings: list[str], sources: list[str], expected: list[str]
+) -> None:
+    assert titles(question, readings, sources) == expected
+
+
 @given(TEXTS, st.lists(TEXTS, max_size=5, unique=True))
 def test_titles_tell_readings_apart(question: str, readings: list[str]) -> None:
     titled = titles(question, readings)
     assert len(set(titled)) == len(readings)
+    assert len(set(titles(question, readings, [question, *readings]))) == len(readings)
     for title, reading in zip(titled, readings, strict=True):
         assert all(part in reading for part in title.split(", ")) or title == reading
     assert bool(opening(question, readings)) or len(readings) < 2

@@ -1,11 +1,16 @@
 """`polyqa serve` with a language model on this machine."""
 
+import json
+
+import dspy
 import httpx
 import pytest
 from local_model import NAME, local_lm
+from scripted_engine import ScriptedEngine
 from web_server import web_server
 
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.extractive import AsyncExtractiveEngine
 
 QUESTION = "When did Solaris come out?"
 
@@ -20,3 +25,25 @@ def test_it_answers_on_the_page_and_as_events(films: ColBERTIndex, streamed: boo
     assert reply.status_code == 200, reply.text
     assert NAME in reply.text
     assert not streamed or "event: result" in reply.text
+    assert ("event: writing" in reply.text) is streamed
+
+
+@pytest.mark.parametrize("model", ["local/imitated", "hosted/imitated"])
+def test_its_replies_are_sent_as_they_are_written(films: ColBERTIndex, model: str) -> None:
+    engine = ScriptedEngine(lambda prompt: {"answer": "It came out twice."})
+    lm = dspy.LM(model, engine=engine, async_engine=AsyncExtractiveEngine(engine), cache=False, num_retries=0)
+    headers = {"accept": "text/event-stream"}
+    with web_server([films], lm=lm, programs=["closed-book"]) as web:
+        reply = httpx.post(f"{web.base}/ask", json={"question": QUESTION}, headers=headers, timeout=120)
+    told = [event.split("\ndata: ") for event in reply.text.strip().split("\n\n") if event.startswith("event: ")]
+    events = [(name.removeprefix("event: "), json.loads(data)) for name, data in told]
+    pieces = [data for name, data in events if name == "writing"]
+    assert "It came out twice." in events[-1][1]["answer"]
+    if model.startswith("hosted"):
+        assert not pieces
+        return
+    names = [name for name, _ in events]
+    assert names.index("writing") < names.index("step")
+    (step,) = (data["name"] for name, data in events if name == "step")
+    assert {piece["name"] for piece in pieces} == {step}
+    assert "It came out twice." in "".join(piece["text"] for piece in pieces)
