@@ -39,6 +39,7 @@
 
 # %%
 import json
+import re
 
 import dspy
 
@@ -80,13 +81,14 @@ for name in THREE:
 # %%
 def count(results):
     """Print what the replies are like."""
-    answers = [reading.answer for result in results.values() for reading in result.interpretations]
     replies = [result.calls[0].reply for result in results.values()]
+    rows = [re.findall(r"^\d\. .* \| (.*) \[\d\]$", reply, re.MULTILINE) for reply in replies]
+    answers = [answer for row in rows for answer in row]
     long = sum(len(answer.split()) > 8 for answer in answers)
     print(f"{len(answers)} readings; of their short answers {long} have more than eight words,", end=" ")
     print(sum(answer.strip() == "answer" for answer in answers), "are the word 'answer'")
-    several = [result.interpretations for result in results.values() if len(result.interpretations) > 1]
-    same = sum(len({reading.answer for reading in readings}) == 1 for readings in several)
+    several = [row for row in rows if len(row) > 1]
+    same = sum(len(set(row)) == 1 for row in several)
     print(f"{len(several)} replies have several readings, {same} of these one and the same answer for all")
     print(sum(result.output_tokens >= 1000 for result in results.values()), "replies ran to the limit")
     print("words in a short answer:", round(sum(len(answer.split()) for answer in answers) / len(answers), 1))
