@@ -101,7 +101,7 @@ count(plain)
 # %% [markdown]
 # ## What a grammar changes
 #
-# Yet each of the 18 replies could be read into fields. That is the work of a **grammar**: while the model writes, every token that would break the
+# Yet the replies could be read into fields, all but one, which polyqa asked for again. That is the work of a **grammar**: while the model writes, every token that would break the
 # form is forbidden, and the model has to take another one. polyqa makes the grammar from the signature and the passages of the
 # call, and gives it to models that it runs itself.
 
@@ -178,7 +178,7 @@ for metric, label in METRICS.items():
 # - STR-EM, whether the right short answers *stand in* the long text, hardly moves: the model found about as much before. So what the demos
 #   taught is **form**: what a short answer is. They taught no reading of passages.
 #
-# Say which metric rose when you report a gain. Somebody who reads only *1 → 62* would think that the model became clever.
+# Say which metric rose when you report a gain. Somebody who reads only *0 → 65* would think that the model became clever.
 #
 # ## What a fixed beginning saves
 #

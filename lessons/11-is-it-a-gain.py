@@ -23,7 +23,7 @@
 # After this lesson you can
 #
 # - say what is missing from such a sentence, and compute it;
-# - tell three results apart: it helped, it changed nothing to speak of, it cannot be told;
+# - tell three results apart: it helped, it made no real difference, it cannot be told;
 # - say how many questions a gain needs, and read what polyqa says about one.
 #
 # Lesson 6 asked how a gain appears out of nothing while one *searches*. This one is about a single comparison, yours or
@@ -188,7 +188,7 @@ print("\n".join(line for line in table.splitlines() if not line.startswith("| s 
 # The first sentence is about the **headline metric**, DR, and it says that one cannot tell. This is not modesty: the
 # interval reaches from below zero to far above it. F1 of the answers, further down, is another matter: its whole interval is above zero.
 #
-# So which one is *the* result? Decide **before** you look. A table of so many rows will often have a striking one by chance;
+# So which one is *the* result? Decide **before** you look. A table of so many rows will often have a striking one by chance.
 # Here F1 of the answers was decided on: it is the
 # measure that the program was compiled for, and its card says so.
 #
@@ -211,11 +211,11 @@ print(f"{said}: DR {known.difference:+.1f} [{known.low:+.1f}, {known.high:+.1f}]
 
 # %% [markdown]
 # - **It helped** (or did harm): zero is not in the interval.
-# - **Nothing to speak of**: the whole interval is within one point. That is the embedded engine with five demos, and it
+# - **No real difference**: the whole interval is within one point. That is the embedded engine with five demos, and it
 #   is a *finding*: it can hardly be more than a point.
 # - **It cannot be told**: anything else. It is no finding, neither *it helps* nor *it does not help*.
 #
-# The most common mistake is to read the third as the second: *p = 0.22, so demos do not raise DR*. The interval says that they may raise
+# The most common mistake is to read the third as the second: *p = 0.33, so demos do not raise DR*. The interval says that they may raise
 # it by a lot.
 
 # %%
