@@ -137,7 +137,7 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     4: {
         "demos multiply the tokens": "score(fixed, dev[:2])[2] > 1.5 * score(rac, dev[:2])[2]",
-        "five demos raise the F1 of a real model from 1 to 62": f"{card_of_real_model()} == (1, 62)",
+        "five demos raise the F1 of a real model from 0 to 65": f"{card_of_real_model()} == (0, 65)",
     },
     5: {
         "a sentence that is no clause changes nothing": (
@@ -171,7 +171,7 @@ CLAIMS: dict[int, dict[str, str]] = {
     9: {
         "every reply could be read": "not any(run.failed for run in runs.values())",
         "it copies the form, copies the text, and loops": (
-            "'| answer [' in plain[THREE[0]].calls[0].reply and plain[THREE[2]].output_tokens == 1000"
+            "'| answer [' in plain[THREE[0]].calls[0].reply and plain[THREE[2]].output_tokens >= 1000"
             " and len(plain[THREE[1]].calls[0].reply.split()) > 100"
         ),
         "F1 rises for sure, DR perhaps": "gain['f1_answer'].low > 0 > gain['dr'].low and gain['dr'].difference > 0",
@@ -218,7 +218,7 @@ CLAIMS: dict[int, dict[str, str]] = {
         "what the embedded engine gains is what was measured": (
             f"(known.n, '%+.1f [%+.1f, %+.1f]' % (known.difference, known.low, known.high)) == {measured_with_knn()}"
         ),
-        "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[3]",
+        "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[-1]",
         "what to write is what was found": "f'{f1.a:.1f} → {f1.b:.1f}, {f1}' == '0.0 → 64.7, +64.7 [+47.8, +80.8]'",
     },
 }

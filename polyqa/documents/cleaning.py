@@ -248,17 +248,19 @@ def plain_blocks(text: str) -> list[Block]:
     return cleaned(blocks)
 
 
-def titled(blocks: list[Block]) -> list[Block]:
+def titled(blocks: list[Block], text: str) -> list[Block]:
     r"""Return the blocks of a plain text, the first line as a heading if it stands alone and reads like a title.
 
-    >>> [block.kind for block in titled(plain_blocks("Office in Leuven\n\nThe office opened in 2018."))]
+    >>> text = "Office in Leuven\n\nThe office opened in 2018."
+    >>> [block.kind for block in titled(plain_blocks(text), text)]
     ['heading', 'text']
-    >>> [block.kind for block in titled(plain_blocks("Dear all,\n\nwe meet at 9."))]
+    >>> text = "It rained.\n\nWe met at 9."
+    >>> [block.kind for block in titled(plain_blocks(text), text)]
     ['text', 'text']
     """
-    if len(blocks) < 2 or blocks[0].kind != "text":
+    line = next(iter(text.split("\n", 1)), "").strip()
+    if len(blocks) < 2 or blocks[0].kind != "text" or blocks[0].text.removesuffix(".") != line:
         return blocks
-    line = blocks[0].text.removesuffix(".")  # lines that stand alone got one
     title = _TITLE_LINE.fullmatch(line) and len(line.split()) <= _TITLE_WORDS
     return [replace(blocks[0], text=line, kind="heading", level=1), *blocks[1:]] if title else blocks
 

@@ -82,7 +82,7 @@ def _text_document(text: str, suffix: str) -> Document:
     if suffix not in (".md", ".markdown", ".rst"):
         suffix = markup_of(text)
     if suffix == ".txt":
-        return Document("", cleaning.titled(cleaning.plain_blocks(text)), metadata)
+        return Document("", cleaning.titled(cleaning.plain_blocks(text), text), metadata)
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
     else:
@@ -183,8 +183,10 @@ def _with_listed_terms(page: bytes) -> bytes:
     b'<ul><li>flag1: Sets it.</li></ul>'
     """
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
-    page = re.sub(rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</span>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page)
-    return re.sub(rb"(?i)</dd>", b"</li>", page)
+    page = re.sub(
+        rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</spa[n]>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page
+    )
+    return re.sub(rb"(?i)</dd\b", rb"</li", page)
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:

@@ -11,6 +11,7 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
+from polyqa.evaluation.loading import load_questions
 from polyqa.extractive.prompt import Prompt
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.metrics.gold import Question, Reading
@@ -219,4 +220,4 @@ def test_the_embedded_engine_is_not_tried_with_what_it_does_not_obey(plan: Calla
             return dspy.Prediction(answer=self.relax(question=question).relaxed_query, interpretations=[], passages=[])
 
     with pytest.raises(polyqa.PolyqaError, match="no clause for relax of Relaxing that the language model obeys"):
-        compile_program(Relaxing(), plan("clauses"), tmp_path)
+        compile_program(Relaxing(), plan("clauses", trainset=load_questions("homonyms/train")[:12]), tmp_path)

@@ -1,6 +1,7 @@
 import io
 import json
 import re
+import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -204,7 +205,9 @@ def test_show_writes_the_report_and_says_what_has_none(
     assert f"written to {page}" in err
     assert page.read_bytes() == (artifact / "report.html").read_bytes()
     assert "rac is not compiled, so there is no report" in refused("show", "rac", "--html", tmp_path / "x.html")
-    told = refused("show", "rac-homonyms-local", "--html", tmp_path / "x.html")
+    bare = Path(shutil.copytree(artifact, tmp_path / "bare"))
+    (bare / "report.html").unlink()
+    told = refused("show", bare, "--html", tmp_path / "x.html")
     assert "has no report.html" in told
     assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
     assert not (tmp_path / "x.html").exists()
