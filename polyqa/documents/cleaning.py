@@ -258,7 +258,7 @@ def titled(blocks: list[Block], text: str) -> list[Block]:
     >>> [block.kind for block in titled(plain_blocks(text), text)]
     ['text', 'text']
     """
-    line = next(iter(text.split("\n", 1)), "").strip()
+    line = text.strip().partition("\n")[0].strip()
     if len(blocks) < 2 or blocks[0].kind != "text" or blocks[0].text.removesuffix(".") != line:
         return blocks
     title = _TITLE_LINE.fullmatch(line) and len(line.split()) <= _TITLE_WORDS
