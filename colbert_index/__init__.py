@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .files import IndexFaultError
     from .index import ColBERTIndex
     from .rerankers import BiEncoderReranker, CrossEncoderReranker, SpanReaderReranker
-    from .retriever import FusedRetriever, Reranker, Retriever, rerank
+    from .retriever import FusedRetriever, Reranker, Retriever, rerank, rerank_found
     from .settings import IndexSettings, SearchSettings
     from .update import add_passages, remove_passages
 
@@ -31,7 +31,7 @@ __getattr__, __dir__ = lazy_names(
         ".files": "IndexFaultError",
         ".index": "ColBERTIndex",
         ".rerankers": "BiEncoderReranker CrossEncoderReranker SpanReaderReranker",
-        ".retriever": "FusedRetriever Reranker Retriever rerank",
+        ".retriever": "FusedRetriever Reranker Retriever rerank rerank_found",
         ".settings": "IndexSettings SearchSettings",
         ".update": "add_passages remove_passages",
     },
@@ -55,4 +55,5 @@ __all__ = [
     "read_corpus",
     "remove_passages",
     "rerank",
+    "rerank_found",
 ]

@@ -31,7 +31,14 @@ class BiEncoderReranker:
         The sentence encoder.
     index
         If it holds this encoder's vectors of its passages, they are read and not computed again.
+
+    Attributes
+    ----------
+    fused
+        Whether what a retriever found counts beside the scores, see `rerank_found`.
     """
+
+    fused = True
 
     def __init__(self, encoder: Encoder, index: ColBERTIndex | None = None) -> None:
         self.encoder = encoder

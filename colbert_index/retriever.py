@@ -6,11 +6,13 @@ from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyqa.base.values import Passage
 
 _FUSION = 60.0  # the constant of reciprocal rank fusion
+_TOP = 10.0  # the same where the first places alone count
+_RETRIEVERS = 2.0  # what was found is the order of two retrievers, a reranker is one voice beside them
 
 
 @runtime_checkable
@@ -68,6 +70,42 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     scores = reranker.score([query], passages)[0]
     order = np.argsort(-scores, kind="stable")[:k]
     return [passages[index].with_score(scores[index]) for index in order]
+
+
+def rerank_found(reranker: Reranker, query: str, found: Sequence[Passage], k: int) -> list[Passage]:
+    """Return the ``k`` most relevant of the passages that a retriever found, with the reranker's scores.
+
+    A reranker that is ``fused`` (the sentence encoder's cosine) does not decide alone: the passages are in the order of
+
+        score(p) = 2 / (10 + rank_found(p)) + 1 / (10 + rank_reranked(p))
+
+    with ranks from 1, equal for equal scores. On documents of many kinds the cosine alone loses every fourth answer
+    that the search had found among its first five. Any other reranker decides alone, as in `rerank`.
+
+    Parameters
+    ----------
+    reranker
+        Scores them.
+    query
+        What was searched for.
+    found
+        Passages with the scores of their retriever.
+    k
+        How many, at least 1.
+    """
+    if not getattr(reranker, "fused", False) or not found:
+        return rerank(reranker, query, found, k)
+    require_positive(k)
+    scores = reranker.score([query], found)[0]
+    votes = _RETRIEVERS / (_TOP + _ranks([passage.score for passage in found])) + 1 / (_TOP + _ranks(scores))
+    order = np.lexsort((-scores, -votes))[:k]
+    return [found[index].with_score(scores[index]) for index in order]
+
+
+def _ranks(scores: ArrayLike) -> NDArray[np.int64]:
+    """Return the rank of each score, the highest 1; of equal scores each has the best of their ranks."""
+    ascending = np.sort(scores)
+    return np.asarray(1 + len(ascending) - np.searchsorted(ascending, scores, side="right"))
 
 
 class Ranks(Retriever):

@@ -15,7 +15,7 @@ from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLong
 from .citation import cite, number_citations
 from .knn import KNNPredict
 from .sources import compare_sources, disagreements, settled
-from .spans import rerank, search
+from .spans import rerank_found, search
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
 
 Preset = Literal["paper", "lean"]
@@ -198,12 +198,12 @@ class RetrievingProgram(Program):
         return search(self.retriever, question, self.candidates)
 
     def retrieve(self, question: str) -> list[Passage]:
-        """Return the K candidates nearest to the question."""
+        """Return the K best of the candidates."""
         return self.nearest(question, self.search(question))
 
     def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
-        """Return those K of some passages that are nearest to a question, best first."""
-        return rerank(self.reranker, question, candidates, self.passages)
+        """Return the K best of the passages that were found for a question, best first."""
+        return rerank_found(self.reranker, question, candidates, self.passages)
 
 
 class GroundedProgram(RetrievingProgram):

@@ -13,7 +13,7 @@ from polyqa.metrics.text import sentences_by_shape
 from polyqa.signatures import GradePassage, RewriteQuery
 
 from .base import CallLimits, GroundedProgram, RetrievalSettings
-from .spans import rerank, search
+from .spans import rerank_found, search
 from .steps import Steps, ask, ask_while, work
 
 _SENTENCES = 2  # in a strip; the paper says a few
@@ -73,7 +73,9 @@ class CRAG(GroundedProgram):
         """Return the K passages nearest to a rewritten query, those graded already left out."""
         known = {passage.pid for passage in graded}
         pooled = search(self.retriever, query, self.candidates + len(known))
-        return rerank(self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages)
+        return rerank_found(
+            self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -61,6 +61,14 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     return best
 
 
+def rerank_found(reranker: Reranker, query: str, found: Sequence[Passage], k: int) -> list[Passage]:
+    """Return the best ``k`` of the passages that a retriever found, see `polyqa.colbert_index.rerank_found`."""
+    best: list[Passage] = Rerank(partial(colbert_index.rerank_found, reranker, query, found, k))(
+        queries=[query], passages=found, k=k
+    )
+    return best
+
+
 def scores(reranker: Reranker, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
     """Return the scores of passages for queries, shape (queries, passages)."""
     relevance: NDArray[np.float32] = Rerank(partial(reranker.score, queries, passages))(

@@ -192,7 +192,7 @@ class Spanwise(RetrievingProgram):
         list
             At most two for each passage, in the passages' order.
         """
-        best = passages[0].score if passages else 0.0
+        best = max((passage.score for passage in passages), default=0.0)
         near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
         near = [(passage, share) for passage, share in near if share >= _RELEVANT]
         readings = self.reader.read([(question, passage.text) for passage, _ in near], keep=_READ)

@@ -14,7 +14,7 @@ from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
 from .base import CallLimits, Program, Settings, write_answer
 from .consolidation import Clusters, Strictness, consolidate
-from .spans import rerank, search
+from .spans import rerank_found, search
 from .steps import Steps, ask, ask_all, work
 
 
@@ -120,7 +120,7 @@ class VERDICT(Program):
 
     def retrieve(self, question: str) -> list[Passage]:
         """Return the universe of a query (equation 7)."""
-        return rerank(self.reranker, question, search(self.retriever, question, self.candidates), self.universe)
+        return rerank_found(self.reranker, question, search(self.retriever, question, self.candidates), self.universe)
 
     @staticmethod
     def _derived(universe: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[Interpretation]:
