@@ -5,7 +5,7 @@ python -m lab.folders FOLDERS [--only zim] [--json lab/results/folders.json]
 FOLDERS holds the ten folders of `folders.toml`, which says where each comes from. What is built and answered is kept in
 ``--work``. Answers are labelled by a person: ``label`` beside a question in `folders.toml`, given for the answer whose
 first digits of SHA-256 are ``of``; an answer that differs counts as not labelled. A question without an answer needs no
-label: it is right if ``gold`` is empty, else missed.
+label: it is right if ``gold`` is empty, quoted if one of ``gold`` stands in the closest sentences, else missed.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ import typer
 from polyqa import ask, build_index
 from polyqa.base.values import Passage
 from polyqa.documents import Documents
+from polyqa.metrics import exact_presence
 
 from .results import JsonFile, Measured, Table, report, today
 
@@ -31,6 +32,7 @@ _LABELS = ("right", "clumsy", "wrong")
 _OUTCOMES = (
     *(f"{standing}, {label}" for standing in ("answered", "unsure") for label in _LABELS),
     "unanswered, right",
+    "unanswered, quoted",
     "unanswered, missed",
     "not labelled",
 )
@@ -91,7 +93,9 @@ def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dic
 def outcome(row: Mapping[str, Any]) -> str:
     """Return how a question stands, and how its answer was labelled."""
     if row["standing"] == "unanswered":
-        return "unanswered, missed" if row["gold"] else "unanswered, right"
+        if not row["gold"]:
+            return "unanswered, right"
+        return f"unanswered, {'quoted' if exact_presence(row['gold'], row['answer']) else 'missed'}"
     return f"{row['standing']}, {row['label']}" if row.get("of") == row["digest"] else "not labelled"
 
 

@@ -3,7 +3,7 @@
 python -m lab.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -21,6 +21,7 @@ from polyqa.colbert_index import (
     Retriever,
     SpanReaderReranker,
     rerank,
+    rerank_found,
 )
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
@@ -56,10 +57,12 @@ def evaluate_ranking(questions: Sequence[Question], ranking: Ranking, match: Mat
     }
 
 
-def reranked(reranker: Reranker, questions: Sequence[Question], candidates: Ranking) -> Ranking:
-    """Return the candidates in the order of the reranker."""
+def reranked(
+    reranker: Reranker, questions: Sequence[Question], candidates: Ranking, order: Callable[..., list[Passage]] = rerank
+) -> Ranking:
+    """Return the candidates in the order of the reranker, or in another that it has a part in."""
     return [
-        rerank(reranker, question.question, own, len(own)) for question, own in zip(questions, candidates, strict=True)
+        order(reranker, question.question, own, len(own)) for question, own in zip(questions, candidates, strict=True)
     ]
 
 
@@ -111,6 +114,7 @@ def run(
         "fused": both,
         "ColBERT + rerank": reranked(reranker, questions, colbert),
         "fused + rerank": reranked(reranker, questions, both),
+        "fused + rerank, both counted (what programs do)": reranked(reranker, questions, both, rerank_found),
         "fused + rerank + reader": reranked(reading, questions, both),
         "fused + DIVA (5 passages)": diversified(fused, reranker, encoder, questions),
     }

@@ -53,7 +53,7 @@ class Result:
         For each reading how likely it is right, in [0, 1]; ``None`` for one that cites no passage.
     standing
         ``answered``; ``unsure``, if no reading is sure: the answer quotes their sentences; or ``unanswered``: the
-        answer names the passages that come closest. A reading that is chosen keeps the question's.
+        answer quotes the sentences that come closest. A reading that is chosen keeps the question's.
     full_answer
         With ``ask_back``, where ``answer`` is a question back: the answer that was kept for `choose`.
     coverage
@@ -398,9 +398,10 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
         return replace(result, answer=unsure(readings, passages, result.answer))
     if not passages:  # VERDICT reports those of its readings alone
         passages = list(result.extra.get("universe") or ())[:CLOSEST]
-    said = unanswered(index, passages)
     surest = max((one for one in sure if one is not None), default=0.0)
-    if surest >= LEAST:  # only the caller's own bar withholds it
+    if surest < LEAST:
+        said = unanswered(result.question, index, passages, shared_reader())
+    else:  # only the caller's own bar withholds it
         said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):

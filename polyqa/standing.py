@@ -6,14 +6,19 @@ from typing import Literal
 from polyqa.base.text import counted
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.metrics.text import sentence_at
+from polyqa.metrics.text import Sentence, sentence_at
+from polyqa.models import SpanReader
 from polyqa.reports.marks import places
+
+from .confidence import SPANS
 
 Standing = Literal["answered", "unsure", "unanswered"]
 SURE, LEAST = 0.5, 0.23
 """From which confidence on a reading answers the question, and below which it is not told, see `lab/confidence.py`."""
 CLOSEST = 3
-"""How many titles are named as the closest."""
+"""How many sentences are quoted as the closest."""
+_READ = 5  # passages in which they are looked for
+_QUOTED, _BEFORE = 240, 120  # characters of a sentence that are quoted, and of these before the likeliest answer
 
 
 def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Standing:
@@ -27,28 +32,59 @@ def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Sta
     return "unanswered" if surest < least else "answered" if surest >= SURE else "unsure"
 
 
-def unanswered(index: ColBERTIndex | None, passages: Sequence[Passage]) -> str:
-    """Return what is said where no answer was found: the passages that come closest, and what to try.
+def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Passage], reader: SpanReader) -> str:
+    """Return what is said where no answer was found: the sentences that come closest, and what to try.
 
     It does not say that the documents hold no answer: a small model misses some, those to "how" and "why" above all.
+    Of the questions over ten folders of documents that it missed, the sentences held the answer to four of five.
 
     Parameters
     ----------
+    question
+        What was asked.
     index
         What was searched; ``None`` if that is not known.
     passages
         The best first, as they are numbered.
+    reader
+        Says in which sentences an answer is likeliest.
     """
-    numbers: dict[str, int] = {}
-    for number, passage in enumerate(passages, 1):
-        numbers.setdefault(passage.title or passage.place or passage.pid, number)
-    closest = ", ".join(f"{title} [{number}]" for title, number in list(numbers.items())[:CLOSEST])
     where = f"“{index.name}” ({counted(len(index), 'passage')} searched)" if index else "the documents"
+    quoted = " ".join(closest(question, passages, reader))
     return (
         f"No answer found in {where}. "
-        + (f"Closest: {closest}. " if closest else "")
+        + (f"The closest sentences: {quoted} " if quoted else "")
         + "Try other words, another index or another language model."
     )
+
+
+def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[str]:
+    """Return the sentences of passages in which an answer is likeliest, quoted, with title and number."""
+    texts = [passage.text for passage in passages[:_READ]]
+    found: list[tuple[float, str]] = []
+    for number, read in enumerate(reader.read([(question, text) for text in texts], keep=SPANS), 1):
+        passage = passages[number - 1]
+        for span in read.spans:
+            quoted = f"“{_around(sentence_at(passage.text, span.start), span.start)}” [{number}]"
+            found.append((read.null_score - span.score, _titled(passage.title or passage.place or "", quoted)))
+    return list(dict.fromkeys(quoted for _, quoted in sorted(found, key=lambda one: one[0])))[:CLOSEST]
+
+
+def _titled(title: str, quoted: str) -> str:
+    return f"{title}: {quoted}" if title else quoted
+
+
+def _around(sentence: Sentence, position: int) -> str:
+    """Return a sentence on one line; of a long one what stands around a position in its text."""
+    text, at = sentence.text, position - sentence.start
+    start = max(0, min(at - _BEFORE, len(text) - _QUOTED))
+    end = start + _QUOTED
+    words = text[start:end].split(" ")
+    if cut_before := start > 0:
+        words = words[1:] or words
+    if cut_after := end < len(text):
+        words = words[:-1] or words
+    return f"{'…' * cut_before}{' '.join(' '.join(words).split())}{'…' * cut_after}"
 
 
 def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answer: str) -> str:
@@ -59,5 +95,5 @@ def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answ
         number, passage = by_pid.get(reading.pid or "", (0, None))
         if passage is not None and (found := places(passage.text, reading.answer)):
             sentence = " ".join(sentence_at(passage.text, found[0][0]).text.split())
-            quoted[f"{passage.title}: “{sentence}” [{number}]".removeprefix(": ")] = None
+            quoted[_titled(passage.title, f"“{sentence}” [{number}]")] = None
     return f"Not sure: the passages may mean something else. {' '.join(quoted) or answer}".strip()

@@ -1,14 +1,18 @@
 """Answered, not sure, not answered: by the surest reading, in the same words for all programs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import polyqa
 from polyqa import Result
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage
-from polyqa.standing import LEAST, SURE, standing_of, unanswered, unsure
+from polyqa.models.spans import Reading, Span
+from polyqa.standing import LEAST, SURE, closest, standing_of, unanswered, unsure
 
 PASSAGES = [
     Passage(pid="a", title="Budget", text="It rained. The office costs 4,000 euros. So be it."),
@@ -38,12 +42,34 @@ def test_a_higher_bar_leaves_more_unanswered() -> None:
     assert standing_of([0.01], 0.0) == "unsure"
 
 
-def test_what_is_not_answered_names_what_comes_closest() -> None:
-    said = unanswered(None, PASSAGES)
+class Likes:
+    """A reader that takes one word for the likeliest answer."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def read(self, pairs: Sequence[tuple[str, str]], keep: int = 1) -> list[Reading]:
+        found = [(context, context.find(self.word)) for _, context in pairs]
+        spans = [(Span(self.word, at, at + len(self.word), 1.0),) if at >= 0 else () for _, at in found]
+        return [Reading(span, 0.0) for span in spans]
+
+
+def test_what_is_not_answered_quotes_what_comes_closest() -> None:
+    said = unanswered("What is the rent?", None, PASSAGES, Likes("euros"))
     assert said == (
-        "No answer found in the documents. Closest: Budget [1], Company history [3]. "
+        "No answer found in the documents. The closest sentences: Budget: “The office costs 4,000 euros.” [1] "
         "Try other words, another index or another language model."
     )
+    assert "closest" not in unanswered("What?", None, [], Likes("euros"))
+
+
+@given(st.text(alphabet="ab .\n", min_size=300, max_size=900), st.integers(0, 899))
+def test_of_a_long_sentence_the_part_around_the_answer_is_quoted(text: str, at: int) -> None:
+    text = f"{text[:at].rstrip('.')} euros{text[at:]}"
+    (said,) = closest("What?", [Passage(pid="a", text=text)], Likes("euros"))
+    assert "euros" in said
+    assert len(said) < 260
+    assert "\n" not in said
 
 
 def test_what_is_not_sure_is_quoted_and_not_claimed() -> None:
@@ -62,7 +88,7 @@ def titanic() -> Result:
 def test_all_programs_say_the_same_where_nothing_answers(program: str) -> None:
     result = polyqa.ask("What is the capital of Mongolia?", program=program)
     assert result.standing == "unanswered"
-    assert result.answer.startswith("No answer found in “homonyms” (378 passages searched). Closest: ")
+    assert result.answer.startswith("No answer found in “homonyms” (378 passages searched). The closest sentences: ")
     assert not result.interpretations
     data = result.to_dict()
     assert (data["answered"], data["standing"], data["confidence"]) == (False, "unanswered", [])
