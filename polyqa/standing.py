@@ -1,5 +1,6 @@
 """Whether a question is answered, and what is said where it is not: the same words for all programs."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -35,7 +36,7 @@ def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Sta
 def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Passage], reader: SpanReader) -> str:
     """Return what is said where no answer was found, in lines: the sentences that come closest, and what to try.
 
-    Where the passages lack a name or number of the question, that is said and nothing is quoted.
+    Names and numbers of the question that the passages lack are named; if they lack all of them, nothing is quoted.
 
     It does not say that the documents hold no answer: a small model misses some, those to "how" and "why" above all.
     Of the questions over ten folders of documents that it missed, the sentences held the answer to four of five.
@@ -53,9 +54,10 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
     """
     where = f"“{index.name}” ({counted(len(index), 'passage')} searched)" if index else "the documents"
     lines = [f"No answer found in {where}."]
-    if passages and (lacking := unnamed(question, passages)):
+    lacking = unnamed(question, passages) if passages else []
+    if lacking:
         lines.append(f"None of the passages that come closest mentions {' or '.join(f'“{name}”' for name in lacking)}.")
-    elif quoted := closest(question, passages, reader):
+    if len(lacking) < max(1, len(names_and_numbers(question))) and (quoted := closest(question, passages, reader)):
         lines += ["The closest sentences:", *quoted]
     return "\n".join([*lines, "Try other words, another index or another language model."])
 
@@ -63,11 +65,12 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
 def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:
     """Return the names and numbers of a question that stand in none of the best passages.
 
-    >>> unnamed("What is the capital of Mongolia?", [Passage(pid="1", text="Lima is the capital of Peru.")])
+    >>> unnamed("What is Mongolia's capital?", [Passage(pid="1", text="Lima is the capital of Peru.")])
     ['Mongolia']
     """
     there = [stems(passage.indexed_text) for passage in passages[:_READ]]
-    return [name for name in names_and_numbers(question) if not any(stems(name) <= words for words in there)]
+    names = [re.sub(r"['’]s?$", "", name) for name in names_and_numbers(question)]
+    return [name for name in names if not any(stems(name) <= words for words in there)]
 
 
 def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[str]:

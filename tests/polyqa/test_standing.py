@@ -61,6 +61,11 @@ def test_what_is_not_answered_quotes_what_comes_closest() -> None:
         "Try other words, another index or another language model."
     )
     assert "closest" not in unanswered("What?", None, [], Likes("euros"))
+    said = unanswered("When did Oslo join the Company?", None, PASSAGES, Likes("euros"))
+    assert said.splitlines()[1:3] == [
+        "None of the passages that come closest mentions “Oslo”.",
+        "The closest sentences:",
+    ]
     said = unanswered("What is the rent in Oslo, or in Rome?", None, PASSAGES, Likes("euros"))
     assert said == (
         "No answer found in the documents.\nNone of the passages that come closest mentions “Oslo” or “Rome”.\n"
