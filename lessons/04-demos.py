@@ -184,7 +184,7 @@ for name, program in PROGRAMS.items():
 #
 # The embedded engine learns only labels, wordings, lengths and thresholds from demos, and it is good at the form from the
 # start. So a small gain here says nothing about another model. A language model learns more: lesson 9 has the replies of a
-# real one, whose F1 of answers five demos raise from 0 to 65. Measure with the model that you will use.
+# real one, whose F1 of answers five demos raise from 0 to 56. Measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer

@@ -63,7 +63,7 @@ print(lm.model, "answers", len(TEST), "questions with", sum(len(one.readings) fo
 
 # %%
 plain = {one.id: polyqa.ask(one.question, program=rac, lm=lm) for one in TEST}
-THREE = ["cricket-world-cup-shrubsole", "hyde-park-president", "curie-nobel"]
+THREE = ["eurovision-sweden-where", "hyde-park-president", "curie-curium-number"]
 for name in THREE:
     print(f"──── {by_id[name].question} ({plain[name].output_tokens} tokens)")
     print(plain[name].calls[0].reply[:600], "…\n")
@@ -73,7 +73,7 @@ for name in THREE:
 #
 # - it **copies the form** instead of filling it in: the short answer is the word *answer*, the name of a field;
 # - it **copies the text**: whole sentences of the passages as *short* answers;
-# - it **loops**: numbers or sentences again and again, until the limit of 1,000 tokens cuts it off.
+# - it **loops**: numbers or sentences again and again, until the form or the limit of 1,000 tokens stops it.
 #
 # How often?
 
@@ -101,9 +101,9 @@ count(plain)
 # %% [markdown]
 # ## What a grammar changes
 #
-# Yet the replies could be read into fields, all but one, which polyqa asked for again. That is the work of a **grammar**: while the model writes, every token that would break the
-# form is forbidden, and the model has to take another one. polyqa makes the grammar from the signature and the passages of the
-# call, and gives it to models that it runs itself.
+# Yet every reply could be read into fields. That is the work of a **grammar**: while the model writes, every token that
+# would break the form is forbidden, and the model has to take another one. polyqa makes the grammar from the signature and the
+# passages of the call, and gives it to models that it runs itself.
 
 # %%
 from polyqa.base.values import render_passages
@@ -178,7 +178,7 @@ for metric, label in METRICS.items():
 # - STR-EM, whether the right short answers *stand in* the long text, hardly moves: the model found about as much before. So what the demos
 #   taught is **form**: what a short answer is. They taught no reading of passages.
 #
-# Say which metric rose when you report a gain. Somebody who reads only *0 → 65* would think that the model became clever.
+# Say which metric rose when you report a gain. Somebody who reads only *0 → 56* would think that the model became clever.
 #
 # ## What a fixed beginning saves
 #
@@ -210,7 +210,7 @@ common = price["plain"][0] - price["plain"][1]
 print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew")
 
 # %% [markdown]
-# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a fifth: with demos
+# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a quarter: with demos
 # a question is *cheaper*. This holds for demos that are the same for every question. The nearest demos of each question (`knn`)
 # differ each time, so only the instruction would be known already; that is the last line. And where a hosted model has no such
 # cache, the longer prompt is paid in full.
@@ -318,9 +318,9 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %% [markdown]
-# Against the plain prompt everything rises, and every interval is above zero, that of STR-EM only just. Against the demos the long answers hold more
-# of what is right (STR-EM), but for F1 and DR 18 questions cannot tell the two apart. Nobody taught the model anything: the
-# weights are the same in all three columns.
+# Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more of
+# what is right (STR-EM). For DR the interval is only just above zero, and p says that chance might do as well; for F1 18
+# questions cannot tell the two apart. Nobody taught the model anything: the weights are the same in all three columns.
 #
 # And the price?
 

@@ -137,7 +137,7 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     4: {
         "demos multiply the tokens": "score(fixed, dev[:2])[2] > 1.5 * score(rac, dev[:2])[2]",
-        "five demos raise the F1 of a real model from 0 to 65": f"{card_of_real_model()} == (0, 65)",
+        "five demos raise the F1 of a real model from 0 to 56": f"{card_of_real_model()} == (0, 56)",
     },
     5: {
         "a sentence that is no clause changes nothing": (
@@ -171,21 +171,21 @@ CLAIMS: dict[int, dict[str, str]] = {
     9: {
         "every reply could be read": "not any(run.failed for run in runs.values())",
         "it copies the form, copies the text, and loops": (
-            "'| answer [' in plain[THREE[0]].calls[0].reply and plain[THREE[2]].output_tokens >= 1000"
+            "'| answer [' in plain[THREE[0]].calls[0].reply and '2.4? 2.5? 2.6?' in plain[THREE[2]].calls[0].reply"
             " and len(plain[THREE[1]].calls[0].reply.split()) > 100"
         ),
         "F1 rises for sure, DR perhaps": "gain['f1_answer'].low > 0 > gain['dr'].low and gain['dr'].difference > 0",
         "STR-EM hardly moves": "abs(gain['str_em'].difference) < 10",
-        "twice the prompt, little more of it read, a fifth written": (
-            "[round(new / old, 1) for old, new in zip(price['plain'], price['demos'])] == [2.2, 1.1, 0.2]"
+        "twice the prompt, little more of it read, a quarter written": (
+            "[round(new / old, 1) for old, new in zip(price['plain'], price['demos'])] == [2.2, 1.1, 0.3]"
         ),
         "Yes comes too readily, and with more conviction where it is right": (
             "sum(yes > 0.5 for yes in wrong) > sum(yes > 0.5 for yes in right) and ahead > 0.75"
         ),
         "spanwise is better than the plain prompt in all": "all(last['plain'][metric].low > 0 for metric in METRICS)",
-        "and than demos in STR-EM only": (
-            "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['str_em']"
-            " and all(last['demos'][metric].high > 0 for metric in METRICS)"
+        "and than demos in STR-EM, perhaps in DR": (
+            "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['dr', 'str_em']"
+            " and last['demos']['dr'].p > 0.05 > last['demos']['str_em'].p"
         ),
         "nine calls are less work than one": (
             "all(figures['spanwise']['calls'].value * price['spanwise'][at] < price['demos'][at] for at in (1, 2))"
@@ -219,7 +219,7 @@ CLAIMS: dict[int, dict[str, str]] = {
             f"(known.n, '%+.1f [%+.1f, %+.1f]' % (known.difference, known.low, known.high)) == {measured_with_knn()}"
         ),
         "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[-1]",
-        "what to write is what was found": "f'{f1.a:.1f} → {f1.b:.1f}, {f1}' == '0.0 → 64.7, +64.7 [+47.8, +80.8]'",
+        "what to write is what was found": "f'{f1.a:.1f} → {f1.b:.1f}, {f1}' == '0.0 → 56.0, +56.0 [+38.7, +71.7]'",
     },
 }
 
