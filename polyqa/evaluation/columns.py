@@ -98,7 +98,14 @@ COLUMNS = _columns(
     Column("edit_f1", "EDIT-F1", ("edit_f1",), _mean, "wording of the readings, against the gold"),
     Column("answer_f1", "Answer-F1", ("answer_f1", "readings"), _weighted, "words shared with the nearest gold answer"),
     Column("strict_exact_match", "strict EM", ("strict_exact_match",), _mean, "all right answers and no wrong one"),
-    Column("wrong_told", "wrong told", ("wrong_told",), _mean, "share of the wrong answers in the text", higher_is_better=False),
+    Column(
+        "wrong_told",
+        "wrong told",
+        ("wrong_told",),
+        _mean,
+        "share of the wrong answers in the text",
+        higher_is_better=False,
+    ),
     Column(
         "noise_cited",
         "noise cited",
@@ -107,7 +114,9 @@ COLUMNS = _columns(
         "readings that cite an irrelevant document",
         higher_is_better=False,
     ),
-    Column("conflicts_shown", "conflicts shown", ("conflicts_shown",), _mean, "conflicts between documents that are shown"),
+    Column(
+        "conflicts_shown", "conflicts shown", ("conflicts_shown",), _mean, "conflicts between documents that are shown"
+    ),
     Column("mrecall@5", "MRecall@5", ("mrecall@5",), _mean, "questions with all answers in 5 passages"),
     Column("answer_coverage@5", "AC@5", ("answer_coverage@5",), _mean, "gold answers in 5 passages"),
     Column("g_precision", "G-P", _P, _ratio, "given readings that a passage supports"),

@@ -116,8 +116,12 @@ _DOUBT = (
     Candidate("yes-in-doubt", "doubt", "Say Yes when in doubt.", "too few readings are accepted"),
 )
 _DOUBT_IN_NUMBERS = (
-    Candidate("strict", "doubt", "Be strict: when in doubt say no and leave the number out.", "too many readings are accepted"),
-    Candidate("lenient", "doubt", "Be lenient: when in doubt say yes and give the number.", "too few readings are accepted"),
+    Candidate(
+        "strict", "doubt", "Be strict: when in doubt say no and leave the number out.", "too many readings are accepted"
+    ),
+    Candidate(
+        "lenient", "doubt", "Be lenient: when in doubt say yes and give the number.", "too few readings are accepted"
+    ),
 )
 
 LIBRARY: Mapping[type[dspy.Signature], Sequence[Candidate]] = {
