@@ -37,6 +37,7 @@ _LONGEST_SHORT = 16  # characters; no abbreviation is longer, and a text is not 
 _SHORT_NAME = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]|Mrs)\.$")
 _NAME = re.compile(r"(?<=[\w,;:'’\"“(] )[^\W\d_a-z][\w'’.-]*[\w]|\d[\d.,]*\b")
 _GENITIVE = re.compile(r"['’]s?\b")
+_PLURAL = re.compile(r"(?<=\w{3})s$")
 _STEM = 5
 _FUNCTION_WORDS = (
     "a an and are as at be been being but by can could did do does for from had has have he her hers him his how i if "
@@ -125,13 +126,13 @@ def names_and_numbers(text: str) -> list[str]:
 
 
 def stems(text: str) -> set[str]:
-    """Return figures and the beginnings of words, five letters, of a text.
+    """Return figures and the beginnings of words, five letters without the s of a plural, of a text.
 
-    >>> sorted(stems("Falcon's releases of 2018"))
-    ['2018', 'falco', 'of', 'relea']
+    >>> sorted(stems("Falcon's releases and cups of 2018"))
+    ['2018', 'and', 'cup', 'falco', 'of', 'relea']
     """
     found = re.findall(r"\w+", _GENITIVE.sub("", text.casefold()))
-    return {word if word[0].isdigit() else word[:_STEM] for word in found}
+    return {word if word[0].isdigit() else _PLURAL.sub("", word[:_STEM]) for word in found}
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Whether a question is answered, and what is said where it is not: the same words for all programs."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 from polyqa.base.text import counted
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.metrics.text import Sentence, sentence_at
+from polyqa.metrics.text import Sentence, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
 from polyqa.reports.marks import places
 
@@ -33,7 +34,9 @@ def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Sta
 
 
 def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Passage], reader: SpanReader) -> str:
-    """Return what is said where no answer was found: the sentences that come closest, and what to try.
+    """Return what is said where no answer was found, in lines: the sentences that come closest, and what to try.
+
+    Names and numbers of the question that the passages lack are named; if they lack all of them, nothing is quoted.
 
     It does not say that the documents hold no answer: a small model misses some, those to "how" and "why" above all.
     Of the questions over ten folders of documents that it missed, the sentences held the answer to four of five.
@@ -50,12 +53,24 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
         Says in which sentences an answer is likeliest.
     """
     where = f"“{index.name}” ({counted(len(index), 'passage')} searched)" if index else "the documents"
-    quoted = " ".join(closest(question, passages, reader))
-    return (
-        f"No answer found in {where}. "
-        + (f"The closest sentences: {quoted} " if quoted else "")
-        + "Try other words, another index or another language model."
-    )
+    lines = [f"No answer found in {where}."]
+    lacking = unnamed(question, passages) if passages else []
+    if lacking:
+        lines.append(f"None of the passages that come closest mentions {' or '.join(f'“{name}”' for name in lacking)}.")
+    if len(lacking) < max(1, len(names_and_numbers(question))) and (quoted := closest(question, passages, reader)):
+        lines += ["The closest sentences:", *quoted]
+    return "\n".join([*lines, "Try other words, another index or another language model."])
+
+
+def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:
+    """Return the names and numbers of a question that stand in none of the best passages.
+
+    >>> unnamed("What is Mongolia's capital?", [Passage(pid="1", text="Lima is the capital of Peru.")])
+    ['Mongolia']
+    """
+    there = [stems(passage.indexed_text) for passage in passages[:_READ]]
+    names = [re.sub(r"['’]s?$", "", name) for name in names_and_numbers(question)]
+    return [name for name in names if not any(stems(name) <= words for words in there)]
 
 
 def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[str]:
@@ -88,7 +103,7 @@ def _around(sentence: Sentence, position: int) -> str:
 
 
 def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answer: str) -> str:
-    """Return what is said where no reading is sure: the sentences that they stand in, else the program's ``answer``."""
+    """Return what is said where no reading is sure, in lines: their sentences, else the program's ``answer``."""
     by_pid = {passage.pid: (number, passage) for number, passage in enumerate(passages, 1)}
     quoted: dict[str, None] = {}
     for reading in readings:
@@ -96,4 +111,4 @@ def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answ
         if passage is not None and (found := places(passage.text, reading.answer)):
             sentence = " ".join(sentence_at(passage.text, found[0][0]).text.split())
             quoted[_titled(passage.title, f"“{sentence}” [{number}]")] = None
-    return f"Not sure: the passages may mean something else. {' '.join(quoted) or answer}".strip()
+    return "\n".join(["Not sure: the passages may mean something else.", *(quoted or [answer])]).strip()

@@ -9,6 +9,9 @@ from .answer_kinds import answer_kind
 from .grammar import DATE
 
 _MARKS = " .,;:"
+_AROUND = "\"'`,;:.!?“”‘’«»"
+_CLOSING = {")": "(", "]": "[", ">": "<"}
+_CODE = re.compile(r"\w_\w|[$~=\\]|^[^\w/]*--?[a-z]|/.*/|^\W*/\w")
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 
 
@@ -53,11 +56,29 @@ def _between(text: str, start: int, end: int, span: Span) -> Span:
 def whole_answer(question: str, text: str, span: Span) -> str:
     """Return the answer that a span of a text stands for.
 
-    Marks at its ends go, and brackets or quotation marks without their other half. A date of which the span holds a
-    part is completed, and what stands around a single date goes where a time is asked for.
+    Marks at its ends go, and brackets or quotation marks without their other half. A path, a name of a program or an
+    option of which the span holds a part is completed. So is a date, and what stands around a single one goes where a
+    time is asked for.
+
+    >>> text = "It is $XDG_CONFIG_HOME/zim/style.conf, see --help-all."
+    >>> whole_answer("Where is it?", text, Span("HOME/zim/style", 18, 32, 1.0))
+    '$XDG_CONFIG_HOME/zim/style.conf'
     """
-    answer = _balanced(span.text.strip(_MARKS))
+    answer = _balanced(_with_whole_code(text, span).strip(_MARKS))
     return (_date(text, span) or answer) if answer_kind(question) == "time" else answer
+
+
+def _with_whole_code(text: str, span: Span) -> str:
+    start, end = span.start, span.end
+    for run in re.finditer(r"\S+", text):
+        if run.start() < span.end and run.end() > span.start and _CODE.search(run[0]):
+            core = run[0].strip(_AROUND).lstrip("([<")
+            while core[-1:] in _CLOSING and core.count(core[-1]) > core.count(_CLOSING[core[-1]]):
+                core = core[:-1].rstrip(_AROUND)
+            core = core.lstrip(_AROUND)
+            begin = run.start() + run[0].index(core)
+            start, end = min(start, begin), max(end, begin + len(core))
+    return text[start:end]
 
 
 def _balanced(answer: str) -> str:

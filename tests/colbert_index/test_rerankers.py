@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
@@ -16,6 +18,7 @@ from polyqa.colbert_index import (
     add_passages,
     build_index,
     rerank,
+    rerank_found,
     rerankers,
 )
 from polyqa.colbert_index.files import write_checksums
@@ -39,6 +42,30 @@ def test_rerank_orders_by_score_cuts_and_keeps_the_order_of_ties(k: int) -> None
     assert found == [("bbb", 3), ("fff", 3), ("aa", 2), ("dd", 2), ("c", 1), ("e", 1)][:k]
     assert all(passage.score == 1.0 for passage in texts)
     assert rerank(Lengths(), "q", [], k=k) == []
+
+
+class CountedLengths(Lengths):
+    """The same, as one voice beside the retriever."""
+
+    fused = True
+
+
+def test_what_was_found_counts_beside_a_fused_reranker() -> None:
+    found = [Passage(pid=word, text=word, score=9 - at) for at, word in enumerate(("a", "bb", "ccc", "dddd"))]
+    votes = {"a": 2 / 11 + 1 / 14, "bb": 2 / 12 + 1 / 13, "ccc": 2 / 13 + 1 / 12, "dddd": 2 / 14 + 1 / 11}
+    best = rerank_found(CountedLengths(), "q", found, 3)
+    assert [one.pid for one in best] == sorted(votes, key=lambda pid: -votes[pid])[:3]
+    assert [one.score for one in best] == [len(one.text) for one in best]  # the reranker's
+    assert [one.pid for one in rerank_found(Lengths(), "q", found, 4)] == ["dddd", "ccc", "bb", "a"]
+    assert rerank_found(CountedLengths(), "q", [], 3) == []
+    with pytest.raises(ValueError, match="at least 1"):
+        rerank_found(CountedLengths(), "q", found, 0)
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=12), st.integers(1, 15))
+def test_a_fused_reranker_alone_decides_among_passages_that_nothing_ranked(lengths: list[int], k: int) -> None:
+    found = [Passage(pid=str(at), text="x" * length) for at, length in enumerate(lengths)]
+    assert rerank_found(CountedLengths(), "q", found, k) == rerank(CountedLengths(), "q", found, k)
 
 
 def test_the_bi_encoders_scores_are_cosines_of_the_indexed_texts(encoder: Encoder, passages: list[Passage]) -> None:

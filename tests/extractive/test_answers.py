@@ -38,6 +38,24 @@ def test_whole_answers(question: str, found: str, whole: str) -> None:
     assert whole_answer(question, TEXT, span(found)) == whole
 
 
+@pytest.mark.parametrize(
+    ("text", "found", "whole"),
+    [
+        ('Use the "--dry-run" option.', "dry-run", "--dry-run"),
+        ("Write it as (httpx.Client(http2=True)).", "http2", "httpx.Client(http2=True)"),
+        ("It is in the file (`/etc/passwd`).", "passwd", "/etc/passwd"),
+        ("See https://example.org/a?b=1.", "example", "https://example.org/a?b=1"),
+        ("Set <CACHE_DIR> first.", "DIR", "CACHE_DIR"),
+        ("It sank in 1912/13.", "1912", "1912"),
+        ("A well-known ship and/or film", "known ship", "known ship"),
+        ("It fell -- by 23 -- quickly", "23", "23"),
+    ],
+)
+def test_names_of_programs_are_whole(text: str, found: str, whole: str) -> None:
+    at = text.index(found)
+    assert whole_answer("What is it?", text, Span(found, at, at + len(found), 1.0)) == whole
+
+
 ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: gauge; price: 78 euros; made: 2020-02-28."
 
 

@@ -57,10 +57,20 @@ class Likes:
 def test_what_is_not_answered_quotes_what_comes_closest() -> None:
     said = unanswered("What is the rent?", None, PASSAGES, Likes("euros"))
     assert said == (
-        "No answer found in the documents. The closest sentences: Budget: “The office costs 4,000 euros.” [1] "
+        "No answer found in the documents.\nThe closest sentences:\nBudget: “The office costs 4,000 euros.” [1]\n"
         "Try other words, another index or another language model."
     )
     assert "closest" not in unanswered("What?", None, [], Likes("euros"))
+    said = unanswered("When did Oslo join the Company?", None, PASSAGES, Likes("euros"))
+    assert said.splitlines()[1:3] == [
+        "None of the passages that come closest mentions “Oslo”.",
+        "The closest sentences:",
+    ]
+    said = unanswered("What is the rent in Oslo, or in Rome?", None, PASSAGES, Likes("euros"))
+    assert said == (
+        "No answer found in the documents.\nNone of the passages that come closest mentions “Oslo” or “Rome”.\n"
+        "Try other words, another index or another language model."
+    )
 
 
 @given(st.text(alphabet="ab .\n", min_size=300, max_size=900), st.integers(0, 899))
@@ -75,8 +85,8 @@ def test_of_a_long_sentence_the_part_around_the_answer_is_quoted(text: str, at: 
 def test_what_is_not_sure_is_quoted_and_not_claimed() -> None:
     readings = [Interpretation(question="What does it cost?", answer="4,000 euros", pid="a")]
     said = unsure(readings, PASSAGES, "It costs 4,000 euros.")
-    assert said == "Not sure: the passages may mean something else. Budget: “The office costs 4,000 euros.” [1]"
-    assert unsure([], PASSAGES, "Yes.") == "Not sure: the passages may mean something else. Yes."
+    assert said == "Not sure: the passages may mean something else.\nBudget: “The office costs 4,000 euros.” [1]"
+    assert unsure([], PASSAGES, "Yes.") == "Not sure: the passages may mean something else.\nYes."
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +98,8 @@ def titanic() -> Result:
 def test_all_programs_say_the_same_where_nothing_answers(program: str) -> None:
     result = polyqa.ask("What is the capital of Mongolia?", program=program)
     assert result.standing == "unanswered"
-    assert result.answer.startswith("No answer found in “homonyms” (378 passages searched). The closest sentences: ")
+    assert result.answer.startswith("No answer found in “homonyms” (378 passages searched).\nNone of the passages ")
+    assert "mentions “Mongolia”" in result.answer
     assert not result.interpretations
     data = result.to_dict()
     assert (data["answered"], data["standing"], data["confidence"]) == (False, "unanswered", [])
