@@ -11,7 +11,7 @@
 #   polyqa:
 #     title: Instructions, written by search
 #     minutes: 35
-#     learns: see what a sentence in an instruction changes, and search for sentences that gain without fooling oneself
+#     learns: see what a sentence in an instruction changes, and search for sentences that gain without fooling yourself
 # ---
 
 # %% [markdown]
