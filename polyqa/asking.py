@@ -405,7 +405,7 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
         said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
-        said = f"{said} Without naming a passage, {result.lm} says: {result.answer}"
+        said = f"{said}\nWithout naming a passage, {result.lm} says: {result.answer}"
     emptied: dict[str, Any] = {
         name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra
     }

@@ -42,7 +42,7 @@ def evaluate_command(
     name: Annotated[
         str | None,
         typer.Option(
-            help="Name of the run; by default program and questions. Without it, scores of a file of answers are not kept."
+            help="Name of the run; by default program and questions. Without it, scores of answer files are not kept."
         ),
     ] = None,
     recheck: Annotated[

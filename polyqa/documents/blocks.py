@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 from polyqa.base.values import MetadataValue
@@ -48,9 +49,12 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     r"""Return a table as text: each row names its columns, so that it can stand alone.
 
     The first row names them; or the first one that is as wide as the table, if titles of the table stand above it.
+    Where the names come again, a second table begins: the rows of each end with the line above its names.
 
     >>> rows_text([["Birds", ""], ["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
     'Birds.\nBird: Hawk; Prey: hare.\nBird: Owl.'
+    >>> rows_text([["2021", ""], ["Zone", "Sales"], ["North", "7"], ["2022", ""], ["Zone", "Sales"], ["North", "9"]])
+    '2021.\nZone: North; Sales: 7; 2021.\n2022.\nZone: North; Sales: 9; 2022.'
     """
     rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
     filled = [sum(map(bool, row)) for row in rows]
@@ -61,9 +65,19 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     if len(rows) < head + 2:
         head = -1
     names = [*(rows[head] if head >= 0 else []), *[""] * max(map(len, rows), default=0)]
-    lines = []
+    heads = [at for at in range(max(head, 0), len(rows)) if head >= 0 and rows[at] == rows[head]]
+    lines, above = [], ""
     for at, row in enumerate(rows):
-        if at != head:
-            cells = zip(names if at > head else [""] * len(names), row, strict=False)
-            lines.append("; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
+        if at in heads:
+            above = _line([], rows[at - 1]) if len(heads) > 1 and at and filled[at - 1] <= least else ""
+        elif at + 1 in heads and filled[at] <= least:
+            lines.append(_line([], row))
+        else:
+            line = _line(names if at > head else [], row)
+            lines.append(f"{line}; {above}" if line and above else line)
     return "\n".join(f"{line.rstrip('.')}." for line in lines if line)
+
+
+def _line(names: Sequence[str], row: Sequence[str]) -> str:
+    named = zip_longest(names[: len(row)], row, fillvalue="")
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)

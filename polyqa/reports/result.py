@@ -51,7 +51,9 @@ def result_markdown(result: "Result") -> str:
     return render(
         "result.md",
         result=result,
-        answer=_markdown_answer(result.cited_answer, len(result.passages)),
+        answer=Markup("\n\n").join(
+            _markdown_answer(line, len(result.passages)) for line in result.cited_answer.splitlines()
+        ),
         sources=[_markdown_answer(text, len(result.passages)) for text in sources_of(result)],
         sure=sure_of(result),
         evidence=[passage for passage in _evidence(result) if passage[0] in named],
