@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 _TEXT = {"a", "b", "details", "div", "li", "mark", "p", "span", "style", "summary", "ul"}
-ALLOWED = frozenset({*_TEXT, "table", "tbody", "td", "th", "thead", "tr"})
+ALLOWED = frozenset({*_TEXT, "br", "table", "tbody", "td", "th", "thead", "tr"})
 """What polyqa makes; anything else comes from a stranger's text."""
 ATTRIBUTES = frozenset({"class", "href", "id"})
 PAGE = ALLOWED | {"body", "h1", "h2", "h3", "main"}
@@ -38,7 +38,8 @@ class Page(HTMLParser):
         assert tag in self.allowed, tag
         assert {name for name, _ in attrs} <= self.known, attrs
         self.elements.append(Element(tag, dict(attrs)))
-        self._open.append(self.elements[-1])
+        if tag != "br":  # which has no end
+            self._open.append(self.elements[-1])
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open, f"</{tag}> closes nothing"
