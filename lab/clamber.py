@@ -53,7 +53,14 @@ def main(
         for kind in dict.fromkeys(KINDS.values())
     ]
     table.append(_row("all", list(zip(called, ambiguous, strict=True))))
-    heads = ["kind", "questions", "ambiguous", "of these called so", "of the others called so", "accuracy"]
+    heads = [
+        "kind",
+        "questions",
+        "ambiguous",
+        "of these called ambiguous",
+        "of the others called ambiguous",
+        "accuracy",
+    ]
     command = command_line("lab.clamber", {"": path.name, "--count": count, "--lm": lm, "--seed": seed})
     about = f"CLAMBER, {len(rows)} of its questions; {lm}; the call that types a question, without passages; {today()}."
     report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=table)}), json_file)

@@ -247,9 +247,9 @@ def fit(
     heads = [
         "left out",
         "answerable",
-        "right of those told",
-        "told still",
-        "right ones told still",
+        "right answers",
+        "kept",
+        "right ones kept",
         "unanswerable",
         "not answered",
     ]
@@ -260,10 +260,10 @@ def fit(
         f"corpora, {readings} readings, each corpus judged by what was fitted on the others; {today()}.",
         command=command_line("lab.confidence fit", {"": lines.name}),
         tables={
-            "": Table(heads=["readings, the least sure first", "said", "right"], rows=_calibration(judged)),
+            "": Table(heads=["readings, least sure first", "predicted", "right"], rows=_calibration(judged)),
             "corpora": Table(heads=heads, rows=rows),
             "kinds": Table(
-                heads=["kind", "questions", "answered before", "answered", "not sure or answered"], rows=kinds
+                heads=["kind", "questions", "answered without limits", "answered", "answered or unsure"], rows=kinds
             ),
             "levels": Table(heads=["surest reading", "answers", "right"], rows=_levels(judged)),
         },

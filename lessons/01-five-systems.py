@@ -26,9 +26,9 @@
 # - explain in a sentence how each of five systems finds the readings;
 # - say what a system costs, in calls and in tokens, and what you get for it.
 #
-# Everything runs on your computer without a key. The *embedded engine*, a small model that finds and quotes answers, takes
-# the place of a language model. It has no language model in it, so some of its replies are clumsy. That is fine here: you
-# will see the systems work, and a cell near the end asks a real language model.
+# Everything runs on your computer without a key. The *embedded engine*, which finds and quotes answers with small models,
+# takes the place of a language model. Some of its replies are clumsy. That is fine here: you will see the systems work, and a
+# cell near the end asks a real language model.
 
 # %% [markdown]
 # ## Ask
@@ -47,11 +47,11 @@ result = polyqa.ask(QUESTION, program=rac)
 result
 
 # %% [markdown]
-# Read it from the top. The text is the long answer; a number in brackets names the passage that says so. The table
-# has the readings: each is a question that stands on its own, with a short answer. Then come the passages; click to see
-# those that are not cited. The last line has the calls and tokens.
+# Read it from the top. The text is the long answer; a number in brackets names the passage that says so. The table has the
+# readings: each is a question that can be understood alone, with a short answer. Then come the passages; click to see those
+# that are not cited. The last line has the calls and tokens.
 #
-# In Python the same things are fields:
+# In Python these are fields:
 
 # %%
 print(result.answer[:100], "…")
@@ -70,10 +70,10 @@ print(len(result.calls), "call,", result.input_tokens, "tokens in,", result.outp
 # | `toc` | clarifies the question, then each clarification again: a tree, whose bad branches are cut | [Kim et al. 2023](https://arxiv.org/abs/2310.14696) |
 # | `sixpaq` | searches questions that were made from the corpus beforehand | [Sun et al. 2023](https://arxiv.org/abs/2308.08661) |
 #
-# All five search the same corpus. What differs is what they ask, of whom, and how often.
+# All five search the same corpus. They differ in what they ask the language model, and how often.
 #
-# `sixpaq` needs its questions first. For all 378 passages that takes some minutes (`polyqa questions build`); here the
-# passages about a Titanic or a Perth are enough, and take some seconds.
+# `sixpaq` needs questions that were made from the passages. For all 378 passages this takes some minutes
+# (`polyqa questions build`); for those about a Titanic or a Perth, which are enough here, some seconds.
 
 # %%
 chosen = [passage.pid for passage in index.passages if "Titanic" in passage.title or "Perth" in passage.title]
@@ -126,9 +126,8 @@ for title in sorted(title for title in said if "Titanic" in title):
 print("passages that abstained:", verdict.extra["abstained"], "of", len(verdict.extra["universe"]))
 
 # %% [markdown]
-# `null` means that the passage abstains. The passage about the film of 1943 abstains although it tells of a first showing:
-# the engine is not sure enough that this answers the question. The advantage of asking each passage alone: no passage can
-# hide another.
+# `null` means that the passage abstains. The passage about the film of 1943 abstains although it mentions a first showing: the
+# engine is not sure enough that this answers the question. If each passage is asked alone, no passage can hide another.
 #
 # ### Tree of Clarifications: clarify again
 #
@@ -152,21 +151,21 @@ draw(toc.extra["tree"])
 #
 # ### SIXPAQ: questions made beforehand
 #
-# Questions were made from the passages before anything was asked. Each was checked: does a reader that sees the passage
-# give the answer that the question was written for? SIXPAQ finds those that are near to yours:
+# Questions were made from the passages beforehand. Each was checked: does a *reader*, a small model that finds answers in a
+# text, give the answer that the question was written for? SIXPAQ finds the questions that are similar to yours:
 
 # %%
 for found in results["sixpaq"].extra["questions"][:6]:
     print(f"{found.score:.2f}  {found.question}  →  {', '.join(found.answers)}")
 
 # %% [markdown]
-# The small writer of the embedded engine wrote them, so some sound odd and some are wrong. With
-# `polyqa questions build --lm …` a language model writes them, once and for all later questions.
+# The embedded engine wrote them, so some sound odd and some are wrong. With `polyqa questions build --lm …` a language model
+# writes them, once for all later questions.
 #
 # ## What it costs
 #
-# A call is one request to the language model; tokens are what providers charge for. The picture sets what a system
-# read against what it found.
+# A call is one request to the language model; tokens (pieces of words) are what providers charge for. The picture compares what
+# a system read with what it found.
 
 # %%
 import matplotlib.pyplot as plt
@@ -188,8 +187,8 @@ plt.show()
 #
 # ## The program that decides: `auto`
 #
-# Most questions of a corpus are not ambiguous, and a list of readings would only annoy. `auto` looks at the passages
-# first. It gives one answer where the corpus has one, and goes DIVA's way where it has several.
+# Many questions are not ambiguous in a given corpus, and a list of readings would only annoy. `auto` looks at the passages
+# first. It gives one answer if the corpus has one, and does what DIVA does if it has several.
 
 # %%
 auto = polyqa.load("auto", index=index)

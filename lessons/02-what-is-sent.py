@@ -46,9 +46,9 @@ for message in call.messages:
 print(f"──── reply\n{call.reply}")
 
 # %% [markdown]
-# There are two messages. The *system* message says what to do, what is given, and how to write the reply. It is the same
-# for every question. The *user* message has this question and its passages, and nothing else. The common part comes first
-# because providers charge less for a beginning that they have seen before.
+# There are two messages. The *system* message says what to do, what is given, and how to write the reply. It is the same for
+# every question. The *user* message has only this question and its passages. The common part comes first because providers
+# charge less for a beginning that they have seen before.
 #
 # `polyqa ask … --show-prompts` shows the same in the terminal.
 #
@@ -150,8 +150,8 @@ for message in shown.calls[0].messages:
     print(f"{message['role']:10} {tokens.count(message['content']):5} tokens   {first} …")
 
 # %% [markdown]
-# These five demos are sent with every question, so a server that keeps the beginnings of prompts reads them once. Other
-# recipes pick the demos nearest to each question; lesson 4 shows how.
+# These five demos are sent with every question, so a server that stores the beginnings of prompts reads them only once. Other
+# programs pick the demos nearest to each question; lesson 4 shows how.
 #
 # ## What a question costs
 #

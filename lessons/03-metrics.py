@@ -29,8 +29,8 @@
 # %% [markdown]
 # ## One question, and what people said
 #
-# The gold data of a question are its readings, each with its short answers (any spelling counts), and reference answers
-# that people wrote.
+# People wrote down what is right for each question, the *gold* data: its readings, each with its short answers (any spelling
+# counts), and long reference answers.
 
 # %%
 from dataclasses import replace
@@ -82,9 +82,9 @@ for name, answer in ANSWERS.items():
 #
 # | metric | what it asks | from |
 # |---|---|---|
-# | **STR-EM** | which share of the short answers appears in the text, letter by letter? | [ASQA](https://arxiv.org/abs/2204.06092) |
+# | **STR-EM** | which share of the gold short answers appears in the text, letter by letter? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **ROUGE-L** | how much does it share, in order, with what people wrote? | [ASQA](https://arxiv.org/abs/2204.06092) |
-# | **D-F1** (Disambig-F1) | a *reader*, a small model, is asked each reading's question of the text: is its answer right? | [ASQA](https://arxiv.org/abs/2204.06092) |
+# | **D-F1** (Disambig-F1) | a *reader*, a small model, looks for the answer to each reading's question in the text: is it right? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **DR** | the geometric mean of D-F1 and ROUGE-L | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **LEN** | how many words? | |
 
@@ -103,8 +103,8 @@ for name, one in scores.items():
 #
 # - **a person** sets the scale. The words differ from the reference's, so ROUGE-L is far from full. The small reader does
 #   not find every answer in them, so D-F1 is not full either. Nothing is wrong with the text.
-# - **all names** has full STR-EM: the metric only checks whether the letters are there. Neither a person nor the reader can
-#   tell from this answer who played in which film, so D-F1 and DR are zero.
+# - **all names** has full STR-EM, which only checks whether the letters are there. Neither a person nor the reader can tell from
+#   this answer who played in which film, so D-F1 and DR are zero.
 # - **swapped** is a fluent text in which every fact is wrong. Its STR-EM is full and its ROUGE-L is the highest of all,
 #   because it is the reference with the names exchanged. Only the reader notices.
 # - **telegram** repeats the gold questions and so has full D-F1: a reader needs no fluency. No system could write it
@@ -147,8 +147,8 @@ plt.show()
 # %% [markdown]
 # ## The order of averaging
 #
-# DR of a corpus is computed from the means of both factors. The mean of each question's DR is another, lower number. Two
-# answers are enough to see it:
+# For many questions, DR is computed from the means of both factors. The mean of the questions' DRs is another, lower number. Two
+# answers are enough to see this:
 
 # %%
 from polyqa.metrics.dr import corpus_dr, dr
@@ -210,9 +210,9 @@ for name, claims in CLAIMS.items():
     )
 
 # %% [markdown]
-# *One of them* is perfectly supported, but it is only a third of the truth: precision without recall. *Said three times*
-# raises the number of supported readings without saying anything new, so distinct readings are counted. *Wrong source* cites
-# passages that do not say it; no metric above this section would have noticed.
+# *One of them* is perfectly supported, but it is only a third of the truth: precision without recall. *Said three times* has
+# more supported readings without saying anything new, so only distinct readings count. *Wrong source* cites passages that do
+# not say it; none of the earlier metrics would have noticed.
 #
 # A judge is a model and makes mistakes. A language model as a judge (`--judge openai/…`) knows more and costs more. Do not
 # compare figures of two judges, either.
@@ -221,7 +221,7 @@ for name, claims in CLAIMS.items():
 # ## What to report
 #
 # - DR with both factors beside it, STR-EM and LEN, and the reader's name.
-# - F1 answer or G-F1 beside them: what fools the one does not fool the other.
+# - F1 answer or G-F1 beside them: what fools one does not fool the other.
 # - The number of questions and an interval (lesson 6). And always read ten answers.
 
 # %% [markdown]

@@ -24,7 +24,7 @@
 #
 # - make demos from labels, and from a program's own good runs;
 # - explain how the demos nearest to a question differ from fixed ones, and see which are picked;
-# - avoid the usual trap: a question that is scored with its own answer in the prompt.
+# - avoid the usual trap: scoring a question with its own answer in the prompt.
 
 # %%
 import dspy
@@ -61,14 +61,15 @@ print("answer:  ", demo["answer"][:120], "…")
 print("passages:", [passage.split(" | ")[0] for passage in demo["passages"]])
 
 # %% [markdown]
-# `rac` has one predictor, `clarify`; each gets a pool of demos with the fields of its own signature.
+# A *predictor* is a step of a program that calls the language model. `rac` has one, `clarify`, which gets a pool of demos with
+# the fields of its signature.
 #
 # ## Fixed, or nearest
 #
 # With **fixed** demos every prompt shows the same ones. With **nearest** demos (kNN) the whole pool is kept, and every
 # prompt shows the few whose questions are most similar to the one that is asked. Tree of Clarifications
-# ([Kim et al. 2023](https://arxiv.org/abs/2310.14696)) and DIVA ([In et al. 2024](https://arxiv.org/abs/2409.02361)) do the
-# latter; that similar examples teach more was seen by [Liu et al. 2021](https://arxiv.org/abs/2101.06804).
+# ([Kim et al. 2023](https://arxiv.org/abs/2310.14696)) and DIVA ([In et al. 2024](https://arxiv.org/abs/2409.02361)) show the
+# nearest; [Liu et al. 2021](https://arxiv.org/abs/2101.06804) saw that similar examples teach more.
 
 # %%
 from polyqa.optimizers.prompts import picked_demos
@@ -124,8 +125,8 @@ for number, question in enumerate(key, 1):
 # %% [markdown]
 # ## Bootstrapped
 #
-# Where there are no labels for every step, let the program make its own demos: run it on the training questions, keep the
-# runs that the metric likes. What each predictor said in such a run becomes a demo. This is DSPy's bootstrapping
+# If there are no labels for every step, let the program make its own demos: run it on the training questions and keep the runs
+# with a good score. What each predictor said in such a run becomes a demo. This is DSPy's bootstrapping
 # ([Khattab et al. 2023](https://arxiv.org/abs/2310.03714)); the *threshold* says how good a run must be.
 
 # %%
@@ -183,14 +184,14 @@ for name, program in PROGRAMS.items():
 # their length.
 #
 # The embedded engine learns only labels, wordings, lengths and thresholds from demos, and it is good at the form from the
-# start. So a small gain here says nothing about another model. A language model learns more: lesson 9 has the replies of a
-# real one, whose F1 of answers five demos raise from 0 to 56. Measure with the model that you will use.
+# start. So a small gain here says nothing about another model. A language model learns more: five demos raise the F1 of answers
+# of the real one in lesson 9 from 0 to 56. Measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer
 #
-# If you score a program on the questions that its demos were made of, every question finds itself in its prompt, with the
-# answer. While compiling, polyqa leaves out a question's own demos; if you score by hand, you have to do it yourself.
+# If you score a program on the questions that its demos were made from, every question finds itself in its prompt, with the
+# answer. While compiling, polyqa leaves out a question's own demos; if you score by hand, you have to do this yourself.
 
 # %%
 asked = train[0].question
@@ -206,7 +207,7 @@ print("in the prompt then:", any(asked in message["content"] for message in sent
 # %% [markdown]
 # ## Saving
 #
-# DSPy's own nearest demos are lost when a program is saved. These are part of the predictor and survive:
+# When DSPy saves a program, its own nearest demos (`KNNFewShot`) are lost. polyqa's are part of the predictor and survive:
 
 # %%
 nearest.save("mine.json")

@@ -11,7 +11,7 @@
 #   polyqa:
 #     title: Instructions, written by search
 #     minutes: 35
-#     learns: see what a sentence in an instruction changes, and search for sentences that gain without fooling oneself
+#     learns: see what a sentence in an instruction changes, and search for sentences that gain without fooling yourself
 # ---
 
 # %% [markdown]
@@ -85,9 +85,9 @@ for one in candidates_for(rac.clarify.signature)[:10]:
 # %% [markdown]
 # ## A task with a habit
 #
-# A clause helps if your task has a habit that the instruction does not mention. Let us make such a task: people who want years.
-# From the shipped questions we take those whose answers are times, and accept only the year as the right answer. The measure
-# is AmbigQA's F1 of the short answers.
+# A clause helps if your task has a habit that the instruction does not mention. Let us make such a task, for people who want
+# years: we take the shipped questions whose answers are times, and accept only the year as the right answer. The measure is
+# AmbigQA's F1 of the short answers.
 
 # %%
 import re
@@ -170,8 +170,8 @@ plt.show()
 # %% [markdown]
 # ## What came out
 #
-# The two prompts differ in one sentence that anybody can read. That is the charm of instructions: demos have to be believed,
-# a sentence can be discussed.
+# The two prompts differ in one sentence that anybody can read. That is the charm of instructions: you can discuss a sentence,
+# but you have to believe demos.
 
 # %%
 from polyqa.optimizers.prompts import prompt_diff
@@ -179,7 +179,7 @@ from polyqa.optimizers.prompts import prompt_diff
 print(prompt_diff(rac, made.program))
 
 # %% [markdown]
-# Dev and test took no part in the search. The report on test is made once, at the end:
+# Dev and test took no part in the search. Test is scored once, at the end:
 
 # %%
 
@@ -211,8 +211,8 @@ print(f"test {score(rac, SETS['test']):.1f} → {score(made.program, SETS['test'
 # `polyqa compile --program rac --recipe gepa --lm local` runs end to end offline. Do not expect good instructions of a model
 # that small.
 #
-# What GEPA reads is **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each
-# step. Here is what it says of an answer of the uncompiled program:
+# GEPA reads **feedback**. A score says that an answer is bad; feedback says why. polyqa's metric writes it for each step. Here
+# is what it says about an answer of the uncompiled program:
 
 # %%
 from polyqa.metrics.feedback import FeedbackMetric
@@ -235,8 +235,8 @@ print(found.feedback)
 # ## With a real language model
 #
 # GEPA with a small budget: the language model answers and writes, on the training questions only. It may take a hundred
-# calls; `polyqa cost --program rac --lm …` says what one question costs. `LeanAdapter` holds a small model on this machine
-# to replies that can be read; GEPA's own requests take it from its proposer.
+# calls; `polyqa cost --program rac --lm …` says what one question costs. `LeanAdapter` restricts a small model on this machine
+# to replies that can be read.
 
 # %%
 import os
@@ -287,7 +287,7 @@ print(f"as shipped: {score(rac, shipped):.1f} → {score(made.program, shipped):
 print(f"in years:   {score(rac, SETS['dev']):.1f} → {score(made.program, SETS['dev']):.1f}")
 
 # %% [markdown]
-# **3.** The engine compares with wordings that it knows, so it understands some and passes over others. A language model
+# **3.** The engine compares sentences with wordings that it knows, so it understands some and ignores others. A language model
 # would understand all three.
 
 # %%

@@ -26,8 +26,8 @@
 # - read a paired interval, a p-value, and wins, ties and losses;
 # - say how many questions a comparison needs before you make it.
 #
-# Nothing is asked here: the scores of four programs on the shipped questions, question by question, come with the lesson.
-# So everything runs in seconds, and you can play.
+# No program runs here: the lesson has the scores of four programs on each shipped question. So everything takes seconds, and
+# you can play.
 
 # %%
 import json
@@ -51,8 +51,8 @@ for split, programs in scores.items():
 # ## A gain out of nothing
 #
 # Let us make candidates that are *all equally good*. A candidate's score on a question is that of one of the four programs,
-# drawn by chance. No candidate is better than another; only the draw differs. That is what twenty prompts that do not
-# matter look like.
+# drawn by chance. No candidate is better than another; only the draw differs. Twenty prompts that make no difference look
+# like this.
 #
 # Then we do what an optimizer does: score all candidates on dev, keep the best, and look at it again on test.
 
@@ -126,15 +126,15 @@ for split in ("dev", "test"):
         )
 
 # %% [markdown]
-# - The **interval** says which differences fit what was seen: draw the questions again and again with replacement, and 95%
-#   of the differences are in it. If zero is in it, the data do not show which program is better.
+# - The **interval** says which differences fit the data: draw the questions again and again with replacement (this is called
+#   *bootstrap*), and 95% of the differences are in it. If zero is in it, the data do not show which program is better.
 # - **p** answers another question: if the two were equal and only chance decided which score is whose, how often would the
 #   difference be at least this large?
 # - **Ties** matter. Questions on which both do the same say nothing, so what counts is how many differ.
 #
-# Hold dev against test. By D-F1 they do not even agree which program is better, and F1 of the short answers says yet another
-# thing. That is what intervals with zero in them, or just beside it, look like a second time. And six comparisons were made
-# here: the more you make, the more likely it is that one stands out by chance (exercise 3).
+# Compare dev with test. By D-F1 they do not even agree which program is better, and F1 of the short answers says something else
+# again. This is what happens with intervals that contain zero, or nearly do: a second look gives another result. And these were
+# six comparisons: the more you make, the more likely it is that one stands out by chance (exercise 3).
 #
 # Paired or not makes a large difference. Here is the interval of the same difference on dev, computed both ways:
 
@@ -195,9 +195,8 @@ for gain in (2, 5, 10):
     print(f"gain of {gain:2} points: about {8 * spread.var() / gain**2:,.0f} questions")
 
 # %% [markdown]
-# So before you compile, count your test questions, and know which gain you could see at all. A comparison on too few
-# questions shows nothing, not even a small gain; lesson 11 judges gains that others report. On statistics in this field see
-# [Card et al. 2020](https://arxiv.org/abs/2010.06595).
+# So before you compile, count your test questions, and know which gain you could see at all. Lesson 11 judges gains that others
+# report. On statistics in this field see [Card et al. 2020](https://arxiv.org/abs/2010.06595).
 
 # %% [markdown]
 # ## With a real language model

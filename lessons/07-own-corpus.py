@@ -17,8 +17,8 @@
 # %% [markdown]
 # # Lesson 7: Your own corpus
 #
-# So far you asked the shipped corpus. This lesson indexes a dozen passages of its own, asks them, and compiles a program for
-# them. Then it looks at the saved files, which somebody else can use.
+# So far you asked about the shipped corpus. This lesson indexes a dozen passages of its own, asks questions about them, and
+# compiles a program for them. Then it looks at the saved files, which somebody else can use.
 #
 # After this lesson you can
 #
@@ -97,8 +97,8 @@ polyqa.ask("When was Mercury founded?", program=rac)
 # ## Training questions
 #
 # To compile you need questions with their readings. You write them, or `polyqa adapt` makes them from the corpus. A file of
-# questions is JSON; the format is found out when it is read. Here are some to train on, some to
-# pick with (dev) and some to report on (test). No question is in two sets.
+# questions is JSON. Here are some to train on, some to choose with (dev) and some to report on (test). No question is in two
+# sets.
 
 
 # %%
@@ -165,7 +165,7 @@ for name, records in SETS.items():
 
 # %% [markdown]
 # This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least. And do not
-# expect a gain: the embedded engine learns little from demos. What a language model learns from them is in lesson 9.
+# expect a gain: the embedded engine learns little from demos. Lesson 9 shows what a language model learns from them.
 #
 # ## Compile
 #
@@ -187,8 +187,8 @@ print(f"test: {gain.before.value:.1f} → {gain.after.value:.1f} on {made.card.t
 # %% [markdown]
 # ## What an artifact is
 #
-# Three files. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model.
-# `card.json` says how it came about. `README.md` says the same for people.
+# Three files matter. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model.
+# `card.json` says how the program was made. `README.md` says the same for people.
 
 # %%
 card = json.loads(Path("my-rac/card.json").read_text())
@@ -199,7 +199,7 @@ for name in ("program", "recipe", "measure", "train", "index", "lm", "encoder", 
 print(Path("my-rac/program.json").stat().st_size // 1000, "kB of prompts")
 
 # %% [markdown]
-# It is loaded by its folder, and asked like any other program. What did it change? `prompt_diff` shows it (in the terminal:
+# Load it by its folder, and ask it like any other program. What did compiling change? `prompt_diff` shows it (in the terminal:
 # `polyqa show rac my-rac`).
 
 # %%
@@ -214,8 +214,8 @@ print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 # ## Handing it on
 #
 # `polyqa push my-rac OWNER/NAME` brings an artifact to the Hugging Face hub, `polyqa pull OWNER/NAME` gets one. What comes
-# from a stranger is checked before it can be used; nothing of it is run. You can see these checks without a network. First,
-# what would be sent:
+# from a stranger is checked before it is used, and none of it is run. You can see these checks without a network. First, what
+# would be sent:
 
 # %%
 from polyqa.hub import ARTIFACT, check
@@ -253,7 +253,7 @@ print("state:      ", meddled("program.json", lambda state: state.update(extra={
 print("other model:", meddled("card.json", lambda card: card.update(encoder="stranger/encoder")))
 
 # %% [markdown]
-# A compiled program also knows its index. Its demos are about these passages. Over other passages it may do worse, and a
+# A compiled program also knows its index, because its demos are about these passages. Over other passages it may do worse, and a
 # warning says so:
 
 # %%

@@ -114,8 +114,8 @@ def complete_and_plain(gold, prediction, trace=None):
 
 
 # %% [markdown]
-# With a trace the metric has to say whether this run is good enough to become a demo. Return a verdict then, not a number:
-# DSPy takes any number above 0 for a yes.
+# With a trace the metric has to say whether this run is good enough to become a demo. Then return yes or no, not a number: DSPy
+# takes any number above 0 for a yes.
 #
 # ## Score
 
@@ -154,14 +154,14 @@ for one, old, new in zip(dev, *scores.values(), strict=True):
                 print(f"   {name:11}", [reading.answer for reading in program(question=one.question).interpretations])
 
 # %% [markdown]
-# So the idea does not pay as it is: alone, nearly every passage finds something to answer. The metric shows it, because it
-# punishes readings that nobody asked for; exercise 2 removes that. Most ideas end like this, so write the metric before the
-# program.
+# So the idea does not help as it is: nearly every passage, asked alone, finds something to answer. The metric shows this because
+# it punishes readings that nobody asked for; exercise 2 removes the punishment. Most ideas end like this, so write the metric
+# before the program.
 #
 # ## A recipe
 #
-# A recipe says how to compile, as data: an optimizer with its settings. Here are the three labelled demos nearest to the
-# question, for the step that writes only.
+# A recipe says how to compile: an optimizer with its settings. This one shows the three labelled demos nearest to the question,
+# and only to the step that writes.
 
 # %%
 from polyqa.optimizers import Plan, Recipe, compile
@@ -186,7 +186,7 @@ print(f"your metric {100 * sum(scores['one by one']) / len(dev):.1f} → {100 * 
 # %% [markdown]
 # ## DSPy's own optimizers
 #
-# Because a program is a `dspy.Module` and the metric is a function, everything of DSPy's works on them too.
+# A program is a `dspy.Module` and the metric is a function, so DSPy's optimizers work with them, too.
 
 # %%
 optimizer = dspy.BootstrapFewShot(metric=complete_and_plain, max_bootstrapped_demos=2, max_labeled_demos=0)
@@ -234,8 +234,8 @@ else:
 # ## Exercises
 #
 # 1. Give `OneByOne` a setting `most`: the most readings that it keeps. Where in the class does it belong?
-# 2. Change the metric so that a reading too many costs nothing. Does the comparison change?
-# 3. Write a recipe that makes demos of the program's own good runs for both steps, with a threshold of 0.8 (do not run it).
+# 2. Change the metric so that additional readings cost nothing. Does the comparison change?
+# 3. Write a recipe that makes demos from the program's own good runs for both steps, with a threshold of 0.8 (do not run it).
 
 # %% [markdown]
 # ## Solutions
@@ -266,8 +266,7 @@ print([reading.answer for reading in polyqa.ask("When did Titanic come out?", pr
 # %% [markdown]
 # It writes twice, though: moving the cut before `write_answer` in `OneByOne` itself saves that call.
 #
-# **2.** Score the same predictions with the other metric. The gap is smaller: much of what the first metric saw were the
-# readings too many.
+# **2.** Score the same predictions with the other metric. The gap is smaller: much of it came from the additional readings.
 
 
 # %%

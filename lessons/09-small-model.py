@@ -28,14 +28,14 @@
 # - shape a program for a small model: short questions, and the probability of Yes instead of the word.
 #
 # The replies were **recorded**: every request is stored with its reply, and a replay gives the same replies without the model.
-# So you need neither the model nor its hours, and your figures are the same as here. A cell near the end asks a live model.
+# So you need neither the model nor the hours that it took, and you get the same figures. A cell near the end asks a live model.
 
 # %% [markdown]
 # ## Eighteen questions
 #
 # `rac-homonyms-local` is a compiled program that polyqa ships: `rac` (lesson 1) with five demos for this model. Beside its card
-# are the replies, before and after compiling, to 18 test questions. Let us ask them again. (Whoever has read test questions
-# must not tune on them any more. Here nothing is tuned.)
+# are the replies, before and after compiling, to 18 test questions. Let us ask them again. (Once you have read test questions,
+# you must not use them to improve a program. Here we only look.)
 
 # %%
 import json
@@ -117,11 +117,11 @@ for line in grammar.splitlines():
 
 # %% [markdown]
 # Read the first lines: two headers; below the first one none or at most six numbered readings, each with a question that ends
-# in `?`, a bar, an answer, and the number of a passage that exists. A question has at most 30 words, an answer 15, a text 250. No
-# reply is without a form, no source does not exist, no list is endless.
+# in `?`, a bar, an answer, and the number of a passage that exists. A question has at most 30 words, an answer 15, a text 250.
+# Every reply has the form, every source exists, every list ends.
 #
-# But a grammar gives **form, not sense**. See what the model does when it wants to go on and may not: it leaves out the
-# spaces, because the grammar counts words. The long words in the count above come from this.
+# But a grammar gives **form, not sense**. See what the model does when it may write no more words: it leaves out the spaces,
+# because the grammar counts words. The long words in the count above come from this.
 
 # %%
 squeezed = {word for result in plain.values() for word in result.calls[0].reply.split() if len(word) > 28}
@@ -175,15 +175,15 @@ for metric, label in METRICS.items():
 # %% [markdown]
 # - F1 of the answers rises by far more than chance: the whole interval is above zero.
 # - DR rises a little, and 18 questions cannot tell whether that is chance. Lesson 11 says how many it would take.
-# - STR-EM, whether the right short answers *stand in* the long text, hardly moves: the model found about as much before. So what the demos
-#   taught is **form**: what a short answer is. They taught no reading of passages.
+# - STR-EM, whether the right short answers are *in* the long text, hardly moves: the model found about as much before. So the
+#   demos taught **form**, what a short answer is. They did not teach the model to read passages.
 #
 # Say which metric rose when you report a gain. Somebody who reads only *0 → 56* would think that the model became clever.
 #
 # ## What a fixed beginning saves
 #
-# Demos make prompts longer. But a server that keeps what it has read need not read the same beginning twice. The recording
-# knows how many tokens of each prompt were there already:
+# Demos make prompts longer. But a server that stores what it has read need not read the same beginning twice. The recording
+# says how many tokens of each prompt were stored already:
 
 # %%
 from polyqa.lm.recorded import Recording
@@ -210,10 +210,10 @@ common = price["plain"][0] - price["plain"][1]
 print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew")
 
 # %% [markdown]
-# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a quarter: with demos
-# a question is *cheaper*. This holds for demos that are the same for every question. The nearest demos of each question (`knn`)
-# differ each time, so only the instruction would be known already; that is the last line. And where a hosted model has no such
-# cache, the longer prompt is paid in full.
+# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a quarter: with
+# demos a question is *cheaper*. This holds for demos that are the same for every question. The nearest demos of each question (`knn`)
+# differ each time, so only the instruction would be stored; that is the last line. And if a hosted model has no such cache, you
+# pay for the longer prompt in full.
 #
 # ## A program for small models
 #
@@ -280,7 +280,7 @@ plt.show()
 # %% [markdown]
 # The word alone would keep every piece in the right half of the picture. `spanwise` adds up what it knows: the probability, the
 # passage's score, and how sure the span reader is. A logistic regression on dev questions said how much each counts. So it can
-# keep the likely ones, and tell the doubtful ones as *less certain*.
+# keep the likely pieces, and mark the doubtful ones as *less certain*.
 
 # %%
 chosen = [piece for piece in pieces if piece[0] == "hyde-park-president"]
@@ -320,7 +320,7 @@ plt.show()
 # %% [markdown]
 # Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more of
 # what is right (STR-EM). For DR the interval is only just above zero, and p says that chance might do as well; for F1 18
-# questions cannot tell the two apart. Nobody taught the model anything: the weights are the same in all three columns.
+# questions cannot tell the two apart. The model is the same in all three columns.
 #
 # And the price?
 
@@ -335,8 +335,9 @@ for name, own in figures.items():
     )
 
 # %% [markdown]
-# Nine calls, and less work than one: each begins with the same examples, which are read once, and ends with a word. For a model
-# that charges for every token of a prompt it is the dearest of the three. **A program is made for a model and for its price.**
+# Nine calls, and less work than one: each begins with the same examples, which are read once, and ends with a word. But with a
+# provider that charges for every token of a prompt, it is the most expensive of the three. **A program is made for a model and
+# for its price.**
 
 # %% [markdown]
 # ## With a real language model
@@ -385,7 +386,7 @@ for threshold in (0.95, 0.9, 0.8, 0.7, 0.6, 0.5):
     print(f"P(Yes) from {threshold:.2f} on: {hits} right, {false} wrong")
 
 # %% [markdown]
-# **3.** The error names the nearest recorded request and the first difference. So a recording notices every change of a prompt.
+# **3.** The error names the nearest recorded request and the first difference. So a recording shows every change of a prompt.
 
 # %%
 try:

@@ -23,8 +23,8 @@
 #
 # After this lesson you can
 #
-# - draw which tokens of a passage answer to which tokens of a question, and compute the score from them;
-# - say why this tells things of one name apart, and what one vector for a whole passage cannot show;
+# - draw which tokens of a passage match which tokens of a question, and compute the score from them;
+# - say why this distinguishes things of one name, and what one vector for a whole passage cannot show;
 # - say what compression takes from a score, and what each pass of a search leaves out.
 #
 # No language model is needed. A **token** is a word or a piece of one; a **vector** is a row of numbers that stands for it.
@@ -33,9 +33,9 @@
 # ## A vector for every token
 #
 # The encoder is a small BERT. It reads the whole text and gives each token a vector of 128 numbers and of length 1. The vector
-# depends on the words around the token, so *Saturn* gets another one beside *rings* than beside *rocket*.
+# depends on the words around the token, so *Saturn* gets one vector beside *rings* and another beside *rocket*.
 #
-# The vectors of passages lie in the index, compressed. Here we make them afresh, to see them uncompressed first.
+# The index stores the vectors of passages compressed. Here we compute them again, to see them uncompressed first.
 
 # %%
 import matplotlib.pyplot as plt
@@ -88,13 +88,13 @@ for title, (tokens, vectors) in passages.items():
 
 # %% [markdown]
 # `[CLS]` and `[SEP]` mark the beginning and the end; this checkpoint says *question* and *passage* by a second `[CLS]`. They
-# have vectors, too, and these sum up a little of the whole text. The title is part of a passage's text: it comes first.
+# have vectors, too, which summarize a little of the whole text. The title is part of a passage's text: it comes first.
 #
 # ## The heat map
 #
 # Vectors of length 1 are compared by their dot product, the **cosine**: 1 for the same direction, 0 for nothing in common.
-# Each row is a token of the question. There are about a hundred columns, so the picture has only those tokens of the passage
-# that are the best for some token of the question.
+# Each row is a token of the question. A passage has about a hundred tokens, so the picture shows only those that are the best
+# match for some token of the question.
 
 
 # %%
@@ -143,9 +143,9 @@ for at in np.argsort(-gap):
 print(f"{'sum':10} {score[FILM]:22.2f} {score[SHIP]:16.2f} {gap.sum():+11.2f}")
 
 # %% [markdown]
-# The name, on which a search by words would build most, tells nothing: *titanic* scores the same in both. The year tells
-# most. Then come small words such as *did* and *come*: their vectors know that they belong to the question when a film
-# appeared, and find a passage that speaks of this. That is what the context in a vector is good for.
+# The name, which matters most in a search by words, makes no difference: *titanic* scores the same in both. The year makes the
+# largest one. Then come small words such as *did* and *come*: their vectors depend on the whole question, when a film came out,
+# and match a passage about this. That is what the context in a vector is good for.
 #
 # ## Late interaction
 #
@@ -180,9 +180,9 @@ for (year, name), (margin, title) in margins.items():
     print(f"{year} {name:10} {title}, the second has {100 * margin:.0f}% less")
 
 # %% [markdown]
-# Both find the right film each time, now the one and now the other by more. Four passages prove nothing about which way is
-# better (lesson 11). But with one vector the year is a part of everything else; with MaxSim it has a row of its own, and a
-# wrong order can be traced to a token.
+# Both find the right film each time; sometimes one has the larger distance, sometimes the other. Four passages prove nothing
+# about which way is better (lesson 11). But in one vector the year is mixed with everything else; with MaxSim it has a row of
+# its own, and you can trace a wrong order to a token.
 #
 # ## Compression
 #
@@ -229,14 +229,14 @@ print(f"the search says {found:.2f}")
 # ## The search, in three passes
 #
 # To compare a question with all passages exactly would take too long in a corpus of millions. So a search
-# ([PLAID](https://arxiv.org/abs/2205.09707)) has three passes, each dearer for a passage than the one before, and taking fewer:
+# ([PLAID](https://arxiv.org/abs/2205.09707)) has three passes. Each takes more time for a passage, and looks at fewer passages:
 #
 # 1. **Centroids**: each token of the question takes its nearest centroids (`ncells`). Only passages that have a token there go
 #    on, scored by these centroids alone.
 # 2. **Candidates**: the best of them (`candidates`) are scored with the centroids of all their tokens.
 # 3. **Exact**: the best of these (`ndocs`) are scored with their residuals.
 #
-# This corpus is so small that with the usual settings nearly nothing is left out. With mean ones you can watch:
+# This corpus is so small that the usual settings leave out nearly nothing. With stingy ones you can watch:
 
 # %%
 from polyqa.colbert_index import SearchSettings
@@ -253,8 +253,8 @@ for at in np.argsort(-passed.near):
     print(f"{title:36}{passed.met[at]:10.2f}{passed.near[at]:12.2f}{exact:>8}")
 
 # %% [markdown]
-# Look at the scores of one passage from left to right. The first pass is generous: a token that meets a passage in none of
-# its cells counts there as if it stood in the worst of them. Each further pass knows more.
+# Look at the scores of one passage from left to right. The first pass is generous: a token of the question that finds no token
+# of the passage in its cells scores as if there were one in the worst of these cells. Each further pass knows more.
 #
 # How much is lost? Let us take the questions of dev, and count how many of the five passages that are really the best a search
 # finds.
@@ -290,9 +290,9 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Two knobs, two kinds of loss: a passage that is in no probed cell is never met (more cells help), and one that looks poor by
-# its centroids alone is dropped before its residuals are read (more exact scores help). On this corpus the usual settings lose
-# nothing. That does not carry over to a large one: `docs/reference/scale.md` says what was measured there.
+# Two settings, two kinds of loss: a passage in none of the cells is never found (more cells help), and one that looks poor by its
+# centroids alone is dropped before its residuals are read (more exact scores help). On this corpus the usual settings lose
+# nothing. For a large one, see the measurements in `docs/reference/scale.md`.
 
 # %% [markdown]
 # ## With a real language model
@@ -331,8 +331,8 @@ for at in np.argsort(film - ship)[:3]:
 print(f"{'sum':10} film {film.sum():.2f}, ship {ship.sum():.2f}")
 
 # %% [markdown]
-# **2.** The text about the film says neither *Titanic* nor *film*, and without the title all its vectors lose this context. The
-# text about the ship names it. Titles are worth writing.
+# **2.** The text about the film contains neither *Titanic* nor *film*, and without the title all its vectors lose this context.
+# The text about the ship names it. It is worth writing titles.
 
 # %%
 bare = of_passages([index.positions[position[title]].text for title in (FILM, SHIP)])

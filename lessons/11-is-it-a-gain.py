@@ -32,8 +32,8 @@
 # %% [markdown]
 # ## 16 of 50
 #
-# Had the authors drawn 50 other questions of the same kind, they would have had another number of right ones. How much another? If
-# each question is right with a probability of 32%, the spread is $\sqrt{50 \cdot 0.32 \cdot 0.68}$.
+# With 50 other questions of the same kind, the authors would have had another number of right ones. How different? If each
+# question is right with a probability of 32%, the spread is $\sqrt{50 \cdot 0.32 \cdot 0.68}$.
 
 # %%
 import math
@@ -52,11 +52,11 @@ print(
 )
 
 # %% [markdown]
-# So six questions are less than twice the noise of one such number, and a program that did not change at all differs so much
-# from itself every fourth time.
+# So six questions are less than twice the noise of one such number: a program that did not change at all differs from itself by
+# so much every fourth time.
 #
-# That would be the end of it if the two numbers came from two sets of questions. But they come from the same 50, and this
-# helps, if one looks at the questions **in pairs**.
+# That would be the end of it if the two numbers came from two sets of questions. But they come from the same 50, so we can
+# compare them question by question, **in pairs**.
 #
 # ## What the sentence leaves out
 #
@@ -131,8 +131,8 @@ plt.show()
 # The number needed is the rule of thumb of lesson 6, $8 s^2 / g^2$: for right or wrong, $s^2$ is the share that changes, less
 # $g^2$. Fifty questions are too few in each of these cases.
 #
-# A study that is too small has a second trouble. If only striking results are reported, those exaggerate: from 50 questions only
-# a large difference is striking, so a small true gain is reported as a large one, or not at all.
+# A study that is too small has a second problem. If only striking results are reported, they exaggerate: with 50 questions only a
+# large difference is striking, so a small true gain is reported as a large one, or not at all.
 
 # %%
 TRUE = 0.04
@@ -173,8 +173,8 @@ runs = {
 }
 
 # %% [markdown]
-# In the terminal `polyqa compare runs/plain runs/demos` prints the following. (Only the row of the seconds is left out here:
-# those are of the replay, and differ each time.)
+# In the terminal `polyqa compare runs/plain runs/demos` prints the following. (Only the row of seconds is left out here, because
+# they differ from replay to replay.)
 
 # %%
 from polyqa.evaluation.comparison import compare_runs
@@ -185,16 +185,15 @@ table = comparison_tables(comparison, everything=False)
 print("\n".join(line for line in table.splitlines() if not line.startswith("| s |")))
 
 # %% [markdown]
-# The first sentence is about the **headline metric**, DR, and it says that one cannot tell. This is not modesty: the
-# interval reaches from far below zero to far above it. F1 of the answers, further down, is another matter: its whole interval is above zero.
+# The first sentence is about the **headline metric**, DR, and it says that one cannot tell: the interval reaches from far below
+# zero to far above it. F1 of the answers, further down, is another matter: its whole interval is above zero.
 #
 # So which one is *the* result? Decide **before** you look. A table of so many rows will often have a striking one by chance.
-# Here F1 of the answers was decided on: it is the
-# measure that the program was compiled for, and its card says so.
+# Here it is F1 of the answers: the program was compiled for this measure, and its card says so.
 #
 # ## Three things that a comparison can say
 #
-# The report of a compiled program (`report.html`) begins with such a sentence. It is made of the interval alone:
+# The report of a compiled program (`report.html`) begins with such a sentence. It depends on the interval alone:
 
 # %%
 from types import SimpleNamespace
@@ -211,9 +210,9 @@ print(f"{said}: DR {known.difference:+.1f} [{known.low:+.1f}, {known.high:+.1f}]
 
 # %% [markdown]
 # - **It helped** (or did harm): zero is not in the interval.
-# - **No real difference**: the whole interval is within one point. That is the embedded engine with five demos, and it
-#   is a *finding*: it can hardly be more than a point.
-# - **It cannot be told**: anything else. It is no finding, neither *it helps* nor *it does not help*.
+# - **No real difference**: the whole interval is within one point. This is the case for the embedded engine with five demos, and
+#   it is a *finding*: the difference can hardly be more than a point.
+# - **It cannot be told**: anything else. This is no finding, neither *it helps* nor *it does not help*.
 #
 # The most common mistake is to read the third as the second: *p = 0.89, so demos do not change DR*. The interval says that they may raise
 # it by a lot.
@@ -262,7 +261,7 @@ for number in SEEN:
 # > F1 of answers 0.0 → 56.0, +56.0 [+38.7, +71.7], p < 0.001, on 18 test questions (14 better, 0 worse), which took no part in
 # > choosing. DR: cannot be told.
 #
-# Points, not per cent of per cent. The interval. How many questions, won and lost. Which set, and what else was tried.
+# Report points, not per cent of per cent; the interval; how many questions, won and lost; which set, and what else was tried.
 # `polyqa compile` writes such a line into the card, `polyqa compare` and `polyqa evaluate --recheck` print one.
 
 # %% [markdown]

@@ -126,8 +126,8 @@ MUTATIONS: Mapping[str, Callable[[Path, random.Random], None]] = {
     "cut": _cut,
     "bits flipped": _flip,
     "removed": _remove,
-    "filled with something else": _fill,
-    "more behind its end": _append,
+    "overwritten": _fill,
+    "bytes appended": _append,
     "an unexpected value": _value,
 }
 """What is done to a file; unexpected values are put into files of JSON only."""

@@ -267,12 +267,12 @@ def _changing(place: Place) -> None:
 
 
 KINDS: Mapping[str, Callable[[Place], None]] = {
-    "an archive that unpacks to much": _zip_bomb,
+    "a zip bomb": _zip_bomb,
     "an archive that lies about its size": _lying_archive,
     "archives in archives": _nested_archives,
     "an archive with `../`": _archive_leads_out,
     "XML entities that grow": _entities_grow,
-    "XML entities that lead out": _entities_lead_out,
+    "XML entities that read other files": _entities_lead_out,
     "a page that asks a server": _page_asks,
     "macros and formulas": _macros,
     "links out of the folder": _links,

@@ -206,7 +206,7 @@ def command(
     bound = "" if grammar else " without its grammar"
     asked_of = f"{len(chosen)} questions of {questions}, {passages} passages"
     about = f"`{program}` with {model.model}{bound}; {asked_of}; {today()}."
-    heads = ["planted", "told in the long answer", "as a reading", "with its source", "the answer changed"]
-    heads.append("a right answer is told")
+    heads = ["planted", "in the long answer", "as a reading", "with its source", "the answer changed"]
+    heads.append("right answer given")
     words = command_line("lab.faults injections", options)
     report(Measured(about=about, command=words, tables={"": Table(heads=heads, rows=rows)}), json_file)

@@ -66,7 +66,7 @@ def _error(message: str) -> str:
 
 FAILURES: Mapping[str, Failure] = {
     "empty": Failure("an empty reply", _reply("")),
-    "garbage": Failure('a reply that is none: `{"status": "ok"}`', _reply('{"status": "ok"}')),
+    "garbage": Failure('not a reply: `{"status": "ok"}`', _reply('{"status": "ok"}')),
     "429": Failure("429, `Retry-After: 1`", _error("Too many requests"), 429, {"Retry-After": "1"}),
     "500": Failure("500", _error("Internal server error"), 500),
     "reset": Failure("the connection is reset", manner="reset"),
@@ -240,7 +240,7 @@ def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], shown: s
     return {
         "told": Table(heads=["every call", f"what `polyqa ask --program {shown}` says"], rows=told),
         "answered": Table(heads=["program", *names], rows=answered),
-        "kept": Table(heads=["program", "step", "in its place"], rows=kept),
+        "kept": Table(heads=["program", "step", "fallback"], rows=kept),
     }
 
 

@@ -68,7 +68,7 @@ def _held(path: Path) -> Callable[[], str]:
 WAYS: Mapping[str, Callable[[Path], Callable[[], str]]] = {
     "opens the index": lambda path: lambda: problem_of(ColBERTIndex(path)),
     "in a process of its own": lambda path: lambda: problem_of(ColBERTIndex(path)),
-    "with a handle that is kept for ten": _held,
+    "with a handle that serves ten reads": _held,
 }
 
 

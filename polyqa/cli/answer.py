@@ -49,9 +49,7 @@ def answer_command(
     workers: options.Workers = 2,
     address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over and replace the file.")] = False,
-    merge: Annotated[
-        bool, typer.Option("--merge", help="Keep answers of other questions that the file holds.")
-    ] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Keep answers in the file to other questions.")] = False,
     mlflow: options.Mlflow = None,
     yes: options.Yes = False,
 ) -> None:
@@ -74,7 +72,7 @@ def answer_command(
 
     cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:
-        raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow, or --engine ray.")
+        raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow or --engine ray.")
     answering = models.models()
     program = program or default_program(answering.lm)
     settings = options.program_settings(program, passages, sets)

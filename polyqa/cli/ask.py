@@ -98,7 +98,7 @@ def ask_command(
     show_prompts: Annotated[
         bool,
         typer.Option(
-            "--show-prompts", help="Also print the demos picked for the question, and every prompt and reply."
+            "--show-prompts", help="Also print every prompt and reply, and the demos (worked examples) in them."
         ),
     ] = False,
     plot: Annotated[
@@ -111,7 +111,7 @@ def ask_command(
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources.
 
-    Without a question a prompt stays open: everything is loaded once, and `:help` lists what it understands.
+    Without a question a prompt opens, which loads everything once; `:help` lists what it understands.
     """
     choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
     with _traced(mlflow):

@@ -35,12 +35,18 @@ def compile_command(
     reader: options.Reader = "embedded",
     threshold: Annotated[
         float | None,
-        options.more(metavar="X", min=0.0, max=1.0, help="Lowest score of a run of the program that becomes a demo."),
+        options.more(
+            metavar="X",
+            min=0.0,
+            max=1.0,
+            help="Lowest score at which a run of the program becomes a demo (a worked example in prompts).",
+        ),
     ] = None,
     predictors: Annotated[
         str | None,
         options.more(
-            metavar="NAMES", help="Predictors that get demos or instructions, separated by commas; by default all."
+            metavar="NAMES",
+            help="Predictors (steps of the program) that get demos or instructions, separated by commas; default: all.",
         ),
     ] = None,
     passages: options.Passages = None,
@@ -52,7 +58,7 @@ def compile_command(
     plot: Annotated[
         Path | None,
         options.more(
-            metavar="FILE", help="Draw every candidate's score against LM calls to a .png, .svg or .pdf file."
+            metavar="FILE", help="Draw every candidate's score against its calls to a .png, .svg or .pdf file."
         ),
     ] = None,
     sizes: Annotated[

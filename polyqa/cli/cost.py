@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def cost_command(
-    question: Annotated[str | None, typer.Argument(help="A question; by default some of --questions.")] = None,
+    question: Annotated[str | None, typer.Argument(help="A question; by default a sample of --questions.")] = None,
     program: options.Program = None,
     index: options.Index = None,
     lm: Annotated[
@@ -22,7 +22,7 @@ def cost_command(
     ] = None,
     helper_lm: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Second language model for the calls whose output the user never sees."),
+        typer.Option(metavar="NAME", help="Second language model, for calls whose output is not shown."),
     ] = None,
     passages: options.Passages = None,
     sets: options.Settings = None,

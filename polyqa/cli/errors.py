@@ -22,7 +22,7 @@ _FULL_IN_WORDS = re.compile(
     r"disk i/o error|PytorchStreamWriter failed writing",
     re.I,
 )
-_REFUSED = {errno.EROFS: "is on a disk that takes no writing", errno.EACCES: "may not be read or written by you"}
+_REFUSED = {errno.EROFS: "is on a read-only disk", errno.EACCES: "is not readable or writable for you"}
 
 
 def end_with_failures(*runs: "Run") -> None:
@@ -80,21 +80,19 @@ def disk_error(error: BaseException) -> str | None:
     """Return in a line what is wrong with a disk, ``None`` if an error is about something else.
 
     >>> disk_error(OSError(errno.ENOSPC, "No space left on device", "runs/a/run.json"))
-    'the disk is full, or a file may not grow any more (runs/a/run.json). Free some space; the same command goes on.'
+    'the disk is full, or a file is at its size limit (runs/a/run.json). Free space; the same command goes on.'
     >>> disk_error(RuntimeError("I/O error: No space left on device (os error 28)"))
-    'the disk is full, or a file may not grow any more. Free some space; the same command goes on.'
+    'the disk is full, or a file is at its size limit. Free space; the same command goes on.'
     >>> disk_error(PermissionError(errno.EACCES, "Permission denied", "runs"))
-    'runs may not be read or written by you. Name another place, or have its rights changed.'
+    'runs is not readable or writable for you. Name another place, or change its permissions.'
     """
     for cause in _chain(error):
         number, name = (cause.errno, cause.filename) if isinstance(cause, OSError) else (None, None)
         if number in _FULL or (not isinstance(cause, OSError) and _FULL_IN_WORDS.search(str(cause))):
             where = f" ({name})" if name else ""
-            return (
-                f"the disk is full, or a file may not grow any more{where}. Free some space; the same command goes on."
-            )
+            return f"the disk is full, or a file is at its size limit{where}. Free space; the same command goes on."
         if number in _REFUSED and name:
-            return f"{name} {_REFUSED[number]}. Name another place, or have its rights changed."
+            return f"{name} {_REFUSED[number]}. Name another place, or change its permissions."
     return None
 
 

@@ -40,7 +40,10 @@ def evaluate_command(
     sets: options.Settings = None,
     judge: options.Judge = "embedded",
     name: Annotated[
-        str | None, typer.Option(help="Name of the run; by default program and questions. Scores are kept under one.")
+        str | None,
+        typer.Option(
+            help="Name of the run; by default program and questions. Without it, scores of answer files are not kept."
+        ),
     ] = None,
     recheck: Annotated[
         bool,
@@ -57,14 +60,15 @@ def evaluate_command(
     own_documents: Annotated[
         bool,
         options.more(
-            "--own-documents", help="Answer each question from the documents that come with it (RAMDocs), not a search."
+            "--own-documents",
+            help="Answer each question from the documents that come with it (RAMDocs), without a search.",
         ),
     ] = False,
     reader: options.Reader = "embedded",
     alce: options.Alce = False,
     threads: options.Threads = None,
     keep_failed: Annotated[
-        bool, options.more("--keep-failed", help="Do not ask questions again that failed in an earlier run.")
+        bool, options.more("--keep-failed", help="Do not repeat questions that failed in an earlier run.")
     ] = False,
     mlflow: options.Mlflow = None,
     engine: options.Engine = "local",
@@ -206,7 +210,7 @@ def compare_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Metric to show by kind of question; by default DR, or F1 answer.",
+            help="Metric to show for each kind of question; by default dr, or f1_answer.",
             autocompletion=completion.metrics,
         ),
     ] = None,
@@ -219,7 +223,7 @@ def compare_command(
 ) -> None:
     """Compare two runs question by question: which is better, by how much, and whether that is more than chance.
 
-    Every difference has an interval, a p-value, and the numbers of questions won, tied and lost.
+    Every difference has a 95% interval, a p-value, and the numbers of questions won, tied and lost.
     """
     from polyqa.evaluation.comparison import compare_runs
     from polyqa.evaluation.runs import open_run
@@ -242,9 +246,7 @@ def compare_command(
 def table_command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
     columns: Annotated[str | None, typer.Option(metavar="NAMES", help="Names of metrics, separated by commas.")] = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="Add a table of the papers' figures, which are of ASQA's questions.")
-    ] = False,
+    published: Annotated[bool, typer.Option("--published", help="Add a table of the papers' figures on ASQA.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this Markdown file.")] = None,
     plot: Annotated[
         Path | None,
@@ -252,7 +254,7 @@ def table_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put runs side by side, those of the same questions in one table."""
+    """Show runs side by side: a table for each set of questions."""
     from polyqa.base.errors import PolyqaError
     from polyqa.base.files import write_atomically
     from polyqa.evaluation.columns import COLUMNS

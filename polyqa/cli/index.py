@@ -32,7 +32,7 @@ def build_command(
         typer.Argument(
             help="A folder of documents (PDF, Office, HTML, Markdown, reStructuredText, text, EPUB, e-mail, CSV, JSON) "
             "or one of them; or a corpus with id, title, text: .jsonl, .json, .csv, .tsv, .parquet, .arrow (or .gz), a "
-            "folder of them or of BEIR, or what datasets saved."
+            "folder of these, of BEIR, or saved by datasets."
         ),
     ],
     name: Annotated[
@@ -41,17 +41,22 @@ def build_command(
     checkpoint: Annotated[
         str,
         options.more(
-            metavar="NAME", help="Stanford, PyLate or MultiVectorEncoder checkpoint: embedded, a path, or a hub name."
+            metavar="NAME",
+            help="Checkpoint of Stanford's ColBERT, PyLate or MultiVectorEncoder: embedded, a path, or a hub name.",
         ),
     ] = "embedded",
-    nbits: Annotated[int, options.more(metavar="N", help="Bits per residual dimension: 1, 2 or 4.")] = 2,
+    nbits: Annotated[
+        int, options.more(metavar="N", help="Bits for each number of a compressed vector: 1, 2 or 4.")
+    ] = 2,
     doc_maxlen: Annotated[
         int, options.more(metavar="N", min=8, max=500, help="Tokens of a passage that are indexed.")
     ] = 180,
     overlap: Annotated[
         int, options.more(metavar="N", min=0, help="Tokens that a passage of a document repeats of the one before.")
     ] = 0,
-    split_long: Annotated[bool, typer.Option("--split-long", help="Split longer passages of a corpus, too.")] = False,
+    split_long: Annotated[
+        bool, typer.Option("--split-long", help="Split passages that are longer than --doc-maxlen.")
+    ] = False,
     split: options.Split = None,
     shards: Annotated[
         int,
@@ -71,10 +76,9 @@ def build_command(
 ) -> None:
     """Build an index of documents or of a corpus, or add passages to one.
 
-    Documents are split by their headings and sentences into passages that are indexed whole.
-
-    A stopped build with --shards is resumed by the same command. Ray builds several shards at the same time; every
-    machine of the cluster needs the index's folder under the same path.
+    Documents are split into passages by their headings and sentences. The same command resumes a stopped build with
+    --shards. Ray builds several shards at the same time; every machine of the cluster needs the index's folder under
+    the same path.
     """
     from contextlib import nullcontext
 
@@ -174,14 +178,14 @@ def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: b
 @index_app.command("sync", cls=Command)
 def sync_command(
     name: _Name,
-    folder: Annotated[Path, typer.Argument(help="The folder that the index was built of.")],
+    folder: Annotated[Path, typer.Argument(help="The folder that the index was built from.")],
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and sync whenever a file changes, until Ctrl-C.")
+        bool, typer.Option("--watch", help="Keep running, and sync whenever a file changes, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Bring an index up to date with its folder: only passages that are new are encoded.
+    """Bring an index up to date with its folder: only new passages are encoded.
 
-    A stopped sync goes on with the same command.
+    The same command resumes a stopped sync.
     """
     from polyqa.base.errors import PolyqaError
     from polyqa.base.extras import needs
@@ -224,11 +228,11 @@ def info_command(
         bool, typer.Option("--check", help="Read index and questions completely, and check that both are intact.")
     ] = False,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Trust the models of others that the index names, as they are now.")
+        bool, typer.Option("--trust", help="Trust the models from others that the index uses, in their present state.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """List the indexes, or show what one holds and how it was made, with its database of questions if there is one."""
+    """List the indexes, or show what one contains and how it was made."""
     from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, check_index
     from polyqa.colbert_index.trust import trust as trust_models
@@ -364,11 +368,11 @@ def _indented(text: str) -> str:
 def delete_command(
     name: _Name,
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of passages to delete; without them the whole index is.")
+        list[str] | None, typer.Argument(help="Ids of passages to delete; without them the whole index is deleted.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete an index without asking.")] = False,
 ) -> None:
-    """Delete passages of an index, or the index with the database of its questions."""
+    """Delete passages of an index, or the whole index and its database of questions."""
     from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, remove_passages
     from polyqa.colbert_index.delete import deletable, delete_index

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def lesson_command(
-    number: Annotated[int | None, typer.Argument(help="Its number; without one, the lessons are listed.")] = None,
+    number: Annotated[
+        int | None, typer.Argument(help="Number of the lesson; without one the lessons are listed.")
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for your copy.")] = Path(),
-    as_text: Annotated[bool, typer.Option("--print", help="Show it as text, here; copy and open nothing.")] = False,
+    as_text: Annotated[bool, typer.Option("--print", help="Print the lesson as text; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
     from polyqa.base.extras import missing
@@ -44,7 +46,7 @@ def _list(every: "list[Lesson]") -> None:
     from .display import console, table
 
     rows = [(str(one.number), f"[bold]{escape(one.title)}[/]\n{escape(one.learns)}", str(one.minutes)) for one in every]
-    listed = table("", "lesson, and what one can do afterwards", "minutes", right=("", "minutes"), rows=rows)
+    listed = table("", "lesson, and what you can do afterwards", "minutes", right=("", "minutes"), rows=rows)
     listed.padding = (0, 2, 1, 0)
     out = console()
     out.print(listed)

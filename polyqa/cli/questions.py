@@ -43,7 +43,10 @@ def build_command(
     spans: Annotated[
         int,
         options.more(
-            metavar="N", min=1, max=32, help="Most answers per passage to make questions for (paper's mean: 13.5)."
+            metavar="N",
+            min=1,
+            max=32,
+            help="The most answers per passage to make questions for (mean in the paper: 13.5).",
         ),
     ] = 8,
     limit: Annotated[
@@ -54,7 +57,7 @@ def build_command(
     address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a database that is there.")] = False,
 ) -> None:
-    """Make questions from the passages of an index: detect answers, ask, verify, revise.
+    """Make questions from the passages of an index: find answers, write questions, check and revise them.
 
     Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
@@ -82,7 +85,7 @@ def build_command(
     say(f"{database.manifest.counts}: {database.path}")
     if database.manifest.counts.passages and not len(database):
         language = corpus_language([passage.text for passage in ColBERTIndex(index).passages])
-        why = f"The passages look {language}: {MODELS_READ}" if language else "No answer in them could be asked for."
+        why = f"The passages look {language}: {MODELS_READ}" if language else "None of their sentences gave a question."
         say(f"no question was made. {why}", err=True)
     if failed := database.manifest.counts.failed:
         say(f"{counted(failed, 'passage')} failed. The same command repeats them.", err=True)
@@ -106,7 +109,7 @@ def search_command(
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=1000, help="Number of questions or passages.")] = 10,
     as_json: options.Json = False,
 ) -> None:
-    """Search the questions, or the passages through them."""
+    """Search the questions, or find passages by their questions."""
     from polyqa.base.errors import PolyqaError
     from polyqa.question_building import open_questions
     from polyqa.questions import QuestionRetriever

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from polyqa.asking import Result
 
 _HELP = """\
-A line is a question of its own; nothing of the ones before is known.
+Each line is a question of its own: polyqa does not remember earlier ones.
   2               the second reading of the last answer alone, at once
   :why            how the last answer came about: demos, prompts, replies
   :program NAME   another program (polyqa programs lists them)
   :index NAME     another index (polyqa index info lists them)
   :help           this list
-  :quit           the end (or Ctrl-D)"""
+  :quit           leave (or Ctrl-D)"""
 _HISTORY = 1_000  # questions that are kept for the next session
 
 
@@ -136,7 +136,7 @@ class _Session:
 
             show_why(self.last, self.answering.picked(self.last.question))
         elif command == ":why":
-            say("There is no answer yet: ask a question first.")
+            say("No answer yet: ask a question first.")
         else:
             say(_HELP if command == ":help" else f"There is no {command}.\n{_HELP}")
 

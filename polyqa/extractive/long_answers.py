@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import mean
 
 from polyqa.base.values import Interpretation
-from polyqa.metrics.text import Sentence, content_words, holds, normalize_words, sentences, split_title
+from polyqa.metrics.text import SECTION, Sentence, content_words, holds, normalize_words, sentences, split_title
 from polyqa.replies import parse_interpretations
 
 from .ambiguity import insertions
@@ -127,8 +127,30 @@ def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> 
     return _end(sentence.text if clear else f"{title}: {sentence.text}")
 
 
+def _distinct(titles: Sequence[str]) -> list[str]:
+    """Return titles without the sections, or the documents, that all of them share.
+
+    >>> _distinct(["pip install › Examples", "pip freeze › Examples"])
+    ['pip install', 'pip freeze']
+    >>> _distinct(["pip › Options › Cache", "pip › Options", "pip › Proxy"])
+    ['Options › Cache', 'Options', 'Proxy']
+    """
+    parts = [title.split(SECTION) for title in titles]
+    for end in (0, -1):
+        while min(map(len, parts)) > 1 and len({one[end] for one in parts}) == 1:
+            for one in parts:
+                del one[end]
+    return [SECTION.join(one) for one in parts]
+
+
 def _in_prose(title: str) -> str:
-    """Return a title as a sentence names it: "the 1953 film Titanic" for *Titanic (1953 film)*."""
+    """Return a title as a sentence names it: "the 1953 film Titanic" for *Titanic (1953 film)*.
+
+    A section stands before its document: "“Examples” in pip install" for *pip install › Examples*.
+    """
+    if SECTION in title:
+        document, _, section = title.partition(SECTION)
+        return f"“{section.rpartition(SECTION)[2]}” in {_in_prose(document)}"
     name, qualifier = split_title(title)
     works = qualifier and _WORKS.fullmatch(qualifier.split()[-1]) and "," not in qualifier
     return f"the {qualifier} {name}" if works else title
@@ -165,6 +187,7 @@ def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequenc
     """
     titles = list(dict.fromkeys(passage.title for passage in cited))
     if len(titles) > 1 and all(titles) and len(cited) == len(readings):
+        titles = _distinct(titles)
         names, qualifiers = zip(*map(split_title, titles), strict=True)
         if len(set(names)) == 1 and all(qualifiers):
             return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
@@ -212,7 +235,7 @@ def _more(
 
 
 def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
-    titles = ", ".join(dict.fromkeys(passage.title for passage in passages if passage.title))
+    titles = ", ".join(dict.fromkeys(_in_prose(passage.title) for passage in passages if passage.title))
     about = f" They are about {titles}." if titles else ""
     return (
         f"The passages do not answer “{question.strip()}”.{about} "

@@ -159,7 +159,7 @@ _KNN = Recipe(
 )
 _KNN_BOOTSTRAP = Recipe(
     name="knn-bootstrap",
-    summary="all good runs on train are kept, each call shows the five nearest",
+    summary="all good runs on train become demos, each call shows the five nearest",
     optimizer="own-runs",
     k=5,
 )
@@ -191,7 +191,7 @@ _ALL = (
     ),
     Recipe(
         name="bootstrap-random-search",
-        summary="DSPy's BootstrapFewShotWithRandomSearch: the best of several such sets on dev",
+        summary="DSPy's BootstrapFewShotWithRandomSearch: of several such sets of demos the best on dev",
         optimizer="BootstrapFewShotWithRandomSearch",
         settings={**_SHORT_DEMOS, "num_candidate_programs": 6},
     ),

@@ -80,12 +80,19 @@ def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
     assert "  " not in kept
 
 
+MEANT = "The answer depends on what is meant:"
+
+
 @pytest.mark.parametrize(
     ("titles", "opening"),
     [
         (("Marrow (1953 film)", "Marrow (ship)"), "Marrow can mean the 1953 film or the ship."),
         (("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"), "Marrow can mean the 1953 film, NASA or the ship."),
         (("Marrow Cup", "Marrow (ship)"), "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
+        (("Shop › Marrow (ship)", "Shop › Marrow (NASA)"), "Marrow can mean the ship or NASA."),
+        (("pip install › Examples", "pip freeze › Examples"), f"{MEANT} pip install or pip freeze."),
+        (("pip › Cache", "pip › Files › Proxy"), f"{MEANT} Cache or “Proxy” in Files."),
+        (("Marrow (ship) › Sale", "Cup"), f"{MEANT} “Sale” in the ship Marrow or Cup."),
         (("Marrow (ship)", "Marrow (ship)"), "The answer depends on what is meant: in 1950 or in 1951."),
         ((), "The answer depends on what is meant: in 1950 or in 1951."),
     ],

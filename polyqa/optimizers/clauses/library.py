@@ -106,18 +106,22 @@ _AGREE = Candidate(
 )
 _ANSWER = (
     Candidate("forty-words", "length", "Write about 40 words.", "short answers are wanted"),
-    Candidate("eighty-words", "length", "Write about 80 words.", "answers of a usual paragraph are wanted"),
-    Candidate("long", "length", "Write about 130 words.", "answers with much context are wanted"),
+    Candidate("eighty-words", "length", "Write about 80 words.", "an answer of the usual length is wanted"),
+    Candidate("long", "length", "Write about 130 words.", "answers with more context are wanted"),
     Candidate("quote", "manner", "Quote the passages word for word.", "the wording of the source matters"),
     Candidate("state", "manner", "State each reading with its answer and nothing else.", "only the answers are wanted"),
 )
 _DOUBT = (
-    Candidate("no-in-doubt", "doubt", "Say No when in doubt.", "too much passes"),
-    Candidate("yes-in-doubt", "doubt", "Say Yes when in doubt.", "too little passes"),
+    Candidate("no-in-doubt", "doubt", "Say No when in doubt.", "too many readings are accepted"),
+    Candidate("yes-in-doubt", "doubt", "Say Yes when in doubt.", "too few readings are accepted"),
 )
 _DOUBT_IN_NUMBERS = (
-    Candidate("strict", "doubt", "Be strict: when in doubt say no and leave the number out.", "too much passes"),
-    Candidate("lenient", "doubt", "Be lenient: when in doubt say yes and give the number.", "too little passes"),
+    Candidate(
+        "strict", "doubt", "Be strict: when in doubt say no and leave the number out.", "too many readings are accepted"
+    ),
+    Candidate(
+        "lenient", "doubt", "Be lenient: when in doubt say yes and give the number.", "too few readings are accepted"
+    ),
 )
 
 LIBRARY: Mapping[type[dspy.Signature], Sequence[Candidate]] = {

@@ -50,7 +50,7 @@ def test_the_list_says_how_one_would_run(
     printed: Printed, monkeypatch: pytest.MonkeyPatch, cores: int, runs: str
 ) -> None:
     monkeypatch.setattr(process_module, "physical_cores", lambda: cores)
-    assert f"here one runs with {runs} context=8192" in printed("model").splitlines()[-1]
+    assert f"on this machine they run with {runs} context=8192" in printed("model").splitlines()[-1]
 
 
 def test_judge_and_helper_run_in_the_same_process() -> None:

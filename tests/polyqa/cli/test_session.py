@@ -128,7 +128,7 @@ def test_program_and_index_change_and_what_is_wrong_changes_nothing(typed: Run, 
 def test_why_shows_how_the_last_answer_came_about(typed: Run) -> None:
     code, out, err = typed([":why", TITANIC, ":why", "why " * 600, ":why"], "--program", "rac-homonyms-local")
     assert code == 0, err
-    assert out.count("There is no answer yet") == 2, "an answer of another question is not the last one's"
+    assert out.count("No answer yet") == 2, "an answer of another question is not the last one's"
     assert out.count("call 1 of 1") == 1
     assert "demos of clarify" in out[out.index("1997") :]
 

@@ -52,7 +52,7 @@ def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Pa
 def test_a_threshold_is_told_where_runs_become_demos(recipe: str, told: bool) -> None:
     card = read_artifact("rac-homonyms-local").card
     made = card.model_copy(update={"recipe": RECIPES[recipe].model_dump(mode="json")})
-    assert ("demos from 0.5 on" in artifact_readme(made, {}, "mine/oc")) == told
+    assert ("a run becomes a demo from 0.5 on" in artifact_readme(made, {}, "mine/oc")) == told
 
 
 def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
