@@ -247,8 +247,9 @@ def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
 def tidy(passage: PromptPassage) -> PromptPassage:
     """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
 
-    ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``. The title of a
-    section loses its number, whose dot would look like the end of a sentence: ``Clock › 3. Hands`` is ``Clock › Hands``.
+    ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``. The title of
+    a section loses its number, whose dot would look like the end of a sentence: ``Clock › 3. Hands`` is
+    ``Clock › Hands``.
     """
     text = _HEADING.sub(" ", passage.text)
     text = _OPENED_BY_MARKS.sub("(", _EMPTY_BRACKETS.sub("", text))
