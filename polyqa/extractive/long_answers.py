@@ -26,7 +26,6 @@ _HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
 # What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped.
 _EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
-_NUMBERED = re.compile(rf"{SECTION}\d{{1,2}}\. (?=\S)")
 _REPEATS = 10  # words
 _LONGEST = 60  # words; of a web page longer ones are mostly menus and tables
 
@@ -247,15 +246,12 @@ def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
 def tidy(passage: PromptPassage) -> PromptPassage:
     """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
 
-    ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``. The title of
-    a section loses its number, whose dot would look like the end of a sentence: ``Clock › 3. Hands`` is
-    ``Clock › Hands``.
+    ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``.
     """
     text = _HEADING.sub(" ", passage.text)
     text = _OPENED_BY_MARKS.sub("(", _EMPTY_BRACKETS.sub("", text))
     text = re.sub(r"\s+([,.;:])", r"\1", " ".join(text.split()))
-    title = _NUMBERED.sub(SECTION, passage.title)
-    return PromptPassage(passage.number, title, _with_colon(text, title))
+    return PromptPassage(passage.number, passage.title, _with_colon(text, passage.title))
 
 
 def _with_colon(text: str, title: str) -> str:

@@ -72,19 +72,6 @@ def test_what_the_web_left_is_left_out(title: str, text: str, tidied: str) -> No
     assert (passage.number, passage.title, passage.text) == (3, title, tidied)
 
 
-@pytest.mark.parametrize(
-    ("title", "told"),
-    [
-        ("Clock › 3. Accuracy", "Clock › Accuracy"),
-        ("Clock › 3. Parts › 12. Hands", "Clock › Parts › Hands"),
-        ("Clock › 2.0 notes", "Clock › 2.0 notes"),
-        ("3. Clock", "3. Clock"),
-    ],
-)
-def test_a_section_is_told_without_its_number(title: str, told: str) -> None:
-    assert tidy(PromptPassage(1, title, "It is exact.")).title == told
-
-
 @given(st.text(alphabet="Ab .,;:()'’=\n", max_size=60), st.sampled_from(["", "A", "Ab A"]))
 def test_words_stay_but_those_of_headings(text: str, title: str) -> None:
     kept = tidy(PromptPassage(1, title, text)).text
