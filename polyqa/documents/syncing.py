@@ -1,8 +1,9 @@
 """Makes an index follow a folder: what is new is encoded, what is gone is removed, the rest stays as it is.
 
 Beside the versions of the index lies ``.documents.json``: the hash of each file that was read and the ids of its
-passages, so that a file is converted again only if it has changed. Without it all files are converted again; no passage
-is encoded again that is in the index already. So does a sync go on that was interrupted.
+passages, so that a file is converted again only if it has changed. Without it, or if polyqa now reads documents in
+another way, all files are converted again; no passage is encoded again that is in the index already. So does a sync go
+on that was interrupted.
 """
 
 import json
@@ -26,6 +27,7 @@ from .folder import Documents, holds_documents
 from .splitting import Splitter
 
 _STATE = ".documents.json"
+_READING = 2  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 
@@ -86,7 +88,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
         state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint
     )
     present = {passage.pid: passage for passage in opened.passages}
-    same = (state.tokens, state.overlap) == (splitter.tokens, splitter.overlap)
+    same = (state.tokens, state.overlap, state.reading) == (splitter.tokens, splitter.overlap, _READING)
     files: Mapping[str, tuple[str, list[str]]] = state.files if same else {}
     unchanged = {
         source: digest
@@ -158,6 +160,7 @@ class _State(BaseModel):
 
     tokens: int | None = Field(default=None, ge=32, le=500)
     overlap: int = Field(default=0, ge=0, le=250)
+    reading: int = 1
     files: dict[str, tuple[str, list[str]]] = Field(default_factory=dict)
 
 
@@ -168,5 +171,5 @@ def _read_state(index: ColBERTIndex) -> _State:
 
 
 def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:
-    state = {"tokens": splitter.tokens, "overlap": splitter.overlap, "files": files}
+    state = {"tokens": splitter.tokens, "overlap": splitter.overlap, "reading": _READING, "files": files}
     write_atomically(index.path / _STATE, json.dumps(state, ensure_ascii=False).encode())

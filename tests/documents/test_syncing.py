@@ -1,3 +1,4 @@
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,17 @@ def test_files_are_converted_only_if_they_changed(
     (birds / "owl.md").write_text(BIRDS["owl.md"] + "\n\nAnd sleep by day.")
     sync_index(built, birds)
     assert converted == ["owl.md"]
+
+
+def test_notes_of_another_reading_convert_every_file_again(birds: Path, built: ColBERTIndex) -> None:
+    notes = built.path / ".documents.json"
+    assert "3 of them unchanged" in sync_index(built, birds).summary
+    older = {name: value for name, value in json.loads(notes.read_text()).items() if name != "reading"}
+    notes.write_text(json.dumps(older))
+    again = sync_index(built, birds)
+    assert "unchanged" not in again.summary
+    assert (again.added, again.removed, again.unchanged) == (0, 0, 4)
+    assert "3 of them unchanged" in sync_index(built, birds).summary
 
 
 def test_an_interrupted_sync_goes_on(
