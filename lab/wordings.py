@@ -119,7 +119,7 @@ def areas(probabilities: Sequence[NDArray[np.float64]], right: Sequence[NDArray[
 
     A sample without right or without wrong findings is left out by all wordings alike, so differences stay paired.
 
-    >>> areas([np.array([0.9, 0.1])], [np.array([True, False])])[0]
+    >>> float(areas([np.array([0.9, 0.1])], [np.array([True, False])])[0])
     1.0
     """
     chance = np.random.default_rng(0)
