@@ -192,7 +192,7 @@ plt.show()
 
 # %%
 auto = polyqa.load("auto", index=index)
-PLAIN = "Who composed the score of the 1997 film Titanic?"
+PLAIN = "Who wrote the music of the musical Titanic?"
 for question in (PLAIN, QUESTION):
     found = polyqa.ask(question, program=auto)
     print(question, "→", found.extra["answers"], f"({len(found.calls)} calls)")
